@@ -1,0 +1,7 @@
+# Warnings are errors only where headway is the top project: a user's newer compiler must not fail on ours.
+add_library(headway_warnings INTERFACE)
+target_compile_options(headway_warnings INTERFACE
+  -Wall -Wextra -Wpedantic
+  -Wconversion        # nanoseconds and counts must not narrow silently
+  -Wshadow            # a second `now` in a scope is how time travels
+  $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>)

@@ -1,0 +1,44 @@
+/// What an attempt taught: the vocabulary between whoever reads answers and whoever decides.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// What the attempt taught, in four words.
+enum class outcome : std::uint8_t {
+  success,   ///< served: any answer that the server worked on, a 404 included
+  throttle,  ///< the server said "too much"; it did not carry the request out
+  failure,   ///< broken: a 500, a reset, a timeout; says nothing certain about the limit
+  ignore,    ///< teaches nothing: abandoned, or our own fault
+};
+
+/// What was short, where the server says so.
+enum class resource : std::uint8_t { unknown, rate, concurrency, quota };
+
+/// What the server advises. Times are relative to the arrival of the answer; absent means that it did not say.
+struct hint {
+  std::optional<duration> retry_after;
+  friend bool operator==(hint const&, hint const&) = default;
+};
+
+/// What the law wrote on the permit when the attempt was sent.
+struct stamp {
+  time_point sent{};
+  std::uint64_t epoch = 0;      ///< count of cuts so far: only a throttle of the current epoch cuts
+  std::uint64_t successes = 0;  ///< successes known to the law so far
+  friend bool operator==(stamp const&, stamp const&) = default;
+};
+
+/// One answered attempt, as a law sees it.
+struct sample {
+  stamp sent;
+  int in_flight = 1;         ///< permits out when the answer came, the answered one included
+  duration rtt{};            ///< answer - send
+  bool app_limited = false;  ///< nothing was waiting: the application, not the limit, was the bottleneck
+};
+
+}  // namespace headway

@@ -1,0 +1,45 @@
+/// Time as the core knows it: a timeline, not a clock.
+///
+/// Policies are told the time; they cannot read it. Production and simulator therefore run the same object code.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace headway {
+
+using namespace std::chrono_literals;
+
+/// The line on which every headway instant lies. It has no now() on purpose.
+struct timeline {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<timeline>;
+  static constexpr bool is_steady = true;
+};
+
+using duration = timeline::duration;
+using time_point = timeline::time_point;
+
+/// Later than every instant: "only an event can change this".
+inline constexpr time_point never = time_point::max();
+
+/// `t + d`, saturating at `never` and at the start of time.
+constexpr time_point later(time_point t, duration d) noexcept {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &sum))
+    return time_point(duration(sum));
+  return d.count() > 0 ? never : time_point::min();
+}
+
+/// A duration of `seconds`, truncated to whole nanoseconds and saturating; zero for NaN and negatives.
+constexpr duration from_seconds(double seconds) noexcept {
+  if (!(seconds > 0)) return duration::zero();
+  double const ns = seconds * 1e9;
+  return ns >= 9.2e18 ? duration::max() : duration(static_cast<std::int64_t>(ns));
+}
+
+constexpr double to_seconds(duration d) noexcept { return static_cast<double>(d.count()) / 1e9; }
+
+}  // namespace headway
