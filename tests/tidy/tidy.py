@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The rules of the house that no compiler knows. Prints file:line for each breach; exits 1 if there is one.
+
+usage: tidy.py [ROOT]
+"""
+import re
+import sys
+from pathlib import Path
+
+TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "docs", "cmake")
+TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ""}
+
+OUTER = ("driver", "http", "redis", "sim")  # folders of include/headway and src that are not core
+MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
+    "core": ({"core"}, False),
+    "sim": ({"core", "sim"}, False),
+    "http": ({"core", "http"}, True),
+    "redis": ({"core", "redis"}, True),
+    "driver": ({"core", "driver"}, True),
+}
+STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
+SYSTEM = re.compile(r"<(atomic|condition_variable|fstream|future|iostream|mutex|random|thread)>")
+CLOCK = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|sleep_for|sleep_until)\b")
+CHANCE = re.compile(r"\b(random_device|mt19937(_64)?|default_random_engine|\w+_distribution)\b")
+MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hypot)\b")
+LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
+INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
+POLICIES = ("backoff", "pacer", "window", "law", "budget")
+
+
+def layer(path):
+    """The layer of a path below include/headway or src."""
+    return path.parts[0] if path.parts[0] in OUTER else "core"
+
+
+def breaches_of_include(path, line):
+    match = INCLUDE.match(line)
+    if not match:
+        return
+    ours, others = MAY_INCLUDE[layer(path)]
+    target = match[2]
+    if target is None:
+        if not others and not STANDARD.fullmatch(match[1]):
+            yield f"{layer(path)} includes {match[1]}: the standard library only"
+        elif not others and SYSTEM.fullmatch(match[1]):
+            yield f"{layer(path)} includes {match[1]}: no threads, no I/O, no generator"
+    elif target.startswith("headway/"):
+        other = layer(Path(target).relative_to("headway"))
+        if target != "headway/headway.hpp" and other not in ours:
+            yield f"{layer(path)} includes {other}: {target}"
+
+
+def breaches(root):
+    """(file, line number, what) of every breach below root."""
+    files = [*root.glob("*"), *(file for tree in TREES for file in (root / tree).rglob("*"))]
+    for file in sorted(files):
+        if file.is_file() and file.suffix in TEXT:
+            yield from breaches_of_file(file.relative_to(root), file.read_text(errors="replace"))
+
+
+def breaches_of_file(path, text):
+    library = None  # where in the library, if it is there
+    if path.suffix in (".hpp", ".cpp") and path.parts[0] == "src":
+        library = path.relative_to("src")
+    elif path.suffix == ".hpp" and path.parts[:2] == ("include", "headway"):
+        library = path.relative_to("include/headway")
+    test = path.name.endswith("_test.cpp")
+    for number, line in enumerate(text.splitlines(), 1):
+        if LEFTOVER.search(line):
+            yield path, number, f"leftover work: {line.strip()}"
+        if library is None:
+            continue
+        if not test:
+            for what in breaches_of_include(library, line):
+                yield path, number, what
+        code = line.split("//")[0]
+        if layer(library) not in ("driver", "http", "redis"):
+            for rule, what in ((CLOCK, "reads a clock"), (CHANCE, "draws its own chance"),
+                               (MATHS, "differs between compilers")):
+                if (found := rule.search(code)) and not (rule is MATHS and test):
+                    yield path, number, f"{found[0]}: {what}"
+    if library and path.parts[0] == "include" and path.parts[2] in POLICIES and "Source:" not in text:
+        yield path, 1, "a policy cites its source: no line with «Source:»"
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
+    found = list(breaches(root))
+    for path, number, what in found:
+        print(f"{path}:{number}: {what}")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

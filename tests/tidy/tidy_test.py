@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Each rule of tidy.py, broken once: it must be found, and nothing else."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import tidy
+
+CITED = "// Source: RFC 5681, section 3.1\n"
+BROKEN = [  # path, text, word of the complaint
+    ("include/headway/governor.hpp", "#include <boost/asio.hpp>", "standard library"),
+    ("include/headway/governor.hpp", '#include "headway/sim/server.hpp"', "core includes sim"),
+    ("include/headway/governor.hpp", "#include <mutex>", "no threads"),
+    ("src/sim/server.cpp", '#include "headway/http/classify.hpp"', "sim includes http"),
+    ("src/http/hint.cpp", '#include "headway/driver/asio.hpp"', "http includes driver"),
+    ("src/governor.cpp", "auto const now = std::chrono::steady_clock::now();", "reads a clock"),
+    ("src/governor_test.cpp", "std::this_thread::sleep_for(1ms);", "reads a clock"),
+    ("include/headway/random.hpp", "std::uniform_int_distribution<int> die;", "chance"),
+    ("include/headway/sim/server.hpp", "return std::pow(2.0, attempt);", "compilers"),
+    ("include/headway/window/reno.hpp", "struct reno {};", "cites its source"),
+    ("apps/headway/main.cpp", "// TO" "DO: the rest", "leftover work"),
+]
+SOUND = [
+    ("include/headway/window/reno.hpp", CITED + "#include <vector>\n#include \"headway/time.hpp\""),
+    ("include/headway/headway.hpp", '#include "headway/governor.hpp"'),
+    ("include/headway/driver/asio.hpp", "#include <boost/asio.hpp>\nusing clock = std::chrono::steady_clock;"),
+    ("src/governor.cpp", "// no steady_clock here: the driver tells the time"),
+    ("src/governor_test.cpp", '#include <gtest/gtest.h>\n#include "headway/sim/server.hpp"'),
+]
+
+
+class Tidy(unittest.TestCase):
+    def breaches(self, path, text):
+        with tempfile.TemporaryDirectory() as root:
+            file = Path(root, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+            return [what for _, _, what in tidy.breaches(Path(root))]
+
+    def test_finds_each_breach(self):
+        for path, text, word in BROKEN:
+            with self.subTest(path=path, text=text):
+                found = self.breaches(path, text)
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(word, found[0])
+
+    def test_lets_sound_code_pass(self):
+        for path, text in SOUND:
+            with self.subTest(path=path):
+                self.assertEqual(self.breaches(path, text), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
