@@ -19,7 +19,8 @@ enum class outcome : std::uint8_t {
 /// What was short, where the server says so.
 enum class resource : std::uint8_t { unknown, rate, concurrency, quota };
 
-/// What the server advises. Times are relative to the arrival of the answer; absent means that it did not say.
+/// What the server advises. Times are relative to the arrival of the answer; absent means that it
+/// did not say.
 struct hint {
   std::optional<duration> retry_after;
   friend bool operator==(hint const&, hint const&) = default;
@@ -36,9 +37,10 @@ struct stamp {
 /// One answered attempt, as a law sees it.
 struct sample {
   stamp sent;
-  int in_flight = 1;         ///< permits out when the answer came, the answered one included
-  duration rtt{};            ///< answer - send
-  bool app_limited = false;  ///< nothing was waiting: the application, not the limit, was the bottleneck
+  int in_flight = 1;  ///< permits out when the answer came, the answered one included
+  duration rtt{};     ///< answer - send
+  bool app_limited =
+      false;  ///< nothing was waiting: the application, not the limit, was the bottleneck
 };
 
 }  // namespace headway

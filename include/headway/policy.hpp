@@ -1,7 +1,7 @@
 /// The roles: what a type must do to serve as a backoff, a pacer, a window or a law.
 ///
-/// Policies are values: small regular structs, the whole algorithm on one screen, the source cited. Copy one to fork a
-/// simulation, keep the old one to undo, compare two to prove a replay.
+/// Policies are values: small regular structs, the whole algorithm on one screen, the source cited.
+/// Copy one to fork a simulation, keep the old one to undo, compare two to prove a replay.
 #pragma once
 
 #include <concepts>
@@ -13,46 +13,64 @@
 
 namespace headway {
 
-/// How long to wait after a failure. `attempt` counts from 0; `previous` is the last delay, zero at first.
+/// How long to wait after a failure. `attempt` counts from 0; `previous` is the last delay, zero at
+/// first.
 template <class B>
-concept backoff = std::regular<B> && requires(B const b, int attempt, duration previous, fraction u) {
-  { b.delay(attempt, previous, u) } noexcept -> std::same_as<duration>;
+concept backoff = std::regular<B> &&
+    requires(B const b, int attempt, duration previous, fraction u) {
+  { b.delay(attempt, previous, u) }
+  noexcept->std::same_as<duration>;
 };
 
 /// When the next units may go.
 ///
-/// ready_at: the earliest instant at which `cost` units conform; `never` when they exceed the burst. Pure.
-/// take: the units go now. Requires: ready_at(cost) <= now.
-/// on_throttle is told of cuts only: one for each flight.
+/// ready_at: the earliest instant at which `cost` units conform; `never` when they exceed the
+/// burst. Pure. take: the units go now. Requires: ready_at(cost) <= now. on_throttle is told of
+/// cuts only: one for each flight.
 template <class P>
-concept pacer = std::regular<P> && requires(P p, P const c, time_point now, std::int64_t cost, sample s, fraction u) {
-  { c.ready_at(cost) } noexcept -> std::same_as<time_point>;
-  { p.take(now, cost) } noexcept;
-  { p.on_success(now, s) } noexcept;
-  { p.on_throttle(now, s, u) } noexcept;
+concept pacer = std::regular<P> &&
+    requires(P p, P const c, time_point now, std::int64_t cost, sample s, fraction u) {
+  { c.ready_at(cost) }
+  noexcept->std::same_as<time_point>;
+  { p.take(now, cost) }
+  noexcept;
+  { p.on_success(now, s) }
+  noexcept;
+  { p.on_throttle(now, s, u) }
+  noexcept;
 };
 
-/// How many may be out: a real number. One more may go while the permits out are fewer than allowed().
-/// on_throttle is told of cuts only: one for each flight.
+/// How many may be out: a real number. One more may go while the permits out are fewer than
+/// allowed(). on_throttle is told of cuts only: one for each flight.
 template <class W>
 concept window = std::regular<W> && requires(W w, W const c, time_point now, sample s) {
-  { c.allowed() } noexcept -> std::same_as<double>;
-  { w.on_success(now, s) } noexcept;
-  { w.on_throttle(now, s) } noexcept;
+  { c.allowed() }
+  noexcept->std::same_as<double>;
+  { w.on_success(now, s) }
+  noexcept;
+  { w.on_throttle(now, s) }
+  noexcept;
 };
 
-/// When may the next unit go and how many may be out: both answers from one state. It is told of every answer, and
-/// decides itself (by the epoch on the stamp) which throttles cut.
+/// When may the next unit go and how many may be out: both answers from one state. It is told of
+/// every answer, and decides itself (by the epoch on the stamp) which throttles cut.
 template <class L>
-concept law = std::regular<L> &&
-    requires(L l, L const c, time_point now, std::int64_t cost, sample s, resource r, hint h, fraction u) {
-  { c.ready_at(cost) } noexcept -> std::same_as<time_point>;
-  { c.allowed() } noexcept -> std::same_as<double>;
-  { l.take(now, cost, u) } noexcept -> std::same_as<stamp>;
-  { l.on_success(now, s, u) } noexcept;
-  { l.on_throttle(now, s, r, u) } noexcept;
-  { l.on_failure(now, s, u) } noexcept;
-  { l.on_hint(now, h) } noexcept;
+concept law = std::regular<L> && requires(L l, L const c, time_point now, std::int64_t cost,
+                                          sample s, resource r, hint h, fraction u) {
+  { c.ready_at(cost) }
+  noexcept->std::same_as<time_point>;
+  { c.allowed() }
+  noexcept->std::same_as<double>;
+  { l.take(now, cost, u) }
+  noexcept->std::same_as<stamp>;
+  { l.on_success(now, s, u) }
+  noexcept;
+  { l.on_throttle(now, s, r, u) }
+  noexcept;
+  { l.on_failure(now, s, u) }
+  noexcept;
+  { l.on_hint(now, h) }
+  noexcept;
 };
 
 }  // namespace headway

@@ -1,8 +1,8 @@
 /// Chance as the core knows it: one 64-bit number, handed in.
 ///
-/// A policy that needs chance takes a `fraction`; the driver draws it from its one generator. Same seed, same run, on
-/// every compiler: no policy owns a generator, and no standard distribution (whose output differs between libraries)
-/// is used.
+/// A policy that needs chance takes a `fraction`; the driver draws it from its one generator. Same
+/// seed, same run, on every compiler: no policy owns a generator, and no standard distribution
+/// (whose output differs between libraries) is used.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,12 @@ constexpr duration scale(duration d, fraction u) noexcept {
 }
 
 /// `u` as a double of [0, 1): its upper 53 bits.
-constexpr double unit(fraction u) noexcept { return static_cast<double>(u >> 11) * 0x1p-53; }
+constexpr double unit(fraction u) noexcept {
+  return static_cast<double>(u >> 11) * 0x1p-53;
+}
 
-/// A driver's generator: SplitMix64. Move-only, because a copied generator repeats its draws in two places.
+/// A driver's generator: SplitMix64. Move-only, because a copied generator repeats its draws in two
+/// places.
 class rng {
  public:
   using result_type = std::uint64_t;

@@ -1,6 +1,7 @@
 /// Time as the core knows it: a timeline, not a clock.
 ///
-/// Policies are told the time; they cannot read it. Production and simulator therefore run the same object code.
+/// Policies are told the time; they cannot read it. Production and simulator therefore run the same
+/// object code.
 #pragma once
 
 #include <chrono>
@@ -33,13 +34,16 @@ constexpr time_point later(time_point t, duration d) noexcept {
   return d.count() > 0 ? never : time_point::min();
 }
 
-/// A duration of `seconds`, truncated to whole nanoseconds and saturating; zero for NaN and negatives.
+/// A duration of `seconds`, truncated to whole nanoseconds and saturating; zero for NaN and
+/// negatives.
 constexpr duration from_seconds(double seconds) noexcept {
   if (!(seconds > 0)) return duration::zero();
   double const ns = seconds * 1e9;
   return ns >= 9.2e18 ? duration::max() : duration(static_cast<std::int64_t>(ns));
 }
 
-constexpr double to_seconds(duration d) noexcept { return static_cast<double>(d.count()) / 1e9; }
+constexpr double to_seconds(duration d) noexcept {
+  return static_cast<double>(d.count()) / 1e9;
+}
 
 }  // namespace headway

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <algorithm>
+
+#include "headway/policy.hpp"
+
+namespace headway {
+
+/// `initial` after the first failure, `multiplier` times more after each further one, at most
+/// `cap`.
+///
+/// Exact at any attempt: no overflow at 10^6, logarithmic time. Requires: multiplier >= 1.
+/// Source: seed text 000, "Exponential back off"; the first retry's delay is initial *
+/// multiplier^0.
+struct exponential_backoff {
+  duration initial = 100ms;
+  double multiplier = 2.0;
+  duration cap = 20s;
+
+  duration delay(int attempt, duration, fraction) const noexcept {
+    auto grown = static_cast<double>(initial.count());
+    auto factor = multiplier;
+    for (auto n = static_cast<unsigned>(std::max(attempt, 0)); n > 0; n >>= 1, factor *= factor)
+      if (n & 1) grown *= factor;
+    return grown < static_cast<double>(cap.count()) ? duration(static_cast<std::int64_t>(grown))
+                                                    : cap;
+  }
+  friend bool operator==(exponential_backoff const&, exponential_backoff const&) = default;
+};
+static_assert(backoff<exponential_backoff>);
+
+}  // namespace headway

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <algorithm>
+
+#include "headway/policy.hpp"
+
+namespace headway {
+
+/// `interval` ± `factor` × interval, the half-width capped by `half_width_max`; unchanged when the
+/// factor is zero. Source: seed text 000, getNextRandomInterval, operation for operation.
+inline double randomised(double interval, double factor, duration half_width_max,
+                         fraction u) noexcept {
+  if (factor == 0) return interval;
+  auto const half_width = std::min(factor * interval, static_cast<double>(half_width_max.count()));
+  return interval - half_width + 2 * half_width * unit(u);
+}
+
+/// Another backoff's delay ± `randomization_factor` of it, the half-width at most
+/// `max_randomization`. Source: seed text 000, "RandomizationFactor".
+template <backoff B>
+struct proportional_jitter {
+  B inner{};
+  double randomization_factor = 0.3;
+  duration max_randomization = 2min;
+
+  duration delay(int attempt, duration previous, fraction u) const noexcept {
+    auto const exact = inner.delay(attempt, previous, derive(u, 0));
+    return duration(static_cast<std::int64_t>(randomised(
+        static_cast<double>(exact.count()), randomization_factor, max_randomization, u)));
+  }
+  friend bool operator==(proportional_jitter const&, proportional_jitter const&) = default;
+};
+
+}  // namespace headway

@@ -1,0 +1,414 @@
+/// The one state machine: it composes a law, a backoff and a retry budget, and says whose turn it
+/// is.
+///
+/// It never sleeps, locks, allocates below its high-water mark, reads a clock or draws a number: a
+/// governor is a pure function of its inputs, so that a recorded run replays bit for bit. Every
+/// driver is the same pump, run after any event:
+///
+///   while (auto t = governor.next(now)) governor.start(now, *t, draw()), send(*t);
+///   arm(governor.wakeup(now));
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "headway/backoff/retry_level.hpp"
+#include "headway/budget/retry_budget.hpp"
+#include "headway/pacer/gcra.hpp"
+#include "headway/policy.hpp"
+#include "headway/require.hpp"
+
+namespace headway {
+
+/// One submitted request. Never reused while anyone may still hold it.
+enum class ticket : std::uint64_t {};
+
+/// Why a request is held back, refused or given up.
+enum class reason : std::uint8_t {
+  none,
+  server_hint,   ///< the server said when (Retry-After)
+  first_answer,  ///< the first request of a scope flies alone
+  pace,          ///< the law spaces the sends
+  window,        ///< as many are out as the law allows
+  quota,         ///< a ceiling that the caller set
+  backoff,       ///< a retry waits out its backoff
+  retry_budget,  ///< retries have used up their share
+  queue,         ///< as many wait as may
+  deadline,      ///< it would come too late
+  attempts,      ///< it failed as often as it may
+};
+std::string_view to_string(reason) noexcept;
+
+struct held_back {
+  reason why = reason::none;
+  time_point until = never;  ///< `never`: until an answer or another event
+  friend bool operator==(held_back const&, held_back const&) = default;
+};
+using refused = held_back;
+
+/// What a request needs. Costs are in the units of the server's quota.
+struct request_terms {
+  std::int64_t cost = 1;
+  time_point deadline = never;  ///< not sent after this
+};
+
+/// What came of an attempt.
+struct attempt_result {
+  outcome what = outcome::success;
+  resource short_of = resource::unknown;
+  hint advice{};
+  bool may_retry =
+      true;  ///< false: a failure may have been carried out, and must not be sent again
+};
+
+enum class verdict : std::uint8_t {
+  done,     ///< answered; the ticket is gone
+  retry,    ///< queued again under the same ticket
+  give_up,  ///< failed for good; the ticket is gone
+  park,  ///< queued again, but the server asks for more patience than hint_max: cancel it, or wait
+         ///< that long
+};
+struct decision {
+  verdict what = verdict::done;
+  reason why = reason::none;
+  time_point until = never;  ///< retry, park: not before this
+};
+
+/// Where a throttled request waits. A failed one always waits out its own backoff.
+enum class after_throttle : std::uint8_t {
+  stand_first,  ///< keeps its place, hence stands at the front, and waits for the law
+  back_off,     ///< waits out a backoff of its own, as plain retry libraries do
+  share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
+};
+
+struct governor_settings {
+  int attempts_max = 4;  ///< failures until a request is given up; throttles never count
+  std::size_t queue_max = 1024;
+  duration hint_max = 15min;
+  duration first_alone = 250ms;  ///< zero: off
+  after_throttle throttled = after_throttle::stand_first;
+  int quiet_successes = 10;  ///< of the shared retry level
+  std::optional<gcra> rate_ceiling{};
+  int in_flight_max = std::numeric_limits<int>::max();
+  retry_budget budget{};
+  friend bool operator==(governor_settings const&, governor_settings const&) = default;
+};
+
+/// A binary heap whose members may go stale in place; the top is always live after prune().
+template <class Item>
+class lazy_heap {
+ public:
+  bool empty() const noexcept { return items_.empty(); }
+  Item const& top() const noexcept { return items_.front(); }
+  std::size_t size() const noexcept { return items_.size(); }
+
+  void push(Item item) {
+    items_.push_back(item);
+    std::push_heap(items_.begin(), items_.end(), later_first);
+  }
+  /// Drops stale members from the top, and all of them once they are the majority.
+  template <class Live>
+  void prune(Live live, std::size_t live_count) {
+    while (!items_.empty() && !live(items_.front())) {
+      std::pop_heap(items_.begin(), items_.end(), later_first);
+      items_.pop_back();
+    }
+    if (items_.size() <= 2 * live_count + 64) return;
+    std::erase_if(items_, [&](Item const& item) { return !live(item); });
+    std::make_heap(items_.begin(), items_.end(), later_first);
+  }
+  friend bool operator==(lazy_heap const&, lazy_heap const&) = default;
+
+ private:
+  static bool later_first(Item const& a, Item const& b) noexcept { return b < a; }
+  std::vector<Item> items_;
+};
+
+/// Decides for one scope (one limit): what waits, what goes, what is retried, and why.
+///
+/// next, expired, wakeup and why only ask and are O(1). submit, start, finish and cancel act; they
+/// are O(log n), each with one asserted precondition. The turn order is (ready since, sequence):
+/// the head waits for all it needs and nobody overtakes it. A throttled request keeps its first
+/// ready-since; a failed one is ready after its backoff. Retries never lack queue space. A waiting
+/// retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
+template <backoff B, law L>
+class governor {
+ public:
+  explicit governor(B backoff = {}, L law = {}, governor_settings settings = {})
+      : backoff_(std::move(backoff)),
+        law_(std::move(law)),
+        settings_(std::move(settings)),
+        level_{.quiet_successes = settings_.quiet_successes} {}
+
+  /// Queues a request. Refused with `queue` when queue_max wait, with `quota` when the cost can
+  /// never be admitted, with `deadline` when it could not go in time even if it were alone.
+  std::variant<ticket, refused> submit(time_point now, request_terms terms = {}) {
+    if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
+    auto const earliest = ready_for(terms.cost, now);
+    if (earliest.until == never) return refused{reason::quota, never};
+    if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
+    auto const index = allocate();
+    auto& r = requests_[index];
+    r.terms = terms;
+    r.ready_since = now;
+    r.sequence = next_sequence_++;
+    enqueue(index);
+    if (terms.deadline != never) deadlines_.push({terms.deadline, r.sequence, index, r.version});
+    return ticket_of(index);
+  }
+
+  /// Whose turn it is, if anyone may go now. The answer changes with time and with every act.
+  std::optional<ticket> next(time_point now) const noexcept {
+    if (queue_.empty() || head().until > now) return std::nullopt;
+    return ticket_of(queue_.top().index);
+  }
+
+  /// Sends it: takes a permit and the law's units. Requires: next(now) == t.
+  void start(time_point now, ticket t, fraction u) {
+    HEADWAY_REQUIRE(next(now) == t);
+    auto& r = requests_[index_of(t)];
+    r.where = place::flying;
+    ++r.version;
+    --waiting_;
+    ++in_flight_;
+    if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
+    r.permit = law_.take(now, r.terms.cost, u);
+    r.permit.sent = now;
+    if (!first_sent_) first_sent_ = now;
+    prune();
+  }
+
+  /// The answer. One of a cancelled or unknown ticket teaches nothing.
+  decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
+    if (!holds(t, place::flying)) return {};
+    auto const index = index_of(t);
+    auto& r = requests_[index];
+    sample const s{
+        .sent = r.permit,
+        .in_flight = in_flight_,
+        .rtt = now - r.permit.sent,
+        .app_limited = (queue_.empty() || queue_.top().at > now) && in_flight_ < law_.allowed()};
+    --in_flight_;
+    first_answered_ = true;
+    if (result.advice.retry_after) {
+      hold_until_ = std::max(hold_until_, later(now, std::max(*result.advice.retry_after, 0ns)));
+      law_.on_hint(now, result.advice);
+    }
+    switch (result.what) {
+      case outcome::success:
+        law_.on_success(now, s, derive(u, 0));
+        level_.on_success();
+        settings_.budget.deposit();
+        break;
+      case outcome::throttle:
+        law_.on_throttle(now, s, result.short_of, derive(u, 0));
+        level_.on_throttle();
+        return wait_again(now, index, after_throttled(now, r, derive(u, 1)));
+      case outcome::failure:
+        law_.on_failure(now, s, derive(u, 0));
+        if (++r.failures >= settings_.attempts_max || !result.may_retry)
+          return give_up(index, reason::attempts);
+        return wait_again(now, index, after_failed(now, r, derive(u, 1)));
+      case outcome::ignore:
+        break;
+    }
+    release(index);
+    return {};
+  }
+
+  /// Forgets a request, waiting or flying: gives its permit back and learns nothing.
+  void cancel(time_point, ticket t) {
+    if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
+    auto const index = index_of(t);
+    if (requests_[index].where == place::flying)
+      --in_flight_;
+    else
+      --waiting_;
+    release(index);
+  }
+
+  /// A waiting request whose deadline has passed, if any: the driver cancels it and tells its
+  /// owner.
+  std::optional<ticket> expired(time_point now) const noexcept {
+    if (deadlines_.empty() || deadlines_.top().at >= now) return std::nullopt;
+    return ticket_of(deadlines_.top().index);
+  }
+
+  /// When to ask again if nothing happens before. Always > now; `never` when only an event can
+  /// help.
+  time_point wakeup(time_point now) const noexcept {
+    auto at = queue_.empty() ? never : head().until;
+    if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().at, 1ns));
+    return std::max(at, later(now, 1ns));
+  }
+
+  /// What holds the head back, and until when; `none` when nothing waits or the head may go.
+  held_back why(time_point now) const noexcept {
+    if (queue_.empty()) return {};
+    auto const h = head();
+    return h.until > now ? h : held_back{};
+  }
+
+  int in_flight() const noexcept { return in_flight_; }
+  std::size_t waiting() const noexcept { return waiting_; }
+  L const& law_state() const noexcept { return law_; }
+  int level() const noexcept { return level_.level; }
+  time_point held_until() const noexcept { return hold_until_; }
+
+  friend bool operator==(governor const&, governor const&) = default;
+
+ private:
+  enum class place : std::uint8_t { nowhere, waiting, flying };
+
+  struct request {
+    time_point ready_since{};
+    std::uint64_t sequence = 0;
+    request_terms terms{};
+    stamp permit{};
+    duration last_delay{};
+    int failures = 0;   // broken attempts: what attempts_max counts
+    int throttles = 0;  // refused attempts: the exponent of back_off
+    reason waits_for = reason::none;
+    place where = place::nowhere;
+    std::uint32_t version = 0;     // of the queue's entries for it
+    std::uint32_t generation = 0;  // of the tickets for its slot
+    friend bool operator==(request const&, request const&) = default;
+  };
+  struct turn {
+    time_point at;
+    std::uint64_t sequence;
+    std::uint32_t index;
+    std::uint32_t version;
+    friend bool operator<(turn const& a, turn const& b) noexcept {
+      return a.at != b.at ? a.at < b.at : a.sequence < b.sequence;
+    }
+    friend bool operator==(turn const&, turn const&) = default;
+  };
+
+  ticket ticket_of(std::uint32_t index) const noexcept {
+    return ticket{std::uint64_t{requests_[index].generation} << 32 | index};
+  }
+  static std::uint32_t index_of(ticket t) noexcept { return static_cast<std::uint32_t>(t); }
+  bool holds(ticket t, place where) const noexcept {
+    auto const index = index_of(t);
+    return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
+  }
+
+  /// What a request of `cost` that is ready since `since` must wait for, in flight permits apart.
+  held_back ready_for(std::int64_t cost, time_point since) const noexcept {
+    held_back latest{reason::none, since};
+    auto const at_least = [&](reason why, time_point until) {
+      if (until > latest.until) latest = {why, until};
+    };
+    at_least(reason::pace, law_.ready_at(cost));
+    if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->ready_at(cost));
+    at_least(reason::server_hint, hold_until_);
+    return latest;
+  }
+
+  held_back head() const noexcept {
+    auto const& r = requests_[queue_.top().index];
+    auto latest = ready_for(r.terms.cost, r.ready_since);
+    if (latest.why == reason::none) latest.why = r.waits_for;
+    if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
+    if (in_flight_ >= law_.allowed()) return {reason::window, never};
+    if (first_sent_ && !first_answered_ && settings_.first_alone > 0ns) {
+      auto const until = later(*first_sent_, settings_.first_alone);
+      if (until > latest.until) return {reason::first_answer, until};
+    }
+    return latest;
+  }
+
+  struct again {
+    reason why;
+    time_point since;  // ready since, for the turn order
+  };
+  again after_throttled(time_point now, request& r, fraction u) {
+    if (settings_.throttled == after_throttle::stand_first)
+      return {reason::none, std::min(r.ready_since, now)};
+    auto const attempt = settings_.throttled == after_throttle::share_level
+                             ? std::max(level_.level - 1, 0)
+                             : r.throttles++;
+    r.last_delay = backoff_.delay(attempt, r.last_delay, u);
+    return {reason::backoff, later(now, r.last_delay)};
+  }
+  again after_failed(time_point now, request& r, fraction u) {
+    auto const paid = settings_.budget.withdraw(now);
+    r.last_delay = backoff_.delay(r.failures - 1, r.last_delay, u);
+    auto const rested = later(now, r.last_delay);
+    return paid > rested ? again{reason::retry_budget, paid} : again{reason::backoff, rested};
+  }
+
+  decision wait_again(time_point now, std::uint32_t index, again a) {
+    auto& r = requests_[index];
+    if (a.since == never) return give_up(index, a.why);
+    auto const earliest = std::max(a.since, hold_until_);
+    if (earliest > r.terms.deadline) return give_up(index, reason::deadline);
+    r.ready_since = a.since;
+    r.waits_for = a.why;
+    enqueue(index);
+    if (r.terms.deadline != never)
+      deadlines_.push({r.terms.deadline, r.sequence, index, r.version});
+    auto const why = hold_until_ > a.since ? reason::server_hint : a.why;
+    auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
+    return {parked ? verdict::park : verdict::retry, why, earliest};
+  }
+  decision give_up(std::uint32_t index, reason why) {
+    release(index);
+    return {verdict::give_up, why, never};
+  }
+
+  std::uint32_t allocate() {
+    if (free_.empty()) {
+      requests_.push_back({});
+      return static_cast<std::uint32_t>(requests_.size() - 1);
+    }
+    auto const index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  void release(std::uint32_t index) {
+    auto& r = requests_[index];
+    r = {.version = r.version + 1, .generation = r.generation + 1};
+    free_.push_back(index);
+    prune();
+  }
+  void enqueue(std::uint32_t index) {
+    auto& r = requests_[index];
+    r.where = place::waiting;
+    ++r.version;
+    ++waiting_;
+    queue_.push({r.ready_since, r.sequence, index, r.version});
+    prune();
+  }
+  void prune() {
+    auto const live = [this](turn const& t) {
+      return requests_[t.index].where == place::waiting && requests_[t.index].version == t.version;
+    };
+    queue_.prune(live, waiting_);
+    deadlines_.prune(live, waiting_);
+  }
+
+  B backoff_;
+  L law_;
+  governor_settings settings_;
+  retry_level level_;
+  std::vector<request> requests_;
+  std::vector<std::uint32_t> free_;
+  lazy_heap<turn> queue_;
+  lazy_heap<turn> deadlines_;
+  std::size_t waiting_ = 0;
+  int in_flight_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  time_point hold_until_ = time_point::min();
+  std::optional<time_point> first_sent_;
+  bool first_answered_ = false;
+};
+
+}  // namespace headway

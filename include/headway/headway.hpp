@@ -1,0 +1,24 @@
+/// The core, all of it.
+///
+///   headway::default_governor governor;            // the default law: nothing to configure
+///   governor.submit(now);                          // one request; refused with a reason when too
+///   many wait while (auto turn = governor.next(now))         // whose turn it is, if anyone may go
+///     governor.start(now, *turn, draw());          // send it; then, when its answer comes:
+///   governor.finish(now, ticket, {outcome}, draw());
+///   sleep_until(governor.wakeup(now));
+#pragma once
+
+#include "headway/backoff/any.hpp"
+#include "headway/governor.hpp"
+#include "headway/keyed.hpp"
+#include "headway/law/any.hpp"
+
+namespace headway {
+
+using default_governor = governor<full_jitter, seek>;  ///< the default law
+using any_governor = governor<any_backoff, any_law>;   ///< policies chosen at run time
+
+extern template class governor<full_jitter, seek>;
+extern template class governor<any_backoff, any_law>;
+
+}  // namespace headway

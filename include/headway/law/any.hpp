@@ -1,0 +1,48 @@
+#pragma once
+
+#include <variant>
+
+#include "headway/law/auto_sleeper.hpp"
+#include "headway/law/paced.hpp"
+#include "headway/law/seek.hpp"
+#include "headway/pacer/adaptive_rate.hpp"
+#include "headway/pacer/gcra.hpp"
+#include "headway/window/fixed.hpp"
+#include "headway/window/reno.hpp"
+#include "headway/window/tahoe.hpp"
+
+namespace headway {
+
+/// The shipped laws, chosen at run time. Still a value.
+struct any_law {
+  std::variant<seek, paced<unpaced, reno>, paced<unpaced, tahoe>,
+               paced<adaptive_rate, fixed_window>, paced<gcra, fixed_window>,
+               paced<unpaced, fixed_window>, auto_sleeper>
+      choice{};
+
+  time_point ready_at(std::int64_t cost) const noexcept {
+    return std::visit([&](auto const& l) { return l.ready_at(cost); }, choice);
+  }
+  double allowed() const noexcept {
+    return std::visit([](auto const& l) { return l.allowed(); }, choice);
+  }
+  stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
+    return std::visit([&](auto& l) { return l.take(now, cost, u); }, choice);
+  }
+  void on_success(time_point now, sample const& s, fraction u) noexcept {
+    std::visit([&](auto& l) { l.on_success(now, s, u); }, choice);
+  }
+  void on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept {
+    std::visit([&](auto& l) { l.on_throttle(now, s, r, u); }, choice);
+  }
+  void on_failure(time_point now, sample const& s, fraction u) noexcept {
+    std::visit([&](auto& l) { l.on_failure(now, s, u); }, choice);
+  }
+  void on_hint(time_point now, hint const& h) noexcept {
+    std::visit([&](auto& l) { l.on_hint(now, h); }, choice);
+  }
+  friend bool operator==(any_law const&, any_law const&) = default;
+};
+static_assert(law<any_law>);
+
+}  // namespace headway

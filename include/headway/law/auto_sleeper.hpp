@@ -1,0 +1,100 @@
+#pragma once
+
+#include "headway/backoff/proportional_jitter.hpp"
+#include "headway/policy.hpp"
+
+namespace headway {
+
+/// Responsive exponential backoff: a worker sleeps after every call; the sleep grows on each
+/// failure and shrinks after `down_multiplier_threshold` successes.
+///
+/// Behaves as the original does, corners included: the first interval is not randomised; growth is
+/// capped at `max_interval`, a shrink is not; a shrink below `initial_interval` drops to zero; a
+/// success at zero adds to the invocations only; failures do not reset the success counter, a
+/// shrink does; doubles are truncated to nanoseconds.
+///
+/// As a law it is one worker: one permit, whose next start is at least its last finish plus the
+/// interval. Source: seed text 000, AutoSleeper, with its defaults.
+struct auto_sleeper {
+  duration initial_interval = 500ms;
+  duration max_interval = 15min;
+  duration max_randomization = 2min;
+  double up_multiplier = 1.5;
+  double down_multiplier = 0.9;
+  double randomization_factor = 0.3;
+  int down_multiplier_threshold = 10;
+
+  struct counters {
+    std::int64_t total_invocation = 0;
+    std::int64_t total_went_up = 0;
+    std::int64_t total_went_down = 0;
+    std::int64_t total_slept = 0;
+    duration total_sleep_time{0};
+    friend bool operator==(counters const&, counters const&) = default;
+  };
+  counters metrics{};
+  duration current_interval{0};
+  int current_success = 0;
+  time_point next_start{};
+
+  /// Notes a failure; returns how long to sleep now.
+  duration failed(fraction u) noexcept {
+    ++metrics.total_invocation;
+    go_up(u);
+    return sleep();
+  }
+
+  /// Notes a success; returns how long to sleep now.
+  duration succeeded(fraction u) noexcept {
+    ++metrics.total_invocation;
+    if (current_interval == duration::zero()) return current_interval;
+    if (++current_success == down_multiplier_threshold) {
+      go_down(u);
+      current_success = 0;
+    }
+    return sleep();
+  }
+
+  time_point ready_at(std::int64_t) const noexcept { return next_start; }
+  double allowed() const noexcept { return 1; }
+  stamp take(time_point now, std::int64_t, fraction) noexcept { return {.sent = now}; }
+  void on_success(time_point now, sample const&, fraction u) noexcept {
+    next_start = later(now, succeeded(u));
+  }
+  void on_throttle(time_point now, sample const&, resource, fraction u) noexcept {
+    next_start = later(now, failed(u));
+  }
+  void on_failure(time_point, sample const&, fraction) noexcept {}
+  void on_hint(time_point, hint const&) noexcept {}
+  friend bool operator==(auto_sleeper const&, auto_sleeper const&) = default;
+
+ private:
+  void go_up(fraction u) noexcept {
+    ++metrics.total_went_up;
+    if (current_interval == duration::zero()) {
+      current_interval = initial_interval;
+      return;
+    }
+    auto const next = randomised(static_cast<double>(current_interval.count()) * up_multiplier,
+                                 randomization_factor, max_randomization, u);
+    current_interval = next > static_cast<double>(max_interval.count())
+                           ? max_interval
+                           : duration(static_cast<std::int64_t>(next));
+  }
+  void go_down(fraction u) noexcept {
+    ++metrics.total_went_down;
+    auto const next = randomised(static_cast<double>(current_interval.count()) * down_multiplier,
+                                 randomization_factor, max_randomization, u);
+    current_interval = next < static_cast<double>(initial_interval.count())
+                           ? duration::zero()
+                           : duration(static_cast<std::int64_t>(next));
+  }
+  duration sleep() noexcept {
+    metrics.total_sleep_time += current_interval;
+    ++metrics.total_slept;
+    return current_interval;
+  }
+};
+static_assert(law<auto_sleeper>);
+
+}  // namespace headway

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <algorithm>
+
+#include "headway/policy.hpp"
+
+namespace headway {
+
+/// Evenly spaced units at a rate that is multiplied by `factor` on a throttle and returns by
+/// `increment` a success.
+///
+/// Units: rates in units per second.
+/// Source: seed text 002: "start … with a slightly aggressive limit of say 10 requests/second …
+/// (1/2 each time), with an incremental linear return based on the number of successful requests".
+/// The text gives no increment; 0.05 makes a halving of its 10/s return after 100 successes.
+struct adaptive_rate {
+  double rate = 10.0;
+  double factor = 0.5;
+  double increment = 0.05;
+  double floor = 0.05;
+  double ceiling = 10'000.0;
+  time_point next{};
+
+  time_point ready_at(std::int64_t) const noexcept { return next; }
+  void take(time_point now, std::int64_t cost) noexcept {
+    auto const late = now - next < 1ms ? next : now;  // a late wake-up must not lower the rate
+    next = later(late, from_seconds(static_cast<double>(cost) / rate));
+  }
+  void on_success(time_point, sample const& s) noexcept {
+    if (!s.app_limited) rate = std::min(ceiling, rate + increment);
+  }
+  void on_throttle(time_point now, sample const&, fraction) noexcept {
+    rate = std::max(floor, rate * factor);
+    next = std::max(next, later(now, from_seconds(1 / rate)));
+  }
+  friend bool operator==(adaptive_rate const&, adaptive_rate const&) = default;
+};
+static_assert(pacer<adaptive_rate>);
+
+}  // namespace headway

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+
+#include "headway/policy.hpp"
+
+namespace headway {
+
+/// The Generic Cell Rate Algorithm: one unit each `interval`, early by at most `burst_tolerance`.
+///
+/// In any span w at most (w + burst_tolerance) / interval + 1 units conform. The state is one
+/// instant. Source: ITU-T I.371 Annex A, GCRA(T, tau), virtual scheduling: conforming iff t >= TAT
+/// - tau.
+struct gcra {
+  duration interval = 10ms;
+  duration burst_tolerance{0};
+  time_point tat{};  ///< theoretical arrival time of the next unit
+
+  /// `units` a `period`, at most `burst` at once.
+  ///
+  /// Intervals under 100 ms get 1 ms of tolerance even without a burst: with none, a pacer that
+  /// wakes late reaches only 56 % of 10,000/s. Requires: units > 0, period > 0, burst >= 1.
+  static gcra per(double units, duration period, std::int64_t burst = 1) noexcept {
+    auto const each = std::max(from_seconds(to_seconds(period) / units), duration(1));
+    auto const floor = each < 100ms ? duration(1ms) : duration(0);
+    return {.interval = each, .burst_tolerance = std::max(times(each, burst - 1), floor)};
+  }
+
+  time_point ready_at(std::int64_t cost) const noexcept {
+    auto const extra = times(interval, cost - 1);
+    if (cost > 1 && extra > burst_tolerance) return never;
+    return later(tat, extra - burst_tolerance);
+  }
+  void take(time_point now, std::int64_t cost) noexcept {
+    tat = later(std::max(tat, now), times(interval, cost));
+  }
+  void on_success(time_point, sample const&) noexcept {}
+  void on_throttle(time_point, sample const&, fraction) noexcept {}
+  friend bool operator==(gcra const&, gcra const&) = default;
+
+ private:
+  static duration times(duration d, std::int64_t n) noexcept {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(d.count(), n, &product) ? duration::max() : duration(product);
+  }
+};
+static_assert(pacer<gcra>);
+
+/// Evenly spaced units, whatever the server answers.
+/// Source: the "RateLimiter of 4 permits per second" of seed text 002.
+inline gcra fixed_rate(double per_second) noexcept {
+  return gcra::per(per_second, 1s);
+}
+
+/// No pace at all: for laws that are a window only.
+/// Source: seed text 003, which admits as soon as the window has room.
+struct unpaced {
+  time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
+  void take(time_point, std::int64_t) noexcept {}
+  void on_success(time_point, sample const&) noexcept {}
+  void on_throttle(time_point, sample const&, fraction) noexcept {}
+  friend bool operator==(unpaced const&, unpaced const&) = default;
+};
+static_assert(pacer<unpaced>);
+
+}  // namespace headway

@@ -1,0 +1,40 @@
+#include "headway/governor.hpp"
+
+#include "headway/backoff/any.hpp"
+#include "headway/law/any.hpp"
+
+namespace headway {
+
+// The object code that ships: drivers, simulator and tests all link these two.
+template class governor<full_jitter, seek>;
+template class governor<any_backoff, any_law>;
+
+std::string_view to_string(reason why) noexcept {
+  switch (why) {
+    case reason::none:
+      return "none";
+    case reason::server_hint:
+      return "server hint";
+    case reason::first_answer:
+      return "first answer";
+    case reason::pace:
+      return "pace";
+    case reason::window:
+      return "window";
+    case reason::quota:
+      return "quota";
+    case reason::backoff:
+      return "backoff";
+    case reason::retry_budget:
+      return "retry budget";
+    case reason::queue:
+      return "queue";
+    case reason::deadline:
+      return "deadline";
+    case reason::attempts:
+      return "attempts";
+  }
+  return "unknown";
+}
+
+}  // namespace headway
