@@ -1,0 +1,206 @@
+/// `headway mock`: its options, and its first and last words.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.hpp"
+#include "mock/grammar.hpp"
+#include "mock/service.hpp"
+
+namespace headway::app {
+namespace {
+
+/// The options as they were typed.
+struct words {
+  std::string listen = "127.0.0.1:8429";
+  std::vector<std::string> limits;
+  std::string schedule;
+  std::string latency = "0s";
+  std::string connect_latency = "0s";
+  std::string error_latency = "0s";
+  std::string retry_after = "none";
+  std::string failures = "0%";
+  std::string throttle_status = "429";
+  std::string log;
+};
+
+template <class Parse>
+auto parse(char const* option, std::string const& text, Parse p) {
+  try {
+    return p(text);
+  } catch (std::invalid_argument const& wrong) {
+    throw fatal(exit_usage, fmt::format("{} '{}': {}", option, text, wrong.what()));
+  }
+}
+
+struct address {
+  std::string host;
+  std::uint16_t port;
+};
+
+template <class T>
+bool parse_whole(std::string_view text, T& value) {
+  auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && stop == text.data() + text.size();
+}
+
+address parse_address(std::string_view text) {
+  auto const colon = std::min(text.rfind(':'), text.size());
+  auto host = text.substr(0, colon);
+  std::uint16_t port = 0;
+  if (colon == text.size() || !parse_whole(text.substr(colon + 1), port))
+    throw std::invalid_argument("not ADDRESS:PORT with a port from 0 (any free one) to 65535");
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return {std::string(host), port};
+}
+
+unsigned parse_status(std::string_view text) {
+  unsigned status = 0;
+  if (!parse_whole(text, status) || status < 400 || status > 599)
+    throw std::invalid_argument("not a status from 400 to 599");
+  return status;
+}
+
+retry_after_form parse_form(std::string_view text) {
+  if (text == "none") return retry_after_form::none;
+  if (text == "seconds") return retry_after_form::seconds;
+  if (text == "date") return retry_after_form::date;
+  if (text == "ms") return retry_after_form::milliseconds;
+  throw std::invalid_argument("not none, seconds, date or ms");
+}
+
+mock_options parse(words const& w) {
+  auto const listen = parse("--listen", w.listen, parse_address);
+  mock_options o{.address = listen.host, .port = listen.port};
+  for (auto const& text : w.limits) o.server.limits.push_back(parse("--limit", text, parse_limit));
+  if (!w.schedule.empty()) o.server.schedule = parse("--schedule", w.schedule, parse_schedule);
+  o.server.latency = parse("--latency", w.latency, parse_spread);
+  o.server.error_latency = parse("--error-latency", w.error_latency, parse_time);
+  o.server.failures = parse("--failures", w.failures, parse_share);
+  o.connect_latency = parse("--connect-latency", w.connect_latency, parse_spread);
+  o.retry_after = parse("--retry-after", w.retry_after, parse_form);
+  o.throttle_status = parse("--throttle-status", w.throttle_status, parse_status);
+  return o;
+}
+
+/// The access log: complete lines as they happen, so that `tail -f` and a crash of the reader's
+/// test both work.
+class log_file {
+ public:
+  explicit log_file(std::string const& name)
+      : name_(name), file_(name == "-" ? stdout : std::fopen(name.c_str(), "we")) {
+    if (!file_) throw_error();
+    std::setvbuf(file_, nullptr, _IOLBF, 1 << 16);
+  }
+  ~log_file() {
+    if (file_ != stdout) std::fclose(file_);
+  }
+  log_file(log_file const&) = delete;
+  log_file& operator=(log_file const&) = delete;
+
+  std::FILE* handle() const { return file_; }
+
+  void check() const {
+    if (std::fflush(file_) != 0 || std::ferror(file_) != 0) throw_error();
+  }
+
+ private:
+  [[noreturn]] void throw_error() const {
+    throw fatal(exit_io, fmt::format("--log '{}': {}", name_, std::strerror(errno)));
+  }
+
+  std::string name_;
+  std::FILE* file_;
+};
+
+/// A connection is a descriptor; the usual soft limit of 1024 is below what one client may open.
+void allow_many_connections() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int mock(words const& w) {
+  auto options = parse(w);
+  auto const host = options.address.find(':') == options.address.npos
+                        ? options.address
+                        : fmt::format("[{}]", options.address);
+  std::optional<log_file> log;
+  if (!w.log.empty()) options.log = log.emplace(w.log).handle();
+
+  allow_many_connections();
+  mock_service service(std::move(options));
+  service.stop_on_signals();
+  fmt::print("listening on http://{}:{}\n", host, service.port());
+  std::fflush(stdout);
+  service.run();
+
+  auto const t = service.totals();
+  fmt::print(
+      "{} requests: {} accepted ({} of them failed on purpose), {} throttled; peak in flight {}\n",
+      t.requests, t.requests - t.throttled, t.failed, t.throttled, t.peak_in_flight);
+  if (log) log->check();
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_mock(CLI::App& program, action& chosen) {
+  auto const w = std::make_shared<words>();
+  auto* const sub = program.add_subcommand(
+      "mock",
+      "A real HTTP server that throttles on purpose, for trying things out.\n\n"
+      "  headway mock --limit rate=50/s,burst=10 --latency 20ms..80ms --log access.log\n"
+      "  headway mock --limit concurrent=50,error-holds=50ms --connect-latency 100ms "
+      "--latency 500ms --error-latency 50ms\n"
+      "  headway mock --schedule '0s:rate=50/s; 15s:rate=200/s; 30s:rate=25/s' --retry-after "
+      "date\n\n"
+      "A TIME is 250us, 50ms, 2s, 1.5min or 1h; N/PER is a count per time, such as 50/s or "
+      "10/250ms.\n"
+      "Every request is answered with 200 and a small JSON body, unless a limit refuses it.\n");
+  sub->option_defaults()->always_capture_default();
+  auto const option = [sub](char const* name, auto& value, char const* type, char const* what) {
+    return sub->add_option(name, value, what)->type_name(type);
+  };
+  option("--listen", w->listen, "ADDRESS:PORT", "Where; port 0 is any free one");
+  option("--limit", w->limits, "LIMIT",
+         "rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME], window=N/PER[,aligned] or\n"
+         "sliding=N/PER[,counts-rejects]; repeatable: all must admit, the first that does not\n"
+         "refuses. burst is 1 unless given; error-holds: a refusal takes a slot that long;\n"
+         "aligned: windows begin at whole periods since the start, not with a request;\n"
+         "counts-rejects: who hammers never gets in")
+      ->allow_extra_args(false)
+      ->default_str("");
+  option("--schedule", w->schedule, "TIME:LIMIT;...",
+         "One limit more, which changes: from TIME after the start on it is LIMIT\n"
+         "(or: unlimited, as before the first TIME)");
+  option("--latency", w->latency, "TIME[..TIME]",
+         "How long an accepted request takes, uniform if a range; it holds its slot that long");
+  option("--connect-latency", w->connect_latency, "TIME[..TIME]",
+         "What passes before the limits see a request");
+  option("--error-latency", w->error_latency, "TIME", "How long until a throttled request is told");
+  option("--throttle-status", w->throttle_status, "STATUS", "What a throttled request is told");
+  option("--retry-after", w->retry_after, "FORM",
+         "none, seconds, date (Retry-After) or ms (retry-after-ms): when the limits would\n"
+         "admit it if nothing else came, rounded up");
+  option("--failures", w->failures, "SHARE",
+         "Accepted requests answered 500 on purpose, such as 1%");
+  option("--log", w->log, "FILE",
+         "A line for each request answered (- is stdout): arrival in seconds since the start,\n"
+         "method, target, status, in flight at arrival (itself included), milliseconds taken");
+  sub->callback([w, &chosen] { chosen = [w] { return mock(*w); }; });
+}
+
+}  // namespace headway::app
