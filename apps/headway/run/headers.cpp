@@ -1,0 +1,162 @@
+#include "run/headers.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "command.hpp"
+#include "run/text.hpp"
+
+namespace headway::app {
+namespace {
+
+bool is_token(std::string_view name) noexcept {  // RFC 9110 §5.6.2
+  auto const allowed = [](char c) {
+    return is_alphanumeric(c) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  };
+  return !name.empty() && std::all_of(name.begin(), name.end(), allowed);
+}
+
+std::string_view name_of(std::string_view header) noexcept {
+  return header.substr(0, header.find(':'));
+}
+
+bool has(std::span<std::string const> headers, std::string_view name) noexcept {
+  return std::any_of(headers.begin(), headers.end(),
+                     [&](auto const& h) { return equal_ignoring_case(name_of(h), name); });
+}
+
+/// `text` with ${env:NAME} replaced. `where` names the option in errors.
+std::string with_environment(std::string_view text, std::string const& where) {
+  constexpr std::string_view open = "${env:";
+  std::string result;
+  for (;;) {
+    auto const begin = text.find("${");
+    result += text.substr(0, begin);
+    if (begin == text.npos) return result;
+    auto const end = text.find('}', begin);
+    if (!text.substr(begin).starts_with(open) || end == text.npos)
+      throw fatal(exit_usage, where + ": want ${env:NAME} where it has ${");
+    std::string const name(text.substr(begin + open.size(), end - begin - open.size()));
+    char const* const value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0')
+      throw fatal(exit_usage, fmt::format("{}: environment variable {} is {}", where,
+                                          in_quotes(name), value == nullptr ? "not set" : "empty"));
+    result += value;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string read_header(std::string_view text, std::string const& where) {
+  auto const colon = text.find(':');
+  if (colon == text.npos) throw fatal(exit_usage, where + ": want 'Name: value'");
+  auto const name = text.substr(0, colon);
+  auto const value = with_environment(trimmed(text.substr(colon + 1)), where);
+  if (auto const problem = header_problem(name, value); !problem.empty())
+    throw fatal(exit_usage, fmt::format("{}: header {} {}", where, in_quotes(name), problem));
+  return fmt::format("{}: {}", name, value);
+}
+
+/// One of --header-for, as bound_headers keeps it.
+std::string read_host(std::string const& text) {
+  bool const whole = text.find("://") != text.npos;
+  auto const full = origin(whole ? text : "https://" + text);
+  if (full.empty() || text.find_first_of("/?#", whole ? text.find("://") + 3 : 0) != text.npos)
+    throw fatal(
+        exit_usage,
+        fmt::format("--header-for {}: want HOST, HOST:PORT or https://HOST:PORT", in_quotes(text)));
+  if (whole) return full;
+  auto const with_port = full.substr(std::string_view("https://").size());
+  bool const has_port = text.find(':', text.find(']') + 1) != text.npos;
+  return has_port ? with_port : with_port.substr(0, with_port.rfind(':'));
+}
+
+}  // namespace
+
+std::string header_problem(std::string_view name, std::string_view value) {
+  if (!is_token(name)) return "is not a name: want letters, digits and !#$%&'*+-.^_`|~";
+  if (equal_ignoring_case(name, "Content-Length") || equal_ignoring_case(name, "Transfer-Encoding"))
+    return "is set from the body; want it left out";
+  if (std::any_of(value.begin(), value.end(), [](char c) { return is_control(c) && c != '\t'; }))
+    return "has a control character in its value";
+  return {};
+}
+
+std::vector<std::string> expand_headers(std::span<std::string const> options) {
+  std::vector<std::string> lines;
+  for (auto const& option : options) {
+    if (!option.starts_with('@')) {
+      lines.push_back(read_header(option, "--header"));
+      continue;
+    }
+    auto const path = option.substr(1);
+    std::ifstream in(path);
+    std::string text;
+    for (int line = 1; std::getline(in, text); ++line)
+      if (auto const header = trimmed(text); !header.empty() && header.front() != '#')
+        lines.push_back(read_header(header, fmt::format("{}:{}", path, line)));
+    if (!in.eof()) throw fatal(exit_usage, fmt::format("--header {}: cannot read it", option));
+  }
+  return lines;
+}
+
+bound_headers::bound_headers(std::vector<std::string> lines, std::span<std::string const> hosts,
+                             std::string_view base_url)
+    : lines_(std::move(lines)), chosen_(!hosts.empty() || !base_url.empty()) {
+  for (auto const& host : hosts) hosts_.push_back(read_host(host));
+  if (hosts.empty() && !base_url.empty()) hosts_.push_back(origin(base_url));
+}
+
+void bound_headers::admit(std::string_view origin) {
+  if (chosen_ || lines_.empty()) return;
+  if (hosts_.empty()) hosts_.emplace_back(origin);
+  if (hosts_.front() != origin)
+    throw fatal(
+        exit_usage,
+        fmt::format("--header: JOBS has several origins ({}, {}); say with --header-for HOST "
+                    "to which the headers may go",
+                    hosts_.front(), origin));
+}
+
+std::span<std::string const> bound_headers::of(std::string_view origin) const noexcept {
+  auto const with_port = origin.substr(origin.find("://") + 3);
+  auto const host = with_port.substr(0, with_port.rfind(':'));
+  for (auto const& chosen : hosts_)
+    if (chosen == origin || chosen == with_port || chosen == host) return lines_;
+  return {};
+}
+
+std::vector<std::string> request_headers(job const& j, std::span<std::string const> given) {
+  auto lines = j.headers;
+  for (auto const& line : given)
+    if (!has(j.headers, name_of(line))) lines.push_back(line);
+  if (j.json_body && !has(lines, "Content-Type"))
+    lines.emplace_back("Content-Type: application/json");
+  if (!j.idempotency_key.empty() && !has(lines, "Idempotency-Key"))
+    lines.push_back("Idempotency-Key: " + j.idempotency_key);
+  return lines;
+}
+
+std::string credential_digest(std::span<std::string const> headers) {
+  constexpr std::array<std::string_view, 4> secret = {"authorization", "cookie", "x-api-key",
+                                                      "api-key"};
+  std::string all;
+  for (auto const name : secret)
+    for (auto const& line : headers)
+      if (equal_ignoring_case(name_of(line), name))
+        all += fmt::format("{}:{}\n", name, line.substr(name.size() + 1));
+  if (all.empty()) return {};
+  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
+  if (EVP_Digest(all.data(), all.size(), hash.data(), nullptr, EVP_sha256(), nullptr) != 1)
+    throw fatal(exit_io, "SHA-256 is not available");
+  std::string hex;
+  for (std::size_t i = 0; i < 8; ++i) hex += fmt::format("{:02x}", hash[i]);
+  return hex;
+}
+
+}  // namespace headway::app
