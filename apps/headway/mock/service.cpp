@@ -37,6 +37,7 @@ namespace {
 constexpr std::uint32_t header_bytes_max = 16 * 1024;
 constexpr std::uint64_t body_bytes_max = 16 * 1024 * 1024;
 constexpr auto idle_max = 60s;
+constexpr auto linger_max = 2s;
 
 /// A request body that is read and dropped.
 struct dropped_body {
@@ -188,10 +189,22 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
 
+    --state_.totals.in_flight;
+    if (state_.options.log) log();  // first, so that whoever has the answer finds its line
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_, [self = shared_from_this()](error_code e, std::size_t) {
-      self->on_answered(e);
+      if (e) return;
+      if (self->response_.need_eof()) return self->close();
+      self->read();
     });
+  }
+
+  void log() {
+    auto const& request = parser_->get();
+    fmt::print(state_.options.log, "{:.6f} {} {} {} {} {:.3f}\n",
+               to_seconds(arrived_.time_since_epoch()), to_view(request.method_string()),
+               to_view(request.target()), response_.result_int(), in_flight_,
+               to_seconds(state_.now() - arrived_) * 1e3);
   }
 
   void set_retry_after(duration d, wall::time_point wall_now) {
@@ -212,20 +225,6 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     }
   }
 
-  void on_answered(error_code e) {
-    --state_.totals.in_flight;
-    if (state_.options.log) {
-      auto const& request = parser_->get();
-      fmt::print(state_.options.log, "{:.6f} {} {} {} {} {:.3f}\n",
-                 to_seconds(arrived_.time_since_epoch()), to_view(request.method_string()),
-                 to_view(request.target()), response_.result_int(), in_flight_,
-                 to_seconds(state_.now() - arrived_) * 1e3);
-    }
-    if (e) return;
-    if (response_.need_eof()) return close();
-    read();
-  }
-
   /// What is not a request, or too large a one, is told so where anybody listens; then the
   /// connection ends.
   void turn_away(error_code e) {
@@ -242,7 +241,21 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.prepare_payload();
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_,
-                      [self = shared_from_this()](error_code, std::size_t) { self->close(); });
+                      [self = shared_from_this()](error_code failed, std::size_t) {
+                        if (failed) return;
+                        self->close();
+                        self->buffer_.clear();
+                        self->stream_.expires_after(linger_max);
+                        self->linger();
+                      });
+  }
+
+  /// Closing with unread bytes would reset the connection, and the client might never see why.
+  void linger() {
+    stream_.async_read_some(buffer_.prepare(header_bytes_max),
+                            [self = shared_from_this()](error_code e, std::size_t) {
+                              if (!e) self->linger();
+                            });
   }
 
   void close() {
