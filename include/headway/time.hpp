@@ -34,12 +34,14 @@ constexpr time_point later(time_point t, duration d) noexcept {
   return d.count() > 0 ? never : time_point::min();
 }
 
-/// A duration of `seconds`, truncated to whole nanoseconds and saturating; zero for NaN and
-/// negatives.
-constexpr duration from_seconds(double seconds) noexcept {
-  if (!(seconds > 0)) return duration::zero();
-  double const ns = seconds * 1e9;
+/// `ns` truncated to whole nanoseconds and saturating; zero for NaN and negatives.
+constexpr duration from_nanoseconds(double ns) noexcept {
+  if (!(ns > 0)) return duration::zero();
   return ns >= 9.2e18 ? duration::max() : duration(static_cast<std::int64_t>(ns));
+}
+
+constexpr duration from_seconds(double seconds) noexcept {
+  return from_nanoseconds(seconds * 1e9);
 }
 
 constexpr double to_seconds(duration d) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "headway/policy.hpp"
 
@@ -21,7 +22,8 @@ struct gcra {
   /// Intervals under 100 ms get 1 ms of tolerance even without a burst: with none, a pacer that
   /// wakes late reaches only 56 % of 10,000/s. Requires: units > 0, period > 0, burst >= 1.
   static gcra per(double units, duration period, std::int64_t burst = 1) noexcept {
-    auto const each = std::max(from_seconds(to_seconds(period) / units), duration(1));
+    auto const each =  // rounded up: truncated, 7/min would admit 8 in a minute
+        std::max(from_nanoseconds(std::ceil(static_cast<double>(period.count()) / units)), 1ns);
     auto const floor = each < 100ms ? duration(1ms) : duration(0);
     return {.interval = each, .burst_tolerance = std::max(times(each, burst - 1), floor)};
   }
