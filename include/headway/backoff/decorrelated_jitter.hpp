@@ -14,7 +14,7 @@ struct decorrelated_jitter {
 
   duration delay(int, duration previous, fraction u) const noexcept {
     auto const last = std::clamp(previous, base, std::max(base, cap));
-    return std::min(cap, base + scale(last * 3 - base, u));
+    return std::min(cap, base + scale(std::min(last, duration::max() / 3) * 3 - base, u));
   }
   friend bool operator==(decorrelated_jitter const&, decorrelated_jitter const&) = default;
 };

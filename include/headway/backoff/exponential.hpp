@@ -18,6 +18,7 @@ struct exponential_backoff {
   duration cap = 20s;
 
   duration delay(int attempt, duration, fraction) const noexcept {
+    if (initial <= 0ns) return 0ns;  // and not 0 × infinity
     auto grown = static_cast<double>(initial.count());
     auto factor = multiplier;
     for (auto n = static_cast<unsigned>(std::max(attempt, 0)); n > 0; n >>= 1, factor *= factor)

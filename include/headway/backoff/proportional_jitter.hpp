@@ -25,8 +25,8 @@ struct proportional_jitter {
 
   duration delay(int attempt, duration previous, fraction u) const noexcept {
     auto const exact = inner.delay(attempt, previous, derive(u, 0));
-    return duration(static_cast<std::int64_t>(randomised(
-        static_cast<double>(exact.count()), randomization_factor, max_randomization, u)));
+    return from_nanoseconds(
+        randomised(static_cast<double>(exact.count()), randomization_factor, max_randomization, u));
   }
   friend bool operator==(proportional_jitter const&, proportional_jitter const&) = default;
 };
