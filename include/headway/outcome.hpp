@@ -36,7 +36,7 @@ struct stamp {
 
 /// One answered attempt, as a law sees it.
 struct sample {
-  stamp sent;
+  stamp sent{};
   int in_flight = 1;  ///< permits out when the answer came, the answered one included
   duration rtt{};     ///< answer - send
   bool app_limited =
