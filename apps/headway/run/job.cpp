@@ -9,7 +9,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cstring>
 
 #include "command.hpp"
 #include "run/headers.hpp"
@@ -48,51 +47,50 @@ struct malformed {
   std::string why;
 };
 
-// These walk JSON text that has been found valid.
+// These walk JSON text that has been found valid, from one position to another.
 
-char const* skip_space(char const* p) noexcept {
-  while (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') ++p;
-  return p;
+std::size_t skip_space(std::string_view json, std::size_t at) noexcept {
+  return json.find_first_not_of(" \t\r\n", at);
 }
 
-char const* skip_string(char const* p) noexcept {
-  for (++p; *p != '"'; ++p)
-    if (*p == '\\') ++p;
-  return p + 1;
+std::size_t skip_string(std::string_view json, std::size_t at) noexcept {
+  for (;;) {
+    at = json.find('"', at + 1);
+    auto const backslashes = at - json.find_last_not_of('\\', at - 1) - 1;
+    if (backslashes % 2 == 0) return at + 1;
+  }
 }
 
-char const* skip_value(char const* p) noexcept {
-  if (*p == '"') return skip_string(p);
-  if (*p != '{' && *p != '[') return p + std::strcspn(p, ",}] \t\r\n");
+std::size_t skip_value(std::string_view json, std::size_t at) noexcept {
+  if (json[at] == '"') return skip_string(json, at);
+  if (json[at] != '{' && json[at] != '[') return json.find_first_of(",}] \t\r\n", at);
   int depth = 0;
   do {
-    if (*p == '"') {
-      p = skip_string(p);
-    } else {
-      depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
-      ++p;
-    }
+    char const c = json[at];
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    at = c == '"' ? skip_string(json, at) : at + 1;
   } while (depth > 0);
-  return p;
+  return at;
 }
 
 /// The text of an object's value number `index`, without white space. Not printed from the parsed
 /// value, which has lost the difference between 1.10 and 1.1.
 std::string compact_value(std::string_view object, std::size_t index) {
-  char const* p = object.data();
+  std::size_t before = 0;  // the brace or the comma before a key
   for (;; --index) {
-    p = skip_string(skip_space(p + 1));  // past the brace or comma, and the key
-    char const* const value = skip_space(skip_space(p) + 1);
-    p = skip_value(value);
+    auto const colon = skip_space(object, skip_string(object, skip_space(object, before + 1)));
+    auto const begin = skip_space(object, colon + 1);
+    auto const end = skip_value(object, begin);
     if (index == 0) {
-      std::string text(static_cast<std::size_t>(p - value), '\0');
+      std::string text(end - begin, '\0');
       std::size_t kept = 0;
-      if (simdjson::minify(value, text.size(), text.data(), kept) != simdjson::SUCCESS)
+      if (simdjson::minify(object.data() + begin, text.size(), text.data(), kept) !=
+          simdjson::SUCCESS)
         throw malformed{"not valid JSON"};
       text.resize(kept);
       return text;
     }
-    p = skip_space(p);
+    before = skip_space(object, end);
   }
 }
 
@@ -237,7 +235,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
       j.url = text;
     j.line = line;
     if (j.id.empty()) j.id = std::to_string(line);
-    if (!options_.base_url.empty()) j.url = absolute_url(j.url, options_.base_url);
+    j.url = absolute_url(j.url, options_.base_url);
     if (auto const problem = url_problem(j.url); !problem.empty()) throw malformed{problem};
     return j;
   } catch (malformed const& wrong) {

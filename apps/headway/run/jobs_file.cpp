@@ -66,7 +66,7 @@ class id_register::table {
     check(sqlite3_open_v2(
         "", &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr));
     check(sqlite3_exec(db_,
-                       "PRAGMA cache_size = -16384; PRAGMA journal_mode = OFF;"
+                       "PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF;"
                        "CREATE TABLE ids(id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID; BEGIN",
                        nullptr, nullptr, nullptr));
     check(sqlite3_prepare_v2(db_, "INSERT INTO ids VALUES(?, ?)", -1, &insert_, nullptr));

@@ -38,22 +38,40 @@ std::string read_host(std::string_view host) {
   return lower(host);
 }
 
-/// The target of `url`, or nullopt and why it has none.
+/// A URL's beginning. Without a scheme, the authority is what might be meant as one.
+struct beginning {
+  std::string_view scheme;
+  std::string_view authority;
+};
+
+beginning read_beginning(std::string_view url) noexcept {
+  auto const ends_authority = [](char c) { return c == '/' || c == '?' || c == '#'; };
+  beginning read;
+  auto const mark = url.find("://");
+  if (mark != url.npos && std::none_of(url.begin(), url.begin() + mark, ends_authority)) {
+    read.scheme = url.substr(0, mark);
+    url.remove_prefix(mark + 3);
+  }
+  auto const end = std::find_if(url.begin(), url.end(), ends_authority);
+  read.authority = url.substr(0, static_cast<std::size_t>(end - url.begin()));
+  return read;
+}
+
+/// Where `url` goes, or nullopt and why it goes nowhere.
 std::optional<target> read_target(std::string_view url, std::string_view& why) {
   auto const fail = [&](std::string_view problem) {
     why = problem;
     return std::nullopt;
   };
-  auto const scheme_end = url.find("://");
-  if (scheme_end == url.npos || scheme_end > url.find_first_of("/?#"))
-    return fail("want http://… or https://…, or a path with --base-url");
+  auto const [scheme, authority] = read_beginning(url);
+  // May be meant even where the rest does not read as a URL, hence first.
+  if (authority.find('@') != authority.npos)
+    return fail("user:password is a secret in the file; want --header instead");
+  if (scheme.empty()) return fail("want http://… or https://…, or a path with --base-url");
   target t;
-  auto const scheme = url.substr(0, scheme_end);
   t.https = equal_ignoring_case(scheme, "https");
   if (!t.https && !equal_ignoring_case(scheme, "http")) return fail("want http or https");
 
-  auto authority = url.substr(scheme_end + 3);
-  authority = authority.substr(0, authority.find_first_of("/?#"));
   auto const port_mark = authority.find(':', authority.find(']') + 1);  // npos + 1 == 0
   t.host = read_host(authority.substr(0, port_mark));
   if (t.host.empty())
@@ -68,11 +86,11 @@ std::optional<target> read_target(std::string_view url, std::string_view& why) {
   return t;
 }
 
-/// user:password may stand even where the rest does not read as a URL.
-bool has_userinfo(std::string_view url) noexcept {
-  auto const scheme_end = url.find("://");
-  if (scheme_end < url.find_first_of("/?#")) url.remove_prefix(scheme_end + 3);
-  return url.substr(0, url.find_first_of("/?#")).find('@') != url.npos;
+/// `url` for a message, without what may be secret.
+std::string shown(std::string_view url) {
+  auto const authority = read_beginning(url).authority;
+  return authority.find('@') == authority.npos ? in_quotes(url.substr(0, url.find('?')))
+                                               : "(hidden)";
 }
 
 }  // namespace
@@ -80,28 +98,26 @@ bool has_userinfo(std::string_view url) noexcept {
 std::string origin(std::string_view url) {
   std::string_view why;
   auto const t = read_target(url, why);
-  if (!t || has_userinfo(url)) return {};
-  return fmt::format("{}://{}:{}", t->https ? "https" : "http", t->host, t->port);
+  if (!t) return {};
+  auto const port = std::to_string(t->port);
+  return std::string(t->https ? "https://" : "http://").append(t->host).append(":").append(port);
 }
 
 std::string url_problem(std::string_view url) {
   if (url.size() > url_bytes_max)
     return fmt::format("url has {} bytes; want at most {}", url.size(), url_bytes_max);
-  if (has_userinfo(url)) return "url has user:password, a secret in the file; use --header instead";
-  auto const shown = in_quotes(url.substr(0, url.find('?')));
   auto const strange =
       std::find_if(url.begin(), url.end(), [](char c) { return c <= ' ' || c > '~'; });
   if (strange != url.end())
-    return fmt::format("url {}: byte {} must be written as %{:02X}", shown,
+    return fmt::format("url {}: byte {} must be written as %{:02X}", shown(url),
                        strange - url.begin() + 1, static_cast<unsigned char>(*strange));
   std::string_view why;
-  if (!read_target(url, why)) return fmt::format("url {}: {}", shown, why);
+  if (!read_target(url, why)) return fmt::format("url {}: {}", shown(url), why);
   return {};
 }
 
 std::string absolute_url(std::string_view url, std::string_view base) {
-  auto const scheme_end = url.find("://");
-  if (base.empty() || scheme_end < url.find_first_of("/?#")) return std::string(url);
+  if (base.empty() || !read_beginning(url).scheme.empty()) return std::string(url);
   auto const separator = url.starts_with('/') || url.starts_with('?') ? "" : "/";
   return fmt::format("{}{}{}", base, separator, url);
 }

@@ -40,7 +40,7 @@ TEST(Url, Refused) {
       {"/a?b=http://x/", "want http://"},
       {"http:/x", "want http://"},
       {"http:x", "want http://"},
-      {"://x/", "want http or https"},
+      {"://x/", "want http://"},
       {"ftp://x/", "want http or https"},
       {"file:///etc/passwd", "want http or https"},
       {"http:///a", "want a host"},
