@@ -1,0 +1,53 @@
+/// A result: the line that a request leaves behind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "headway/time.hpp"
+#include "run/journal.hpp"
+
+namespace headway::app {
+
+struct result {
+  std::string_view id{};
+  std::int64_t line = 0;
+  final_outcome how = final_outcome::success;
+  int status = 0;  ///< 0: no answer
+  int attempts = 0;
+  int throttled = 0;        ///< of the attempts
+  duration waited{};        ///< from when it was read to its last attempt
+  duration latency{};       ///< of its last attempt
+  std::string_view reason{};  ///< why it failed, "" if it did not
+  std::string_view body{};
+  std::string_view type{};  ///< the body's Content-Type
+  std::string_view meta{};  ///< compact JSON, "" if none
+};
+
+std::string_view to_string(final_outcome) noexcept;
+
+/// Writes results as JSON. The buffers are reused; threads: one.
+class result_writer {
+ public:
+  result_writer();
+  ~result_writer();
+  result_writer(result_writer const&) = delete;
+  result_writer& operator=(result_writer const&) = delete;
+
+  /// One JSON object without line feed; valid until the next call. The body is there as JSON where
+  /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`.
+  std::string_view line_of(result const&);
+
+ private:
+  struct parser;
+  std::string text_;
+  std::string compact_;
+  std::unique_ptr<parser> parser_;
+};
+
+/// `text` as a JSON string, in quotes. Requires: valid UTF-8.
+void append_quoted(std::string& out, std::string_view text);
+
+}  // namespace headway::app

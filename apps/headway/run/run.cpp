@@ -1,0 +1,166 @@
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "command.hpp"
+#include "run/runner.hpp"
+#include "run/text.hpp"
+
+namespace headway::app {
+namespace {
+
+[[noreturn]] void refuse(std::string_view option, std::string_view value,
+                         std::string_view allowed) {
+  throw fatal(exit_usage,
+              std::string(option) + " " + in_quotes(value) + ": " + std::string(allowed));
+}
+
+/// "500ms", "30s", "15min", "1h"; a bare number is seconds.
+duration parse_duration(std::string_view option, std::string_view text) {
+  double value = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  double const scale = unit == "ms"                   ? 1e-3
+                       : unit == "s" || unit.empty()  ? 1
+                       : unit == "min" || unit == "m" ? 60
+                       : unit == "h"                  ? 3600
+                       : unit == "d"                  ? 86400
+                                                      : 0;
+  if (error != std::errc{} || scale == 0 || !(value >= 0) || value * scale > 1e9)
+    refuse(option, text, "must be a time such as 500ms, 30s, 15min or 1h");
+  return from_seconds(value * scale);
+}
+
+/// "50/s", "15/min", "15/min:5".
+gcra parse_rate(std::string_view text) {
+  constexpr auto allowed =
+      "must be a rate such as 50/s, 15/min, 1000/h, or 15/min:5 with bursts of 5";
+  double units = 0;
+  auto const* const last = text.data() + text.size();
+  auto [at, error] = std::from_chars(text.data(), last, units);
+  std::string_view rest(at, static_cast<std::size_t>(last - at));
+  auto const colon = rest.find(':');
+  auto const period = rest.substr(0, colon);
+  auto const length = period == "/s"     ? duration(1s)
+                      : period == "/min" ? duration(1min)
+                      : period == "/h"   ? duration(1h)
+                                         : 0ns;
+  if (error != std::errc{} || length == 0ns || !(units > 0) || units / to_seconds(length) > 1e6 ||
+      to_seconds(length) / units > 86400)
+    refuse("--rate", text, allowed);
+  std::int64_t burst = 1;
+  if (colon != rest.npos) {
+    auto const digits = rest.substr(colon + 1);
+    auto const [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), burst);
+    if (wrong != std::errc{} || end != digits.data() + digits.size() || burst < 1 ||
+        burst > 1'000'000)
+      refuse("--rate", text, allowed);
+  }
+  return gcra::per(units, length, burst);
+}
+
+std::string results_beside(std::string const& jobs) {
+  return std::filesystem::path(jobs).replace_extension(".results.jsonl").string();
+}
+
+/// What the command line says, as text, until it is checked.
+struct arguments {
+  run_options options;
+  std::string rate, law = std::string(laws().front().name), level = "power", progress = "auto";
+  std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
+
+  run_options checked() const {
+    auto o = options;
+    o.law = law_named(law);
+    if (!rate.empty()) o.rate_ceiling = parse_rate(rate);
+    o.level = level == "process" ? durability::process : durability::power;
+    o.progress = progress == "json"   ? progress_style::json
+                 : progress == "none" ? progress_style::none
+                                      : progress_style::automatic;
+    o.wait_max = parse_duration("--wait-max", wait_max);
+    o.request_deadline = parse_duration("--request-deadline", request_deadline);
+    o.http.connect_timeout = parse_duration("--connect-timeout", connect_timeout);
+    if (!time_max.empty()) o.time_max = parse_duration("--time-max", time_max);
+    if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
+    if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
+    if (o.out == o.jobs && o.jobs != "-") refuse("--out", o.out, "would overwrite JOBS");
+    return o;
+  }
+};
+
+}  // namespace
+
+void add_run(CLI::App& program, action& chosen) {
+  auto* const run = program.add_subcommand(
+      "run",
+      "Does every HTTP request in JOBS once, as fast as the API lets it.\n\n"
+      "  headway run jobs.jsonl --header 'Authorization: Bearer ${env:API_KEY}'\n\n"
+      "JOBS has one request a line: a URL, or JSON with url, id, method, headers, body, body_file, "
+      "cost, scope,\n"
+      "timeout, idempotency_key, meta. Stop it at any moment; the same command goes on where it "
+      "was.\n"
+      "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 74 cannot write, 75 run "
+      "again later,\n"
+      "130/143 interrupted.");
+  auto const a = std::make_shared<arguments>();
+  auto& o = a->options;
+  run->add_option("JOBS", o.jobs, "A file of requests, or - for standard input")->required();
+  run->add_option(
+      "--out", o.out,
+      "Results, one JSON object a line; - is standard output [JOBS with .results.jsonl]");
+  run->add_option("--journal", o.journal,
+                  "What has been done, so that a run can go on [JOBS.headway]");
+  run->add_option("--durability", a->level,
+                  "What an acknowledged result survives: power (a power cut) or process (a kill)")
+      ->check(CLI::IsMember({"power", "process"}))
+      ->capture_default_str();
+  run->add_option("--base-url", o.base_url, "Put before URLs in JOBS that are only a path");
+  run->add_option("--header,-H", o.headers,
+                  "'Name: value' with ${env:NAME}, or @FILE; goes only to one origin")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--header-for", o.header_hosts,
+                  "HOST that --header goes to, where JOBS has several origins")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--rate", a->rate,
+                  "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
+  run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")
+      ->check(CLI::Range(1, 60'000));
+  run->add_option(
+         "--law", a->law,
+         "How the limit is looked for: " +
+             [] {
+               std::string names;
+               for (auto const& l : laws()) names.append(names.empty() ? "" : ", ").append(l.name);
+               return names;
+             }())
+      ->capture_default_str();
+  run->add_option("--attempts-max", o.attempts_max,
+                  "Failures until a request is given up; throttles never count")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  run->add_option("--wait-max", a->wait_max,
+                  "Park when the server asks for more patience than this")
+      ->capture_default_str();
+  run->add_option("--request-deadline", a->request_deadline,
+                  "Give a request up this long after its first attempt")
+      ->capture_default_str();
+  run->add_option("--time-max", a->time_max, "Stop after this long; the same command goes on");
+  run->add_option("--connect-timeout", a->connect_timeout, "For name, connection and TLS")
+      ->capture_default_str();
+  run->add_flag("--retry-unsafe", o.retry_unsafe,
+                "Also repeat non-idempotent requests that may have been carried out");
+  run->add_option("--cacert", o.http.ca_file,
+                  "Trust the certificates in this file instead of the system's")
+      ->check(CLI::ExistingFile);
+  run->add_option("--progress", a->progress, "auto, json or none")
+      ->check(CLI::IsMember({"auto", "json", "none"}))
+      ->capture_default_str();
+  run->add_option("--trace", o.trace, "Write every decision to this file");
+  run->add_flag("--dry-run", o.dry_run, "Check everything, say what would be done, send nothing");
+  run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
+}
+
+}  // namespace headway::app

@@ -1,0 +1,771 @@
+#include "run/runner.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <random>
+
+#include "command.hpp"
+#include "headway/http/classify.hpp"
+#include "run/clock.hpp"
+#include "run/headers.hpp"
+#include "run/jobs_file.hpp"
+#include "run/poller.hpp"
+#include "run/recorder.hpp"
+#include "run/result.hpp"
+#include "run/trace.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::size_t requests_max = 4096;  // in memory at once
+constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
+constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
+constexpr std::size_t scopes_max = 1000;
+
+/// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
+/// mask.
+class signals {
+ public:
+  signals() {
+    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  }
+  ~signals() { close(fd_); }
+  signals(signals const&) = delete;
+  signals& operator=(signals const&) = delete;
+
+  int fd() const noexcept { return fd_; }
+  /// The signal that has come, or 0.
+  int take() noexcept {
+    signalfd_siginfo info{};
+    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  int fd_;
+};
+
+/// As many descriptors as we may have; returns how many connections that leaves room for.
+int connections_max() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - 48;
+}
+
+std::string read_file(std::filesystem::path const& path) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> f(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!f)
+    throw fatal(exit_usage, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
+  std::string content;
+  std::array<char, 65536> block;
+  while (auto const n = std::fread(block.data(), 1, block.size(), f.get()))
+    content.append(block.data(), n);
+  return content;
+}
+
+/// One limit of a server, as far as we know: an origin, a credential, and what the job says.
+struct scope {
+  int number = 0;
+  std::string name;  // without the credential
+  any_governor governor;
+  std::vector<std::uint32_t>
+      by_ticket;  // index into the runner's requests, by the ticket's low half
+  time_point wake = time_point::min();
+  bool parked = false;
+
+  int in_flight() const noexcept { return governor.in_flight(); }
+  std::size_t waiting() const noexcept { return governor.waiting(); }
+};
+
+/// A request that has been read and has not ended.
+struct request {
+  job what;
+  scope* where = nullptr;
+  ticket id{};
+  std::vector<std::string> headers;
+  std::string content;  // of body_file
+  time_point read{};
+  std::optional<time_point> first_sent{};
+  time_point sent{};
+  int attempts = 0;
+  int throttled = 0;
+  bool intended = false;     // the journal knows that it may have been sent
+  std::uint64_t intent = 0;  // number of that change
+
+  std::size_t bytes() const noexcept {
+    return what.url.size() + what.body.value_or("").size() + what.meta.size();
+  }
+};
+
+class runner {
+ public:
+  explicit runner(run_options const& options)
+      : options_(options),
+        connections_max_(connections_max()),
+        scopes_(scopes_max, [this](std::string_view key) { return make_scope(key); }),
+        chance_(seed()),
+        began_(clock_now()),
+        progress_(options.progress, began_),
+        http_(events_, options.http,
+              [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
+
+  int run() {
+    open_input();
+    if (options_.dry_run) return plan();
+    open_output();
+    events_.watch(signals_.fd(), EPOLLIN);
+    loop();
+    return conclude();
+  }
+
+ private:
+  static std::uint64_t seed() {
+    std::random_device entropy;
+    return std::uint64_t{entropy()} << 32 | entropy();
+  }
+
+  // ── before ──────────────────────────────────────────────────────────────────────────────────
+
+  void open_input() {
+    auto const from_stdin = options_.jobs == "-";
+    if (!options_.journal.empty())
+      journal_ = std::make_unique<journal>(
+          options_.journal, from_stdin ? "standard input" : options_.jobs, options_.level);
+    headers_ =
+        bound_headers(expand_headers(options_.headers), options_.header_hosts, options_.base_url);
+    jobs_ = std::make_unique<jobs_file>(options_.jobs, options_.base_url,
+                                        [this](std::string_view line) {
+                                          if (journal_) journal_->check(line);
+                                        });
+    if (jobs_->is_stream()) {
+      struct stat about {};
+      stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);
+      return;
+    }
+    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); });
+    progress_.clear();
+    if (survey_.requests == 0)
+      throw fatal(exit_usage,
+                  fmt::format("{}: there is no request in it: one URL or JSON object a line",
+                              options_.jobs));
+    for (auto const& origin : survey_.origins) headers_.admit(origin);
+    if (journal_) journal_->end_of_input();
+    standing_.total = survey_.requests;
+    if (journal_)
+      standing_.before = journal_->count(final_outcome::success) +
+                         journal_->count(final_outcome::failed) +
+                         journal_->count(final_outcome::unknown);
+  }
+
+  void checking(std::int64_t read, std::int64_t all) {
+    if (isatty(STDERR_FILENO) == 0 || options_.progress != progress_style::automatic ||
+        all < (64 << 20))
+      return;
+    std::fputs(fmt::format("\r\033[Kchecking {}: {} %", options_.jobs, 100 * read / all).c_str(),
+               stderr);
+    if (read == all) std::fputs("\r\033[K", stderr);
+  }
+
+  int plan() const {
+    auto const origins = fmt::format("{}", fmt::join(survey_.origins, ", "));
+    fmt::print("{}: {} requests in {} lines to {}{}\n", options_.jobs,
+               jobs_->is_stream() ? std::string("?") : std::to_string(survey_.requests),
+               survey_.lines, origins, survey_.origins.size() > 1 ? ", …" : "");
+    fmt::print("results: {}\njournal: {}\n", options_.out,
+               options_.journal.empty() ? "none" : options_.journal);
+    if (standing_.before > 0) fmt::print("already done: {}\n", standing_.before);
+    fmt::print("law: {}, {}\n", options_.law.name, options_.law.what);
+    if (!survey_.all_idempotent)
+      fmt::print(
+          "some requests are not idempotent: none of them is sent again once it may have been "
+          "carried out{}\n",
+          options_.retry_unsafe ? ", except that --retry-unsafe allows it" : "");
+    return exit_ok;
+  }
+
+  void open_output() {
+    auto const to_stdout = options_.out == "-";
+    auto results =
+        to_stdout && !journal_
+            ? file(dup(STDOUT_FILENO), "standard output")
+            : file::results(to_stdout ? options_.journal + ".results.jsonl" : options_.out);
+    if (journal_) journal_->start(results);
+    if (to_stdout && journal_) say_again(results);
+    recorder_ = std::make_unique<recorder>(journal_.get(), std::move(results),
+                                           to_stdout && journal_ ? STDOUT_FILENO : -1);
+    events_.watch(recorder_->event_fd(), EPOLLIN);
+    if (!options_.trace.empty()) {
+      trace_ = std::make_unique<trace>(options_.trace);
+      trace_->settings(options_.law.name, settings(), began_);
+    }
+  }
+
+  /// What earlier runs have done, for whoever reads standard output.
+  static void say_again(file const& results) {
+    std::array<char, 65536> block;
+    for (off_t at = 0;;) {
+      auto const n = pread(results.fd(), block.data(), block.size(), at);
+      if (n <= 0) return;
+      if (write_all(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) <
+          static_cast<std::size_t>(n))
+        return;
+      at += n;
+    }
+  }
+
+  governor_settings settings() const {
+    return {.attempts_max = options_.attempts_max,
+            .queue_max = requests_max,
+            .hint_max = options_.wait_max,
+            .throttled = options_.law.throttled,
+            .rate_ceiling = options_.rate_ceiling,
+            .in_flight_max = options_.concurrency_ceiling > 0
+                                 ? std::min(options_.concurrency_ceiling, connections_max_)
+                                 : connections_max_};
+  }
+
+  scope make_scope(std::string_view key) {
+    auto const number = scopes_made_++;
+    auto const end = key.find('\n');
+    auto const last = key.rfind('\n');
+    std::string name(key.substr(0, end));
+    if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
+    if (trace_) trace_->scope(number, name);
+    return {.number = number,
+            .name = std::move(name),
+            .governor = any_governor(options_.law.backoff, options_.law.law, settings()),
+            .by_ticket = {}};
+  }
+
+  // ── the loop ────────────────────────────────────────────────────────────────────────────────
+
+  void loop() {
+    while (true) {
+      auto const now = clock_now();
+      if (auto const failed = recorder_->failure()) std::rethrow_exception(failed);
+      if (options_.time_max && now - began_ >= *options_.time_max && !draining_) {
+        out_of_time_ = true;
+        draining_ = true;
+      }
+      if (recorder_->echo_closed()) draining_ = true;
+      send_committed();
+      if (!draining_) {
+        admit(now);
+        pump(now);
+      }
+      show(now);
+      if (ended()) return;
+      for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
+      http_.flush();
+      if (hurried_) return;
+    }
+  }
+
+  void dispatch(poller::event const& e) {
+    if (http_.ready(e)) return;
+    if (e.fd == recorder_->event_fd()) {
+      std::uint64_t unused = 0;
+      [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
+    } else if (e.fd == signals_.fd()) {
+      if (auto const signal = signals_.take(); signal != 0) {
+        hurried_ = signal_ != 0;
+        if (signal_ == 0) {
+          progress_.clear();
+          std::fputs(
+              fmt::format(
+                  "headway: stopping: {} in flight are finished first; once more stops at once\n",
+                  flying_)
+                  .c_str(),
+              stderr);
+        }
+        signal_ = signal;
+        draining_ = true;
+      }
+    } else if (e.fd == jobs_->fd()) {
+      input_ready_ = true;
+    }
+  }
+
+  bool ended() const {
+    if (flying_ > 0 || !intending_.empty()) return false;
+    if (draining_) return true;
+    if (live_ == 0) return input_ended_;
+    // What is left waits for servers that ask for more patience than we have.
+    return std::all_of(requests_.begin(), requests_.end(),
+                       [](auto const& r) { return !r->where || r->where->parked; }) &&
+           (input_ended_ || full());
+  }
+
+  time_point wakeup(time_point now) {
+    if (input_ready_ && !full() && !input_ended_ && !draining_) return now;
+    auto at = std::min(http_.wakeup(), progress_.wakeup());
+    if (!draining_)
+      for (auto& [key, s] : scopes_) at = std::min(at, s.wake);
+    if (options_.time_max && !draining_) at = std::min(at, began_ + *options_.time_max);
+    return at;
+  }
+
+  bool full() const noexcept {
+    return live_ >= requests_max || bytes_ >= request_bytes_max ||
+           recorder_->pending_bytes() >= recorder_bytes_max;
+  }
+
+  // ── requests come in ────────────────────────────────────────────────────────────────────────
+
+  void admit(time_point now) {
+    auto const stream = jobs_->is_stream();
+    for (int budget = 256; budget > 0 && !input_ended_ && !full(); --budget) {
+      if (held_job_) {
+        if (!accept(now, std::move(*held_job_))) break;
+        held_job_.reset();
+        continue;
+      }
+      std::optional<job> next;
+      try {
+        next = stream ? jobs_->ready() : jobs_->next();
+        if (next && stream) headers_.admit(origin(next->url));
+      } catch (fatal const&) {  // standard input is checked as it is read: finish what flies, then
+                                // say it
+        if (!stream) throw;
+        input_error_ = std::current_exception();
+        input_ended_ = draining_ = true;
+        break;
+      }
+      if (next) {
+        if (!accept(now, std::move(*next))) break;
+      } else if (!stream) {
+        input_ended_ = true;
+      } else if (stdin_closed_) {
+        input_ended_ = true;
+      } else if (input_ready_ || !stdin_polls_) {
+        input_ready_ = false;
+        stdin_closed_ = !jobs_->fill();
+      } else {
+        break;
+      }
+    }
+    if (stream && stdin_polls_)
+      events_.watch(jobs_->fd(), input_ended_ || full() || input_ready_ ? 0U : EPOLLIN);
+    if (!stream) input_ready_ = !input_ended_;
+    if (stream && !stdin_polls_) input_ready_ = !input_ended_;
+  }
+
+  /// False when its scope has no room: it is held until there is some.
+  bool accept(time_point now, job&& j) {
+    if (journal_ && journal_->done(j.line)) return true;
+    if (journal_ && !options_.retry_unsafe && !idempotent(j) &&
+        std::ranges::binary_search(journal_->intents(), j.line)) {
+      record({.id = j.id,
+              .line = j.line,
+              .how = final_outcome::unknown,
+              .reason =
+                  "it was in flight when an earlier run was stopped, and may have been carried out",
+              .meta = j.meta});
+      return true;
+    }
+    auto const where_to = origin(j.url);
+    auto headers = request_headers(j, headers_.of(where_to));
+    auto const key = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
+    auto* const s = scopes_.at(key);
+    if (s == nullptr) {
+      held_job_ = std::move(j);
+      return false;
+    }
+    request_terms const terms{.cost = j.cost};
+    auto const submitted = s->governor.submit(now, terms);
+    if (auto const* no = std::get_if<refused>(&submitted)) {
+      if (no->why == reason::queue) {
+        held_job_ = std::move(j);
+        return false;
+      }
+      record({.id = j.id,
+              .line = j.line,
+              .how = final_outcome::failed,
+              .reason = fmt::format("not sent: {}: a cost of {} can never be admitted",
+                                    to_string(no->why), j.cost),
+              .meta = j.meta});
+      return true;
+    }
+    auto const id = std::get<ticket>(submitted);
+    auto const index = free_request();
+    auto& r = *requests_[index];
+    r.what = std::move(j);
+    r.where = s;
+    r.id = id;
+    r.headers = std::move(headers);
+    r.read = now;
+    bytes_ += r.bytes();
+    ++live_;
+    auto const slot = static_cast<std::uint32_t>(id);
+    if (slot >= s->by_ticket.size()) s->by_ticket.resize(slot + 1);
+    s->by_ticket[slot] = index;
+    s->wake = now;
+    if (trace_) trace_->submit(s->number, now, terms, id);
+    return true;
+  }
+
+  std::uint32_t free_request() {
+    if (free_.empty()) {
+      requests_.push_back(std::make_unique<request>());
+      return static_cast<std::uint32_t>(requests_.size() - 1);
+    }
+    auto const index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+
+  // ── attempts go out ─────────────────────────────────────────────────────────────────────────
+
+  void pump(time_point now) {
+    for (auto& [key, s] : scopes_) {
+      if (s.wake > now || s.parked) continue;
+      while (auto const turn = s.governor.next(now)) {
+        auto const u = chance_();
+        s.governor.start(now, *turn, u);
+        if (trace_) trace_->start(s.number, now, *turn, u);
+        begin(s.by_ticket[static_cast<std::uint32_t>(*turn)], now);
+      }
+      s.wake = s.governor.wakeup(now);
+    }
+  }
+
+  void begin(std::uint32_t index, time_point now) {
+    auto& r = *requests_[index];
+    r.sent = now;
+    if (!r.first_sent) r.first_sent = now;
+    if (!journal_ || r.intended || idempotent(r.what)) {
+      send(index);
+      return;
+    }
+    r.intended = true;
+    r.intent = recorder_->intend(r.what.line);
+    intending_.push_back(index);
+  }
+
+  /// Sends what must not be sent twice, now that the journal knows of it.
+  void send_committed() {
+    auto const committed = recorder_->committed();
+    while (!intending_.empty()) {
+      auto const index = intending_.front();
+      auto& r = *requests_[index];
+      if (!draining_ && r.intent > committed) return;
+      intending_.pop_front();
+      if (draining_) {
+        recorder_->clear(r.what.line);
+        r.intended = false;
+        abandon(index);
+      } else {
+        send(index);
+      }
+    }
+  }
+
+  void send(std::uint32_t index) {
+    auto& r = *requests_[index];
+    ++r.attempts;
+    ++standing_.attempts;
+    ++flying_;
+    standing_.in_flight_peak = std::max(standing_.in_flight_peak, flying_);
+    attempt a{.url = r.what.url, .method = r.what.method, .headers = r.headers};
+    if (r.what.body_file) {
+      if (r.content.empty()) r.content = read_file(*r.what.body_file);
+      a.body = r.content;
+    } else if (r.what.body) {
+      a.body = *r.what.body;
+    }
+    a.timeout = r.what.timeout;
+    a.repeatable = idempotent(r.what);
+    http_.send(index, a);
+  }
+
+  // ── answers come back ───────────────────────────────────────────────────────────────────────
+
+  void on_reply(std::uint64_t key, reply const& answer) {
+    auto const index = static_cast<std::uint32_t>(key);
+    auto& r = *requests_[index];
+    auto& s = *r.where;
+    auto const now = clock_now();
+    --flying_;
+
+    auto const complete = answer.state == send_state::answered && answer.error.empty();
+    attempt_result taught;
+    taught.what =
+        answer.state == send_state::answered ? http::classify(answer.status) : outcome::failure;
+    if (taught.what == outcome::success && !complete && !answer.too_large)
+      taught.what = outcome::failure;
+    if (taught.what != outcome::success) taught.advice.retry_after = answer.retry_after;
+    taught.may_retry =
+        answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
+    if (taught.what == outcome::throttle) {
+      ++r.throttled;
+      ++standing_.throttled;
+    } else if (taught.what == outcome::failure) {
+      ++standing_.broken;
+    }
+
+    auto const u = chance_();
+    auto const ruling = s.governor.finish(now, r.id, taught, u);
+    if (trace_) trace_->finish(s.number, now, r.id, taught, u);
+    s.wake = now;
+
+    auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
+    if (!again) {
+      end(index, now, answer, taught.what, ruling);
+      return;
+    }
+    // Not carried out: a throttle says so, and what never left us cannot have been.
+    if (r.intended && (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
+      recorder_->clear(r.what.line);
+      r.intended = false;
+    }
+    if (ruling.what == verdict::park) {
+      s.parked = true;
+      parked_until_ = std::max(parked_until_, ruling.until);
+    } else if (std::max(now, ruling.until) - *r.first_sent > options_.request_deadline) {
+      s.governor.cancel(now, r.id);
+      if (trace_) trace_->cancel(s.number, now, r.id);
+      end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
+    }
+  }
+
+  /// The request has come to its end: one result, once.
+  void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
+           decision const& last) {
+    auto& r = *requests_[index];
+    auto const served = answer.status >= 200 && answer.status <= 299 && answer.error.empty();
+    auto const carried_out_perhaps = (answer.state == send_state::sent ||
+                                      (answer.state == send_state::answered &&
+                                       taught == outcome::failure && !answer.error.empty())) &&
+                                     !idempotent(r.what);
+    auto const how = served                ? final_outcome::success
+                     : carried_out_perhaps ? final_outcome::unknown
+                                           : final_outcome::failed;
+    auto const reason = served ? std::string() : why_failed(answer, last);
+    record({.id = r.what.id,
+            .line = r.what.line,
+            .how = how,
+            .status = answer.status,
+            .attempts = r.attempts,
+            .throttled = r.throttled,
+            .waited = r.sent - r.read,
+            .latency = now - r.sent,
+            .reason = reason,
+            .body = answer.body,
+            .type = answer.type,
+            .meta = r.what.meta});
+    forget(index);
+  }
+
+  std::string why_failed(reply const& answer, decision const& last) const {
+    std::string text;
+    if (answer.too_large)
+      text = fmt::format("the body is longer than {} MiB", options_.http.body_max >> 20);
+    else if (!answer.error.empty())
+      text = answer.error;
+    else if (answer.status >= 300 && answer.status < 400)
+      text = fmt::format("status {}: redirects are not followed", answer.status);
+    else
+      text = fmt::format("status {}", answer.status);
+    if (answer.state == send_state::not_sent) text += " (not sent)";
+    if (last.why == reason::deadline)
+      text += fmt::format("; gave up after {}", in_words(options_.request_deadline));
+    else if (last.why == reason::retry_budget)
+      text += "; the retry budget is used up";
+    return text;
+  }
+
+  void record(result const& r) {
+    switch (r.how) {
+      case final_outcome::success:
+        ++standing_.success;
+        break;
+      case final_outcome::failed:
+        ++standing_.failed;
+        break;
+      case final_outcome::unknown:
+        ++standing_.unknown;
+        break;
+    }
+    if (r.how != final_outcome::success && first_reason_.empty())
+      first_reason_ = fmt::format("line {}: {}", r.line, r.reason);
+    recorder_->finish(r.line, r.how, writer_.line_of(r));
+  }
+
+  void forget(std::uint32_t index) {
+    auto& r = *requests_[index];
+    bytes_ -= r.bytes();
+    --live_;
+    r = {};
+    free_.push_back(index);
+  }
+
+  /// Drops it without a result; a later run takes it up again.
+  void abandon(std::uint32_t index) {
+    auto& r = *requests_[index];
+    auto const now = clock_now();
+    r.where->governor.cancel(now, r.id);
+    if (trace_) trace_->cancel(r.where->number, now, r.id);
+    forget(index);
+  }
+
+  // ── what people see ─────────────────────────────────────────────────────────────────────────
+
+  void show(time_point now) {
+    auto const since = now - shown_;
+    shown_ = now;
+    standing_.waiting = {};
+    for (auto& [key, s] : scopes_) {
+      if (s.waiting() == 0) continue;
+      auto const held = s.governor.why(now);
+      held_for_[static_cast<std::size_t>(held.why)] += since;
+      if (standing_.waiting.why == reason::none) standing_.waiting = held;
+    }
+    if (now < progress_.wakeup()) return;
+    standing_.in_flight = flying_;
+    progress_.update(now, standing_);
+  }
+
+  int conclude() {
+    recorder_->drain();
+    progress_.clear();
+    auto const now = clock_now();
+    auto const& s = standing_;
+    auto const spent = now - began_;
+    auto const left = s.total - s.before - s.ended();
+    auto text = fmt::format("{} succeeded, {} failed, {} unknown", s.success, s.failed, s.unknown);
+    if (s.before > 0) text += fmt::format(", {} were done before", s.before);
+    if (s.total >= 0 && left > 0) text += fmt::format(", {} left", left);
+    text += fmt::format(" in {} ({:.1f}/s)\n", in_words(spent),
+                        static_cast<double>(s.success) / to_seconds(spent));
+    text += fmt::format(
+        "{} attempts, {} throttled ({:.1f} %), {} broken, at most {} in flight\n", s.attempts,
+        s.throttled,
+        s.attempts > 0 ? 100.0 * static_cast<double>(s.throttled) / static_cast<double>(s.attempts)
+                       : 0.0,
+        s.broken, s.in_flight_peak);
+    text += where_time_went();
+    for (auto& [key, sc] : scopes_)
+      if (auto const found = learned(sc.governor.law_state()); !found.empty())
+        text += fmt::format("{}: {}\n", sc.name, found);
+    if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
+    if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
+
+    if (input_error_) std::rethrow_exception(input_error_);
+    auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
+    if (signal_ != 0 && unfinished) {
+      say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
+      return 128 + signal_;
+    }
+    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (out_of_time_ && unfinished) {
+      say("out of time (--time-max): run the same command again to go on");
+      return exit_parked;
+    }
+    if (live_ > 0) {
+      say(fmt::format(
+          "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "
+          "command again then",
+          parked_until_ == never ? std::string("for ever") : in_words(parked_until_ - now),
+          in_words(options_.wait_max)));
+      return exit_parked;
+    }
+    auto const lost =
+        s.failed + s.unknown +
+        (journal_ ? journal_->count(final_outcome::failed) + journal_->count(final_outcome::unknown)
+                  : 0);
+    return lost > 0 ? exit_failed : exit_ok;
+  }
+
+  void say(std::string_view what) const {
+    std::fputs(fmt::format("headway: {}\n", what).c_str(), stderr);
+  }
+
+  /// The reasons for which requests were held back, as shares of the run.
+  std::string where_time_went() const {
+    std::vector<std::pair<duration, reason>> parts;
+    duration all{0};
+    for (std::size_t i = 1; i < held_for_.size(); ++i) {
+      all += held_for_[i];
+      if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], static_cast<reason>(i));
+    }
+    if (all < 100ms) return "";
+    std::ranges::sort(parts, std::greater{});
+    std::string text = "held back by:";
+    for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
+      text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", to_string(parts[i].second),
+                          100 * to_seconds(parts[i].first) / to_seconds(all));
+    return text + "\n";
+  }
+
+  run_options const options_;
+  int const connections_max_;
+  signals signals_;
+  poller events_;
+  keyed<scope> scopes_;
+  int scopes_made_ = 0;
+  rng chance_;
+  time_point const began_;
+
+  std::unique_ptr<journal> journal_;
+  std::unique_ptr<jobs_file> jobs_;
+  std::unique_ptr<recorder> recorder_;
+  std::unique_ptr<trace> trace_;
+  bound_headers headers_;
+  jobs_survey survey_;
+  result_writer writer_;
+  progress progress_;
+  transport http_;
+
+  std::vector<std::unique_ptr<request>> requests_;
+  std::vector<std::uint32_t> free_;
+  std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
+  std::optional<job> held_job_;          // read, and its scope has no room
+  std::size_t live_ = 0;
+  std::size_t bytes_ = 0;
+  std::int64_t flying_ = 0;
+
+  bool stdin_polls_ = false;
+  bool stdin_closed_ = false;
+  bool input_ready_ = true;
+  bool input_ended_ = false;
+  bool draining_ = false;  // nothing new goes out
+  bool hurried_ = false;   // … and what flies is not waited for
+  bool out_of_time_ = false;
+  int signal_ = 0;
+  std::exception_ptr input_error_;
+  time_point parked_until_ = time_point::min();
+
+  standing standing_;
+  std::string first_reason_;
+  time_point shown_ = began_;
+  std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
+};
+
+}  // namespace
+
+int run(run_options const& options) {
+  return runner(options).run();
+}
+
+}  // namespace headway::app

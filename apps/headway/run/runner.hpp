@@ -1,0 +1,45 @@
+/// The runner: every request of JOBS once, as fast as the API lets it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headway/pacer/gcra.hpp"
+#include "run/journal.hpp"
+#include "run/laws.hpp"
+#include "run/progress.hpp"
+#include "run/transport.hpp"
+
+namespace headway::app {
+
+struct run_options {
+  std::string jobs;     ///< a path, or "-"
+  std::string out;      ///< a path, or "-" for standard output
+  std::string journal;  ///< "": none
+  durability level = durability::power;
+  std::string base_url;
+  std::vector<std::string> headers;       ///< as --header gives them
+  std::vector<std::string> header_hosts;  ///< as --header-for gives them
+  law_choice law = laws().front();
+  std::optional<gcra> rate_ceiling{};
+  int concurrency_ceiling = 0;  ///< 0: none
+  int attempts_max = 4;
+  duration wait_max = 15min;
+  duration request_deadline = 1h;
+  std::optional<duration> time_max{};
+  bool retry_unsafe = false;
+  bool dry_run = false;
+  progress_style progress = progress_style::automatic;
+  std::string trace;  ///< a path, "": none
+  transport_options http{};
+};
+
+/// Runs to the end, to a signal, or to a reason to stop; says on standard error how it went.
+///
+/// Returns the exit code of the contract. Errors: fatal; nothing that was acknowledged is lost. To
+/// be called once in a process, from its only thread: it takes over SIGINT, SIGTERM and SIGPIPE.
+int run(run_options const&);
+
+}  // namespace headway::app
