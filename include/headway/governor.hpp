@@ -56,6 +56,7 @@ using refused = held_back;
 struct request_terms {
   std::int64_t cost = 1;
   time_point deadline = never;  ///< not sent after this
+  friend bool operator==(request_terms const&, request_terms const&) = default;
 };
 
 /// What came of an attempt.
@@ -78,6 +79,7 @@ struct decision {
   verdict what = verdict::done;
   reason why = reason::none;
   time_point until = never;  ///< retry, park: not before this
+  friend bool operator==(decision const&, decision const&) = default;
 };
 
 /// Where a throttled request waits. A failed one always waits out its own backoff.

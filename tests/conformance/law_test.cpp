@@ -1,0 +1,198 @@
+// Every shipped law: one cut for each flight; no growth while the application is the bottleneck; a
+// wait that ends after any number of throttles, and a way back.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "headway/law/any.hpp"
+
+namespace headway {
+namespace {
+
+using reno_law = paced<unpaced, reno>;
+using tahoe_law = paced<unpaced, tahoe>;
+using adaptive_law = paced<adaptive_rate, fixed_window>;
+using fixed_rate_law = paced<gcra, fixed_window>;
+using fixed_window_law = paced<unpaced, fixed_window>;
+
+template <class L>
+constexpr bool is_any_of() {
+  return false;
+}
+template <class L, class First, class... Rest>
+constexpr bool is_any_of() {
+  return std::is_same_v<L, First> || is_any_of<L, Rest...>();
+}
+
+template <class L>
+struct law_conformance : testing::Test {
+  // Seed 000's AutoSleeper is one worker: a flight of one, so each throttle is a flight's first. It
+  // has no notion of a caller that has nothing to send either.
+  static constexpr bool sleeper = std::is_same_v<L, auto_sleeper>;
+  // Constant by definition: the client that knows its limit.
+  static constexpr bool constant = is_any_of<L, fixed_rate_law, fixed_window_law>();
+};
+using shipped = testing::Types<seek, reno_law, tahoe_law, adaptive_law, fixed_rate_law,
+                               fixed_window_law, auto_sleeper, any_law>;
+TYPED_TEST_SUITE(law_conformance, shipped);
+
+/// A law with its own time: sends as soon as it may.
+template <law L>
+struct sender {
+  L it{};
+  time_point now{100s};
+
+  stamp send() {
+    now = std::max(now, it.ready_at(1));
+    return it.take(now, 1, 0);
+  }
+  void answer(outcome what, stamp const& sent, int in_flight = 1, bool app_limited = false) {
+    sample const s{sent, in_flight, 50ms, app_limited};
+    if (what == outcome::success) it.on_success(now, s, 0);
+    if (what == outcome::throttle) it.on_throttle(now, s, resource::unknown, 0);
+  }
+  /// One after the other, 50 ms each.
+  void exchange(outcome what, int times, int in_flight = 1, bool app_limited = false) {
+    while (times-- > 0) {
+      auto const sent = send();
+      now += 50ms;
+      answer(what, sent, in_flight, app_limited);
+    }
+  }
+  duration wait() const { return std::max(now, it.ready_at(1)) - now; }
+  /// From one send to the next, as far as the pace goes.
+  duration interval() const {
+    auto copy = *this;
+    copy.send();
+    auto const first = copy.now;
+    copy.send();
+    return copy.now - first;
+  }
+};
+
+TYPED_TEST(law_conformance, one_cut_for_each_flight) {
+  if (TestFixture::sleeper) return;
+  sender<TypeParam> s;
+  for (int flights = 0; flights < 5; ++flights) {
+    std::vector<stamp> flight(50);
+    for (auto& sent : flight) sent = s.send();
+    s.now += 50ms;
+    auto const before = s.it;
+    s.answer(outcome::throttle, flight[0], 50);
+    auto const cut = s.it;
+    EXPECT_NE(cut, before) << "the first throttle of flight " << flights << " cuts";
+    for (int i = 1; i < 50; ++i) {
+      s.now += 1ms;
+      s.answer(outcome::throttle, flight[static_cast<std::size_t>(i)], 50 - i);
+    }
+    EXPECT_EQ(s.it, cut) << "the others of flight " << flights << " do not";
+  }
+}
+
+TYPED_TEST(law_conformance, does_not_grow_while_the_application_is_the_bottleneck) {
+  if (TestFixture::sleeper) return;
+  // Seed 003's windows do not read app_limited: min(size(flying) + 1, …) keeps them, shown with one
+  // request in flight.
+  sender<TypeParam> s;
+  s.exchange(outcome::throttle, 3);
+  s.exchange(outcome::success, 20, 1, true);  // a base latency is learned, if any
+  auto const allowed = s.it.allowed();
+  auto const interval = s.interval();
+  s.exchange(outcome::success, 5'000, 1, true);
+  EXPECT_LE(s.it.allowed(), allowed);
+  EXPECT_GE(s.interval(), interval);
+}
+
+TYPED_TEST(law_conformance, works_after_ten_thousand_throttles_and_returns) {
+  sender<TypeParam> s;
+  for (int i = 0; i < 10'000; ++i) {
+    s.exchange(outcome::throttle, 1);
+    ASSERT_LE(s.wait(), 20min) << i;
+    ASSERT_GT(s.it.allowed(), 0) << i;
+  }
+  if (TestFixture::constant) return;
+  auto const allowed = s.it.allowed();
+  auto const interval = s.interval() + s.wait();
+  for (int i = 0; i < 2'000; ++i)
+    s.exchange(outcome::success, 1, static_cast<int>(s.it.allowed()) + 1);
+  auto const interval_after = s.interval() + s.wait();
+  EXPECT_TRUE(s.it.allowed() > allowed || interval_after < interval / 2);
+}
+
+TYPED_TEST(law_conformance, no_answer_makes_the_next_send_earlier) {
+  sender<TypeParam> s;
+  rng draw(6);
+  for (int i = 0; i < 5'000; ++i) {
+    auto const sent = s.send();
+    if (draw() % 8 != 0) s.now += scale(100ms, draw());
+    auto const before = std::max(s.now, s.it.ready_at(1));
+    auto const what = draw() % 4 == 0 ? outcome::throttle : outcome::success;
+    s.answer(what, sent, static_cast<int>(1 + draw() % 30), draw() % 4 == 0);
+    ASSERT_GE(std::max(s.now, s.it.ready_at(1)), before) << i;
+    ASSERT_GT(s.it.allowed(), 0) << i;
+  }
+}
+
+TYPED_TEST(law_conformance, is_a_value) {
+  sender<TypeParam> s;
+  auto const original = s.it;
+  auto const history = [](sender<TypeParam>& to) {
+    to.exchange(outcome::success, 5, 20);
+    to.exchange(outcome::throttle, 2);
+    to.exchange(outcome::success, 5);
+  };
+  history(s);
+  sender<TypeParam> twin{original};
+  EXPECT_EQ(original, TypeParam{});
+  history(twin);
+  EXPECT_EQ(twin.it, s.it);
+  EXPECT_NE(s.it, original);
+}
+
+template <law L>
+void expect_forwards(L one) {
+  any_law any{one};
+  rng draw(7);
+  time_point now{100s};
+  for (int i = 0; i < 2'000; ++i) {
+    auto const cost = static_cast<std::int64_t>(1 + draw() % 3);
+    ASSERT_EQ(any.ready_at(cost), one.ready_at(cost));
+    ASSERT_EQ(any.allowed(), one.allowed());
+    auto const u = draw();
+    auto const sent = one.take(now, cost, u);
+    ASSERT_EQ(any.take(now, cost, u), sent);
+    now += scale(100ms, draw());
+    sample const s{sent, static_cast<int>(1 + draw() % 30), 30ms, draw() % 4 == 0};
+    switch (draw() % 4) {
+      case 0:
+        one.on_throttle(now, s, resource::rate, u);
+        any.on_throttle(now, s, resource::rate, u);
+        break;
+      case 1:
+        one.on_failure(now, s, u);
+        any.on_failure(now, s, u);
+        one.on_hint(now, {1s});
+        any.on_hint(now, {1s});
+        break;
+      default:
+        one.on_success(now, s, u);
+        any.on_success(now, s, u);
+    }
+    ASSERT_EQ(any, any_law{one}) << i;
+  }
+}
+template <std::size_t... I>
+void expect_each_forwards(std::index_sequence<I...>) {
+  (expect_forwards(std::variant_alternative_t<I, decltype(any_law::choice)>{}), ...);
+}
+TEST(any_law, forwards_to_its_choice) {
+  expect_each_forwards(std::make_index_sequence<std::variant_size_v<decltype(any_law::choice)>>());
+}
+
+}  // namespace
+}  // namespace headway
