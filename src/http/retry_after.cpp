@@ -147,7 +147,8 @@ std::optional<sys_seconds> asctime(reader in) noexcept {
 
 duration saturated(std::chrono::seconds s) noexcept {
   constexpr auto most = std::chrono::floor<std::chrono::seconds>(duration::max());
-  return s > most ? duration::max() : std::max(duration(s), duration::zero());
+  if (s < std::chrono::seconds::zero()) return duration::zero();
+  return s > most ? duration::max() : duration(s);
 }
 
 }  // namespace

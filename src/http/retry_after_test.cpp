@@ -57,6 +57,7 @@ TEST(RetryAfter, Table) {
       {"Fri Dec 31 23:59:59 1999", 2s, new_year},
       {"Fri, 31 Dec 1999 23:59:60 GMT", 3s, new_year},
       {"Sun, 06 Nov 1994 08:49:37 GMT", 0s, new_year},
+      {"Sat, 01 Jan 1600 00:00:00 GMT", 0s, new_year},
       {"Mon, 03 Jun 2019 11:30:12 GMT", 1812s, june},
       {"Monday, 03-Jun-19 11:30:12 GMT", 1812s, june},
       {"Mon Jun  3 11:30:12 2019", 1812s, june},

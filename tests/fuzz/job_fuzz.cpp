@@ -1,22 +1,69 @@
 #include "run/job.hpp"
 
+#include <curl/curl.h>
+#include <simdjson.h>
+
 #include <cstdint>
+#include <string>
 
 #include "command.hpp"
 #include "headway/require.hpp"
+#include "run/headers.hpp"
+
+namespace {
+
+using namespace headway::app;
+
+std::string part(CURLU* url, CURLUPart which) {
+  char* text = nullptr;
+  HEADWAY_REQUIRE(curl_url_get(url, which, &text, CURLU_DEFAULT_PORT) == CURLUE_OK);
+  std::string result(text);
+  curl_free(text);
+  return result;
+}
+
+/// What checks a URL and what sends it must see the same host, or a secret goes to another one.
+void require_same_origin_as_libcurl(std::string const& url) {
+  auto* const parsed = curl_url();
+  HEADWAY_REQUIRE(curl_url_set(parsed, CURLUPART_URL, url.c_str(), 0) == CURLUE_OK);
+  auto const host = part(parsed, CURLUPART_HOST);
+  auto const theirs =
+      part(parsed, CURLUPART_SCHEME) + "://" + host + ":" + part(parsed, CURLUPART_PORT);
+  // libcurl writes numbers as addresses (1 as 0.0.0.1): another name, the same server.
+  bool const is_ipv4 = host.find_first_not_of("0123456789.") == host.npos;
+  HEADWAY_REQUIRE(origin(theirs) == origin(url) || is_ipv4);
+  curl_url_cleanup(parsed);
+}
+
+/// Compact text must say what the line said.
+void require_same_json(std::string_view line, std::string_view key, std::string const& compact) {
+  simdjson::dom::parser whole;
+  simdjson::dom::parser alone;
+  HEADWAY_REQUIRE(simdjson::to_string(whole.parse(line.data(), line.size())[key].value()) ==
+                  simdjson::to_string(alone.parse(compact).value()));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
-  using namespace headway::app;
-  static job_parser parser{line_options{.base_url = "http://127.0.0.1:8429"}};
+  static job_parser parser(line_options{});
+  std::string_view text(data, size);
   try {
-    if (auto const job = parser.parse({data, size}, 7)) {
-      HEADWAY_REQUIRE(!job->id.empty());
-      HEADWAY_REQUIRE(!origin(job->url).empty());
-      HEADWAY_REQUIRE(job->cost >= 0);
-    }
+    auto const j = parser.parse(text, 7);
+    if (!j) return 0;
+    HEADWAY_REQUIRE(!j->id.empty() && !j->method.empty() && j->cost > 0);
+    require_same_origin_as_libcurl(j->url);
+    for (auto const& header : request_headers(*j, {}))
+      HEADWAY_REQUIRE(header.find(':') != 0 && header.find_first_of("\r\n") == header.npos);
+    text = text.substr(text.find_first_not_of(" \t\r"));
+    while (text.ends_with('\r')) text.remove_suffix(1);
+    if (j->json_body) require_same_json(text, "body", *j->body);
+    if (!j->meta.empty()) require_same_json(text, "meta", j->meta);
   } catch (fatal const& refused) {
     HEADWAY_REQUIRE(refused.code == exit_usage);
-    HEADWAY_REQUIRE(std::string_view(refused.what()).find_first_of("\n\r\x1b") == std::string_view::npos);
+    std::string_view const what = refused.what();
+    HEADWAY_REQUIRE(what.starts_with("JOBS:7: "));
+    HEADWAY_REQUIRE(what.find_first_of("\n\r\x1b") == what.npos);
   }
   return 0;
 }
