@@ -197,6 +197,10 @@ TEST(server, changes_capacity_on_schedule) {
        {{at(0s), sliding_window{3, 1s}}, {at(100ms), sliding_window{2, 1s}}},
        {0ms, 20ms, 40ms, 1019ms, 1020ms, 1020ms, 1040ms},
        "+++-+-+"},
+      {"a log keeps the latest, wherever its ring begins",
+       {{at(0s), sliding_window{2, 1s}}, {at(1100ms), sliding_window{1, 1s}}},
+       {0ms, 600ms, 1s, 1600ms, 1999ms, 2s},
+       "+++--+"},
       {"several steps in one gap",
        {{at(0s), concurrency{0}}, {at(1s), token_bucket{1s, 1}}, {at(2s), unlimited{}}},
        {0s, 3s, 3s},
@@ -207,19 +211,23 @@ TEST(server, changes_capacity_on_schedule) {
         << r.what;
 }
 
-TEST(server, draws_latency_and_failures_from_the_fraction) {
+TEST(server, draws_latency_and_failures_independently) {
   server s({.latency = {20ms, 80ms}, .failures = 0.25});
   rng draw(7);
   int failed = 0;
-  duration sum{};
+  duration all{};
+  duration of_failed{};
   for (int i = 0; i < 4000; ++i) {
     answer const a = s.arrive(at(i * 1ms), 1, draw());
     EXPECT_TRUE(a.after >= 20ms && a.after < 80ms);
-    failed += a.what == outcome::failure;
-    sum += a.after;
+    all += a.after;
+    if (a.what != outcome::failure) continue;
+    ++failed;
+    of_failed += a.after;
   }
   EXPECT_NEAR(failed, 1000, 100);
-  EXPECT_NEAR(to_seconds(sum) / 4000, 0.050, 0.002);
+  EXPECT_NEAR(to_seconds(all) / 4000, 0.050, 0.002);
+  EXPECT_NEAR(to_seconds(of_failed) / failed, 0.050, 0.002);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace {
 
 struct reply {
   long status = 0;
+  long new_connections = 0;
   std::string headers{};
   std::string body{};
 
@@ -49,6 +50,7 @@ class running {
     curl_easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, 10000L);
+    curl_easy_setopt(c, CURLOPT_EXPECT_100_TIMEOUT_MS, 60000L);  // only the server's word counts
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, append);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, &r.body);
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, append);
@@ -60,6 +62,7 @@ class running {
     }
     EXPECT_EQ(curl_easy_perform(c), CURLE_OK) << target;
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &r.status);
+    curl_easy_getinfo(c, CURLINFO_NUM_CONNECTS, &r.new_connections);
     return r;
   }
 
@@ -102,9 +105,10 @@ TEST(mock_service, serves_within_the_limit_and_throttles_beyond) {
   EXPECT_EQ(third.status, 429);
   EXPECT_EQ(third.body, "");
   EXPECT_EQ(third["Retry-After"], "");
+  EXPECT_EQ(mock.ask("/4").new_connections, 0);
   auto const totals = mock.stop();
-  EXPECT_EQ(totals.requests, 3U);
-  EXPECT_EQ(totals.throttled, 1U);
+  EXPECT_EQ(totals.requests, 4U);
+  EXPECT_EQ(totals.throttled, 2U);
   EXPECT_EQ(totals.peak_in_flight, 1U);
 }
 
@@ -154,8 +158,9 @@ TEST(mock_service, bounds_what_a_client_may_send) {
   running mock({});
   EXPECT_EQ(mock.ask("/", std::string(3 << 20, 'x')).status, 200);  // curl asks first: Expect
   EXPECT_EQ(mock.ask("/", std::string((16 << 20) + 1, 'x')).status, 413);
+  EXPECT_EQ(mock.ask("/" + std::string(15 << 10, 'x')).status, 200);
   EXPECT_EQ(mock.ask("/" + std::string(17 << 10, 'x')).status, 431);
-  EXPECT_EQ(mock.stop().requests, 1U);
+  EXPECT_EQ(mock.stop().requests, 2U);
 }
 
 TEST(mock_service, logs_a_line_for_each_request) {
