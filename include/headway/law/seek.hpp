@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "headway/policy.hpp"
 
@@ -42,11 +44,14 @@ struct seek {
 
   std::uint64_t epoch = 0;
   std::uint64_t successes = 0;
-  std::uint64_t mark_successes = 0;  ///< successes and time at the last cut
+  std::uint64_t cut_successes = 0;   ///< successes at the last cut
+  std::uint64_t mark_successes = 0;  ///< successes and time when the ceiling was met last
   time_point mark{};
+  bool was_shut = false;  ///< nothing was accepted for a while since then
 
-  static constexpr double rate_min = 1.0 / 600;  // one probe in ten minutes
-  static constexpr double ramp_seconds = 0.7;    // to double: 0.5 s hears a 150 ms reject too late
+  static constexpr double rate_min = 1.0 / 600;    // one probe in ten minutes
+  static constexpr double ramp_seconds_max = 0.7;  // to double: 0.5 hears a 150 ms reject too late
+  static constexpr double ramp_seconds_min = 0.05;
   static constexpr double ramp_answers = 20;  // … and not in fewer answers than tell a small limit
   static constexpr double known_factor = 2;   // the second ramp is half as steep
   static constexpr double below = 0.97;  // of the ceiling: refills a bucket, costs 3 % for a second
@@ -54,6 +59,8 @@ struct seek {
   static constexpr double creep_answers = 40;  // a climb: one reject in 2 × 40 answers is 1.2 %
   static constexpr double creep_seconds_max = 30;
   static constexpr double moved = 1.25;  // above the ceiling without a reject
+  static constexpr std::uint64_t few =
+      100;  // successes that may have been a burst, and tell no rate
   static constexpr int base_answers = 12;
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
@@ -77,7 +84,8 @@ struct seek {
     learn_latency(to_seconds(s.rtt));
     if (s.app_limited || behind || srtt > 2 * base) return;
     if (ramping()) {
-      auto const seconds = ceiling == 0 ? ramp_seconds : known_factor * ramp_seconds;
+      auto seconds = std::clamp(4 * srtt, ramp_seconds_min, ramp_seconds_max);
+      if (ceiling > 0) seconds *= known_factor;
       rate *= 1 + ln2 / std::max(rate * seconds, ramp_answers);
     } else if (rate < below * ceiling) {
       rate += (below * ceiling - rate) / std::max(12.0, 0.3 * rate) + 1e-4 * ceiling;
@@ -93,17 +101,37 @@ struct seek {
   void on_throttle(time_point now, sample const& s, resource, fraction) noexcept {
     if (s.sent.epoch != epoch) return;
     ++epoch;
-    auto const accepted = static_cast<double>(successes - mark_successes);
-    auto const mean = accepted / std::max(to_seconds(now - mark), 1e-9);
-    mark = now;
-    mark_successes = successes;
+    auto const accepted = successes - std::exchange(cut_successes, successes);
     if (accepted < 3 && ceiling > 0) {
       if (!touched && accepted > 0) ceiling = (rate + ceiling) / 2;
       rate /= 2;  // shut: probe ever more slowly, but remember the ceiling
+      was_shut = true;
+    } else {
+      auto const mean = static_cast<double>(successes - std::exchange(mark_successes, successes)) /
+                        std::max(to_seconds(now - std::exchange(mark, now)), 1e-9);
+      met(mean);
+    }
+    rate = std::max(rate, rate_min);
+    next = std::max(next, later(now, from_seconds(1 / rate)));
+  }
+
+  void on_failure(time_point, sample const&, fraction) noexcept {}
+  void on_hint(time_point, hint const&) noexcept {}
+  friend bool operator==(seek const&, seek const&) = default;
+
+ private:
+  static constexpr double ln2 = 0.6931471805599453;
+
+  /// A ceiling, `mean` being what was accepted per second since the last one.
+  void met(double mean) noexcept {
+    if (std::exchange(was_shut, false) && mean < rate) {  // the truth lies between the two
+      ceiling = std::min(std::sqrt(mean * rate), 0.95 * rate);
+      touched = false;
+      rate = below * ceiling;
     } else if (ramping()) {
       auto const proven = below * ceiling;
       ceiling = rate;
-      rate = std::max(rate / 2, proven);
+      rate = successes < few ? std::min(rate / 2, seek{}.rate) : std::max(rate / 2, proven);
       touched = false;
     } else if (rate >= 0.9 * ceiling) {
       auto const found = std::clamp(mean, 0.95 * rate, rate);
@@ -117,22 +145,13 @@ struct seek {
       touched = false;
       rate *= 0.7;
     }
-    rate = std::max(rate, rate_min);
-    next = std::max(next, later(now, from_seconds(1 / rate)));
   }
-
-  void on_failure(time_point, sample const&, fraction) noexcept {}
-  void on_hint(time_point, hint const&) noexcept {}
-  friend bool operator==(seek const&, seek const&) = default;
-
- private:
-  static constexpr double ln2 = 0.6931471805599453;
 
   bool ramping() const noexcept { return rate > moved * ceiling; }
 
   void learn_latency(double rtt) noexcept {
     if (answers < base_answers) {
-      ++answers;
+      if (++answers == 1 && ceiling == 0) rate = std::max(rate, 0.25 / rtt);  // a near server
       srtt += (rtt - srtt) / answers;
       base = srtt;
     } else {
