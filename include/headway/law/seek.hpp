@@ -61,13 +61,14 @@ struct seek {
   static constexpr double moved = 1.25;  // above the ceiling without a reject
   static constexpr std::uint64_t few =
       100;  // successes that may have been a burst, and tell no rate
+  static constexpr double latency_min = 0.002;  // shorter queues are not worth avoiding
   static constexpr int base_answers = 12;
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
   double allowed() const noexcept {
     if (answers == 0) return 64;
-    return std::max(4.0, 2.5 * rate * base + 1);
+    return std::max(4.0, 2.5 * rate * usual() + 1);
   }
 
   stamp take(time_point now, std::int64_t cost, fraction) noexcept {
@@ -82,7 +83,7 @@ struct seek {
   void on_success(time_point, sample const& s, fraction) noexcept {
     ++successes;
     learn_latency(to_seconds(s.rtt));
-    if (s.app_limited || behind || srtt > 2 * base) return;
+    if (s.app_limited || behind || srtt > 2 * usual()) return;
     if (ramping()) {
       auto seconds = std::clamp(4 * srtt, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
@@ -147,11 +148,13 @@ struct seek {
     }
   }
 
+  double usual() const noexcept { return std::max(base, latency_min); }
   bool ramping() const noexcept { return rate > moved * ceiling; }
 
   void learn_latency(double rtt) noexcept {
     if (answers < base_answers) {
-      if (++answers == 1 && ceiling == 0) rate = std::max(rate, 0.25 / rtt);  // a near server
+      if (++answers == 1 && ceiling == 0)
+        rate = std::max(rate, 0.25 / std::max(rtt, 1e-6));  // a near server
       srtt += (rtt - srtt) / answers;
       base = srtt;
     } else {
