@@ -5,6 +5,7 @@
 /// governor is a pure function of its inputs, so that a recorded run replays bit for bit. Every
 /// driver is the same pump, run after any event:
 ///
+///   while (auto t = governor.expired(now)) governor.cancel(now, *t), tell(*t);
 ///   while (auto t = governor.next(now)) governor.start(now, *t, draw()), send(*t);
 ///   arm(governor.wakeup(now));
 #pragma once
@@ -153,7 +154,8 @@ class governor {
   std::variant<ticket, refused> submit(time_point now, request_terms terms = {}) {
     if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
     auto const earliest = ready_for(terms.cost, now);
-    if (earliest.until == never) return refused{reason::quota, never};
+    if (earliest.until == never)
+      return refused{earliest.why == reason::server_hint ? earliest.why : reason::quota, never};
     if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
     auto const index = allocate();
     auto& r = requests_[index];
@@ -167,7 +169,7 @@ class governor {
 
   /// Whose turn it is, if anyone may go now. The answer changes with time and with every act.
   std::optional<ticket> next(time_point now) const noexcept {
-    if (queue_.empty() || head().until > now) return std::nullopt;
+    if (queue_.empty() || head(now).until > now) return std::nullopt;
     return ticket_of(queue_.top().index);
   }
 
@@ -236,7 +238,7 @@ class governor {
   }
 
   /// A waiting request whose deadline has passed, if any: the driver cancels it and tells its
-  /// owner.
+  /// owner. Until then it is never sent, and holds up those behind it.
   std::optional<ticket> expired(time_point now) const noexcept {
     if (deadlines_.empty() || deadlines_.top().at >= now) return std::nullopt;
     return ticket_of(deadlines_.top().index);
@@ -245,7 +247,7 @@ class governor {
   /// When to ask again if nothing happens before. Always > now; `never` when only an event can
   /// help.
   time_point wakeup(time_point now) const noexcept {
-    auto at = queue_.empty() ? never : head().until;
+    auto at = queue_.empty() ? never : head(now).until;
     if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().at, 1ns));
     return std::max(at, later(now, 1ns));
   }
@@ -253,7 +255,7 @@ class governor {
   /// What holds the head back, and until when; `none` when nothing waits or the head may go.
   held_back why(time_point now) const noexcept {
     if (queue_.empty()) return {};
-    auto const h = head();
+    auto const h = head(now);
     return h.until > now ? h : held_back{};
   }
 
@@ -314,8 +316,9 @@ class governor {
     return latest;
   }
 
-  held_back head() const noexcept {
+  held_back head(time_point now) const noexcept {
     auto const& r = requests_[queue_.top().index];
+    if (r.terms.deadline < now) return {reason::deadline, never};
     auto latest = ready_for(r.terms.cost, r.ready_since);
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
@@ -357,7 +360,7 @@ class governor {
     enqueue(index);
     if (r.terms.deadline != never)
       deadlines_.push({r.terms.deadline, r.sequence, index, r.version});
-    auto const why = hold_until_ > a.since ? reason::server_hint : a.why;
+    auto const why = hold_until_ > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
     return {parked ? verdict::park : verdict::retry, why, earliest};
   }

@@ -138,6 +138,24 @@ TYPED_TEST(law_conformance, no_answer_makes_the_next_send_earlier) {
   }
 }
 
+TYPED_TEST(law_conformance, survives_any_latency) {
+  for (duration const rtt : {0ns, 1ns, duration(1us), duration(1h), duration(-1s)}) {
+    sender<TypeParam> s;
+    rng draw(8);
+    for (int i = 0; i < 300; ++i) {
+      auto const permit = s.send();
+      sample const one{permit, 1, rtt, false};
+      if (i % 8 == 7)
+        s.it.on_throttle(s.now, one, resource::unknown, draw());
+      else
+        s.it.on_success(s.now, one, draw());
+      ASSERT_TRUE(s.it.allowed() > 0 && s.it.allowed() < 1e12) << s.it.allowed();
+      ASSERT_LE(s.wait(), 20min);
+      ASSERT_EQ(s.it, s.it) << "not a number";
+    }
+  }
+}
+
 TYPED_TEST(law_conformance, is_a_value) {
   sender<TypeParam> s;
   auto const original = s.it;
