@@ -1,0 +1,90 @@
+"""Killed at any moment, time after time: nothing is lost, and nothing unsafe is done twice."""
+import json
+import os
+import random
+import time
+import unittest
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import servers
+from work import Work, measured, post, wait_for
+
+KILLS = 50  # for each durability
+JOBS = 3000
+SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
+
+
+def mixed_jobs(server):
+    """Every other one is a POST: not to be sent again once it may have been carried out."""
+    for i in range(JOBS):
+        if i % 2:
+            yield post(server, f"post{i}")
+        else:
+            yield json.dumps({"id": f"get{i}", "url": f"{server.url}/get{i}"})
+
+
+def run_through_kills(durability):
+    """The kills that hit, the exit code in the end, the results and the server's log."""
+    dice = random.Random(f"{SEED} {durability}")
+    with servers.limit_req(600, "burst=20 nodelay", latency_ms=(5, 30)) as server:
+        with Work(mixed_jobs(server)) as work:
+            log, hits = server.folder / "access.log", 0
+            for _ in range(KILLS):
+                size = log.stat().st_size
+                law = dice.choice(("seek", "reno"))  # few in flight, and many from the start
+                process = work.start("--durability", durability, "--law", law)
+                if dice.random() < 0.8:  # else before it does anything, perhaps
+                    wait_for(lambda: log.stat().st_size > size or process.poll() is not None)
+                time.sleep(dice.uniform(0, 0.15))
+                hits += process.poll() is None
+                process.kill()
+                process.wait()
+            exit_code = work.run("--durability", durability)
+            assert exit_code in (0, 1), f"{exit_code}: {work.stderr()}"
+            return hits, exit_code, work.outcomes(), server.log()
+
+
+class Crash(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        measured(f"kill -9: seed {SEED}")
+        pool = ThreadPoolExecutor(2)
+        cls.addClassCleanup(pool.shutdown)
+        cls.runs = {how: pool.submit(run_through_kills, how) for how in ("process", "power")}
+
+    def test_process(self):
+        self.judge("process")
+
+    def test_power(self):
+        self.judge("power")
+
+    def judge(self, durability):
+        hits, exit_code, outcomes, log = self.runs[durability].result()
+        # What was not throttled may have been carried out, even if nobody took the answer.
+        carried_out = Counter(r.path[1:] for r in log if r.status not in (429, 503))
+        unknown = [id for id, outcome in outcomes.items() if outcome == "unknown"]
+        again = [id for id, count in carried_out.items() if count > 1]
+        measured(
+            f"kill -9, --durability {durability}: {hits} of {KILLS} hit a running process, {JOBS} jobs, "
+            f"{len(again)} GETs sent again, {len(unknown)} POSTs unknown"
+        )
+        self.assertGreaterEqual(hits, 0.9 * KILLS)
+        self.assertEqual(set(outcomes), {f"post{i}" if i % 2 else f"get{i}" for i in range(JOBS)})
+        self.assertEqual([id for id in again if id.startswith("post")], [])
+        self.assertEqual([id for id in unknown if not id.startswith("post")], [])
+        self.assertLessEqual(len(unknown), JOBS / 4)  # in flight at a kill, not simply all
+        self.assertEqual(set(outcomes.values()) - {"success", "unknown"}, set())
+        self.assertEqual(
+            [
+                id
+                for id, outcome in outcomes.items()
+                if outcome == "success" and not carried_out[id]
+            ],
+            [],
+        )
+        self.assertEqual(exit_code, 1 if unknown else 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

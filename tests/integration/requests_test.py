@@ -1,0 +1,87 @@
+"""What a line says goes out, what comes back is in the results, nothing unsafe goes out twice."""
+import json
+import unittest
+from collections import Counter
+
+import sockets
+from work import Work, post
+
+
+def close_kept_connection(request, before):
+    """Answers the first request of a connection; reads the next one and closes."""
+    return sockets.ok() if before == 0 else None
+
+
+class Requests(unittest.TestCase):
+    def test_a_line_is_sent_as_it_is_written(self):
+        json_answer = sockets.ok(b'{"sum": 3}', "application/json")
+        with sockets.Server(lambda request, before: json_answer) as server, Work() as work:
+            form = {"Content-Type": "application/x-www-form-urlencoded", "X-Own": "1"}
+            work.write(
+                [
+                    "# a comment, and a blank line",
+                    "",
+                    f"{server.url}/plain",
+                    post(server, "text", method="PUT", body="a=b&c", headers=form),
+                    post(
+                        server, "json", body={"b": [1, "ü"]}, meta={"row": 7}, idempotency_key="k-1"
+                    ),
+                ]
+            )
+            self.assertEqual(work.run(), 0, work.stderr())
+            heard = {request.path: request for request in server.heard}
+            results = {result["id"]: result for result in work.results()}
+        self.assertEqual((heard["/plain"].method, heard["/plain"].body), ("GET", b""))
+        self.assertEqual((heard["/text"].method, heard["/text"].body), ("PUT", b"a=b&c"))
+        self.assertEqual(
+            heard["/text"].headers["content-type"], "application/x-www-form-urlencoded"
+        )
+        self.assertEqual(heard["/text"].headers["x-own"], "1")
+        self.assertEqual(heard["/json"].method, "POST")
+        self.assertEqual(json.loads(heard["/json"].body), {"b": [1, "ü"]})
+        self.assertEqual(heard["/json"].headers["content-type"], "application/json")
+        self.assertEqual(heard["/json"].headers["idempotency-key"], "k-1")
+        self.assertEqual(set(results), {"3", "text", "json"})
+        self.assertEqual(results["json"]["line"], 5)
+        self.assertEqual(results["json"]["status"], 200)
+        self.assertEqual(results["json"]["attempts"], 1)
+        self.assertEqual(results["json"]["body"], {"sum": 3})
+        self.assertEqual(results["json"]["meta"], {"row": 7})
+
+    def test_a_connection_that_dies_after_a_post(self):
+        with sockets.Server(close_kept_connection) as server, Work(
+            [f"{server.url}/first"]
+            + [post(server, f"post{i}") for i in range(10)]
+            + [f"{server.url}/get{i}" for i in range(10)]
+        ) as work:
+            exit_code = work.run("--concurrency", "1")
+            heard = Counter(request.path[1:] for request in server.heard)
+            outcomes = work.outcomes()
+        posts = {f"post{i}": heard[f"post{i}"] for i in range(10)}
+        self.assertEqual(set(posts.values()), {1}, posts)
+        unknown = {id for id, outcome in outcomes.items() if outcome == "unknown"}
+        self.assertTrue(unknown and unknown <= set(posts), unknown)
+        self.assertEqual(
+            {outcome for id, outcome in outcomes.items() if id not in unknown}, {"success"}
+        )
+        self.assertTrue(
+            [i for i in range(10) if heard[f"get{i}"] == 2], "no GET met a dying connection"
+        )
+        self.assertEqual(len(outcomes), 21)
+        self.assertEqual(exit_code, 1)
+
+    def test_a_post_with_a_key_goes_again(self):
+        with sockets.Server(close_kept_connection) as server, Work(
+            [f"{server.url}/first"]
+            + [post(server, f"post{i}", idempotency_key=f"k{i}") for i in range(10)]
+        ) as work:
+            self.assertEqual(work.run("--concurrency", "1"), 0, work.stderr())
+            keys = {
+                (request.path, request.headers.get("idempotency-key")) for request in server.heard
+            }
+            self.assertEqual(set(work.outcomes().values()), {"success"})
+        self.assertEqual(keys, {("/first", None)} | {(f"/post{i}", f"k{i}") for i in range(10)})
+
+
+if __name__ == "__main__":
+    unittest.main()

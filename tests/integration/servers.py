@@ -1,0 +1,170 @@
+"""Real servers to be judged by, each in a folder and on a port of its own while the block lasts."""
+import contextlib
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import log
+
+NGINX = """
+load_module /usr/lib/nginx/modules/ngx_http_echo_module.so;
+daemon off;
+master_process off;
+pid pid;
+error_log error.log warn;
+events {{ worker_connections 8192; }}
+http {{
+  log_format judge '$msec $request_time $status $request_method $request_uri $http_authorization';
+  access_log access.log judge;
+  default_type text/plain;
+  keepalive_requests 1000000;
+  limit_req_log_level info;
+  limit_conn_log_level info;
+  client_body_temp_path tmp; proxy_temp_path tmp;
+  fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;
+  split_clients $request_id $latency {{ {latencies} * {last}; }}
+  {http}
+  server {{
+    listen 127.0.0.1:{port} reuseport backlog=4096 {tls};
+    location / {{ {location} error_page 429 = @throttled; echo_sleep $latency; echo ok; }}
+    location @throttled {{ {retry_after} return 429; }}
+  }}
+}}
+"""
+
+HAPROXY = """
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  option http-ignore-probes
+  log stdout format raw local0
+frontend limited
+  bind 127.0.0.1:{port}
+  log-format "%[date(0,ms)] %Ta %ST %HM %HP"
+  stick-table type ip size 1k expire 10s store http_req_rate(1s)
+  http-request track-sc0 src
+  http-request return status 429 if {{ sc_http_req_rate(0) gt {limit} }}
+  default_backend behind
+backend behind
+  server nginx 127.0.0.1:{behind}
+"""
+
+
+class Server:
+    """A running server: its url, its folder, and its log so far."""
+
+    def __init__(self, port, folder, scheme="http", unit=1.0):
+        self.url = f"{scheme}://127.0.0.1:{port}"
+        self.port = port
+        self.folder = folder
+        self.unit = unit  # of the times in the log, in seconds
+
+    def log(self):
+        return log.read(self.folder / "access.log", self.unit)
+
+
+@contextlib.contextmanager
+def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate=None):
+    """nginx whose answers take `latency_ms` (from, to); `location` and `http` are configuration."""
+    low, high = latency_ms
+    latencies = [f"{(low + (high - low) * i / 15) / 1000:.3f}" for i in range(16)]
+    if certificate:
+        http += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
+    with tempfile.TemporaryDirectory() as folder, closed_port() as port:
+        config = NGINX.format(
+            port=port,
+            http=http,
+            location=location,
+            tls="ssl" if certificate else "",
+            retry_after=f"add_header Retry-After {retry_after} always;" if retry_after else "",
+            latencies=" ".join(f"6.25% {s};" for s in latencies[:-1]),
+            last=latencies[-1],
+        )
+        Path(folder, "nginx.conf").write_text(config)
+        with running(["nginx", "-p", folder, "-e", "error.log", "-c", "nginx.conf"], folder, port):
+            yield Server(port, Path(folder), "https" if certificate else "http")
+        errors = Path(folder, "error.log").read_text()
+        assert not errors, errors
+
+
+def limit_req(rate, how, latency_ms=(20, 80), retry_after=None):
+    """nginx that takes `rate` requests a second; `how` are the parameters of its limit_req."""
+    return nginx(
+        f"limit_req zone=all {how};",
+        f"limit_req_zone $binary_remote_addr zone=all:1m rate={rate}r/s;",
+        latency_ms,
+        retry_after,
+    )
+
+
+@contextlib.contextmanager
+def haproxy(limit, behind):
+    """HAProxy before `behind`: `limit` requests in any second, refused ones counted too."""
+    with tempfile.TemporaryDirectory() as folder, closed_port() as port:
+        Path(folder, "haproxy.cfg").write_text(
+            HAPROXY.format(port=port, limit=limit, behind=behind.port)
+        )
+        with running(["haproxy", "-db", "-f", "haproxy.cfg"], folder, port):
+            yield Server(port, Path(folder), unit=0.001)
+
+
+@contextlib.contextmanager
+def closed_port():
+    """A port that refuses connections until a server of ours shares it (SO_REUSEPORT)."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running(command, folder, port):
+    # It dies with the thread that started it, however that ends.
+    guarded = ["prlimit", "--nofile=16384", "setpriv", "--pdeathsig", "KILL", *command]
+    with open(Path(folder, "access.log"), "ab") as out:
+        child = subprocess.Popen(
+            guarded,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        )
+    try:
+        while not listening(port):
+            assert child.poll() is None, f"{command[0]} did not start"
+            time.sleep(0.01)
+        yield
+        assert child.poll() is None, f"{command[0]} died"
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def expired_certificate(folder):
+    """A certificate for 127.0.0.1 that signs itself and ended with the year 2000, and its key."""
+    Path(folder, "ca.cnf").write_text(
+        "[ca]\ndatabase=index\nrand_serial=yes\ndefault_md=sha256\npolicy=names\n"
+        "[names]\ncommonName=supplied\n"
+    )
+    Path(folder, "index").touch()
+    for command in (
+        "req -new -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 "
+        "-keyout key.pem -out request.pem",
+        "ca -batch -config ca.cnf -name ca -selfsign -keyfile key.pem -in request.pem -notext "
+        "-startdate 20000101000000Z -enddate 20010101000000Z -outdir . -out certificate.pem",
+    ):
+        subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+    both = Path(folder, "expired.pem")
+    both.write_text(
+        Path(folder, "certificate.pem").read_text() + Path(folder, "key.pem").read_text()
+    )
+    return both

@@ -1,0 +1,61 @@
+"""A server for what no real one does on demand: it may close a connection instead of answering."""
+import socketserver
+import threading
+from typing import NamedTuple
+
+
+class Heard(NamedTuple):
+    method: str
+    path: str
+    headers: dict  # names in lower case
+    body: bytes
+
+
+class Server(socketserver.ThreadingTCPServer):
+    """`answer` is told a request and how many its connection had before: bytes, or None to close."""
+
+    daemon_threads = True
+
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), Connection)
+        self.answer = answer
+        self.heard = []
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class Connection(socketserver.StreamRequestHandler):
+    def handle(self):
+        before = 0
+        while request := self.read():
+            self.server.heard.append(request)
+            answer = self.server.answer(request, before)
+            if answer is None:
+                return
+            self.wfile.write(answer)
+            before += 1
+
+    def read(self):
+        first = self.rfile.readline().decode()
+        if not first:
+            return None
+        headers = {}
+        while line := self.rfile.readline().decode().strip():
+            name, value = line.split(":", 1)
+            headers[name.lower()] = value.strip()
+        method, path, _ = first.split()
+        return Heard(method, path, headers, self.rfile.read(int(headers.get("content-length", 0))))
+
+
+def ok(body=b"ok", kind="text/plain"):
+    return (
+        f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )

@@ -1,0 +1,88 @@
+"""Stopped in any way and started again: everything is done once in the end."""
+import signal
+import time
+import unittest
+
+import servers
+from work import Work, gets, measured, post, succeeded, wait_for
+
+JOBS = 150
+ALL = succeeded(JOBS)
+
+
+class Stop(unittest.TestCase):
+    def stopped_by(self, number, exit_code):
+        with servers.nginx(latency_ms=(300, 300)) as server, Work(gets(server, JOBS)) as work:
+            with work.start() as process:
+                wait_for(lambda: len(server.log()) >= 20)
+                told = time.time()
+                process.send_signal(number)
+                self.assertEqual(process.wait(10), exit_code)
+            answered = {r.path[1:] for r in server.log()}
+            late = [r for r in server.log() if r.start > told + 0.2]
+            flying = [r for r in server.log() if r.end > told]
+            self.assertEqual(late, [], "sent although told to stop")
+            self.assertTrue(flying, "nothing was in flight")
+            self.assertEqual(
+                work.outcomes(), dict.fromkeys(answered, "success"), "what was in flight is lost"
+            )
+            self.assertLess(len(answered), JOBS)
+            self.assertEqual(work.run(), 0, work.stderr())
+            self.assertEqual(work.outcomes(), ALL)
+            self.assertEqual(server.log().twice(), [])
+        measured(
+            f"signal {number}: {len(flying)} in flight were finished, {JOBS - len(answered)} left"
+        )
+
+    def test_interrupt(self):
+        self.stopped_by(signal.SIGINT, 130)
+
+    def test_terminate(self):
+        self.stopped_by(signal.SIGTERM, 143)
+
+    def test_second_interrupt(self):
+        with servers.nginx(latency_ms=(3000, 3000)) as server, Work(gets(server, 20)) as work:
+            with work.start() as process:
+                time.sleep(1)
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(1), 130)
+            self.assertEqual(work.run(), 0, work.stderr())
+            self.assertEqual(len(work.outcomes()), 20)
+
+    def test_parked(self):
+        """The server asks for an hour: the run ends at once, and goes on when told again."""
+        with servers.nginx("if (-f closed) { return 429; }", retry_after=3600) as server, Work(
+            gets(server, JOBS)
+        ) as work:
+            closed = server.folder / "closed"
+            closed.touch()
+            began = time.monotonic()
+            self.assertEqual(work.run("--wait-max", "60s", timeout=20), 75, work.stderr())
+            self.assertLess(time.monotonic() - began, 5)
+            self.assertEqual(work.outcomes(), {})
+            self.assertLessEqual(len(server.log()), 1)
+            closed.unlink()
+            self.assertEqual(work.run("--wait-max", "60s"), 0, work.stderr())
+            self.assertEqual(work.outcomes(), ALL)
+            self.assertEqual(server.log().twice(), [])
+
+    def test_full_disk(self):
+        """No file can grow beyond 64 KiB; with more room the rest is done."""
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(
+            post(server, str(i), meta={"pad": "." * 1000}) for i in range(1, JOBS + 1)
+        ) as work:
+            self.assertEqual(work.run(prlimit=["--fsize=65536"]), 74, work.stderr())
+            self.assertRegex(work.stderr(), r"headway: cannot write [^\n]+\n\Z")
+            exit_code = work.run()
+            outcomes = work.outcomes()
+            self.assertEqual(server.log().twice(), [], "a POST was sent twice")
+        unknown = [id for id, outcome in outcomes.items() if outcome == "unknown"]
+        self.assertEqual(set(outcomes), set(ALL))
+        self.assertLess(len(unknown), 50)
+        self.assertEqual(exit_code, 1 if unknown else 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

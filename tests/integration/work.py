@@ -1,0 +1,103 @@
+"""headway run, started as users start it: a folder with JOBS, and what comes of them."""
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+BINARY = os.environ.get("HEADWAY_BINARY", Path(__file__).resolve().parents[2] / "build/headway")
+
+
+class Work:
+    """A folder with jobs.txt of `lines`, gone when the block ends."""
+
+    def __init__(self, lines=()):
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = Path(self._folder.name)
+        self.write(lines)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._folder.cleanup()
+
+    def write(self, lines):
+        Path(self.path, "jobs.txt").write_text("".join(line + "\n" for line in lines))
+
+    def start(self, *options, jobs="jobs.txt", prlimit=(), **environment):
+        """The process; it dies with the thread that started it."""
+        command = [
+            "prlimit",
+            *prlimit,
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            BINARY,
+            "run",
+            jobs,
+            *options,
+        ]
+        with open(self.path / "stdout", "wb") as out, open(self.path / "stderr", "wb") as err:
+            return subprocess.Popen(
+                command,
+                cwd=self.path,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env={**os.environ, **environment},
+            )
+
+    def run(self, *options, timeout=120, **how):
+        """The exit code."""
+        with self.start(*options, **how) as process:
+            try:
+                return process.wait(timeout)
+            finally:
+                process.kill()
+
+    def stderr(self):
+        return Path(self.path, "stderr").read_text()
+
+    def results(self):
+        """Of whole lines only: a run that was killed may have left half a line."""
+        file = Path(self.path, "jobs.results.jsonl")
+        whole = file.read_text().rpartition("\n")[0] if file.exists() else ""
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def outcomes(self):
+        """Outcome by id; every id once."""
+        results = self.results()
+        twice = [id for id, count in Counter(r["id"] for r in results).items() if count > 1]
+        assert not twice, f"in the results twice: {twice}"
+        return {r["id"]: r["outcome"] for r in results}
+
+
+def gets(server, count):
+    """Lines that are URLs; the path is the line's number, hence the id."""
+    return [f"{server.url}/{i}" for i in range(1, count + 1)]
+
+
+def post(server, id, **more):
+    """A line that must not be sent twice, to a path that is its id."""
+    return json.dumps({"id": id, "url": f"{server.url}/{id}", "body": {"n": 1}, **more})
+
+
+def succeeded(count):
+    """The outcomes of as many lines without an id."""
+    return {str(i): "success" for i in range(1, count + 1)}
+
+
+def wait_for(what, seconds=10):
+    """Polls until `what` is true of the world."""
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+def measured(text):
+    """A line that CI's log shows."""
+    print("measured:", text, flush=True)
