@@ -109,8 +109,9 @@ class lazy_heap {
  public:
   bool empty() const noexcept { return items_.empty(); }
   Item const& top() const noexcept { return items_.front(); }
-  std::size_t size() const noexcept { return items_.size(); }
 
+  /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
+  void reserve_for(std::size_t live_count) { items_.reserve(size_max(live_count) + 1); }
   void push(Item item) {
     items_.push_back(item);
     std::push_heap(items_.begin(), items_.end(), later_first);
@@ -122,13 +123,14 @@ class lazy_heap {
       std::pop_heap(items_.begin(), items_.end(), later_first);
       items_.pop_back();
     }
-    if (items_.size() <= 2 * live_count + 64) return;
+    if (items_.size() <= size_max(live_count)) return;
     std::erase_if(items_, [&](Item const& item) { return !live(item); });
     std::make_heap(items_.begin(), items_.end(), later_first);
   }
   friend bool operator==(lazy_heap const&, lazy_heap const&) = default;
 
  private:
+  static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 64; }
   static bool later_first(Item const& a, Item const& b) noexcept { return b < a; }
   std::vector<Item> items_;
 };
@@ -372,6 +374,9 @@ class governor {
   std::uint32_t allocate() {
     if (free_.empty()) {
       requests_.push_back({});
+      free_.reserve(requests_.capacity());
+      queue_.reserve_for(requests_.capacity());
+      deadlines_.reserve_for(requests_.capacity());
       return static_cast<std::uint32_t>(requests_.size() - 1);
     }
     auto const index = free_.back();
