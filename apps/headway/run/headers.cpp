@@ -65,7 +65,7 @@ std::string read_header(std::string_view text, std::string const& where) {
 /// One of --header-for, as bound_headers keeps it.
 std::string read_host(std::string const& text) {
   bool const whole = text.find("://") != text.npos;
-  auto const full = origin(whole ? text : "https://" + text);
+  auto full = origin(whole ? text : "https://" + text);
   if (full.empty() || text.find_first_of("/?#", whole ? text.find("://") + 3 : 0) != text.npos)
     throw fatal(
         exit_usage,

@@ -23,8 +23,8 @@ std::string error_of(auto const& act) {
   return "";
 }
 
-struct Headers : testing::Test {
-  Headers() {
+struct headers_test : testing::Test {
+  headers_test() {
     setenv("HEADWAY_TEST_KEY", "s3cret", 1);
     setenv("HEADWAY_TEST_EMPTY", "", 1);
     setenv("HEADWAY_TEST_BAD", "s3cret\r\nX: y", 1);
@@ -32,7 +32,7 @@ struct Headers : testing::Test {
   }
 };
 
-TEST_F(Headers, Expanded) {
+TEST_F(headers_test, Expanded) {
   lines const options = {"Authorization: Bearer ${env:HEADWAY_TEST_KEY}", "X-A:b",
                          "X-B: ${env:HEADWAY_TEST_KEY}-${env:HEADWAY_TEST_KEY}",
                          "X-C:", "X-D: $5 {}"};
@@ -40,7 +40,7 @@ TEST_F(Headers, Expanded) {
                                             "X-B: s3cret-s3cret", "X-C: ", "X-D: $5 {}"}));
 }
 
-TEST_F(Headers, Refused) {
+TEST_F(headers_test, Refused) {
   struct {
     std::string option;
     std::string_view says;
@@ -66,7 +66,7 @@ TEST_F(Headers, Refused) {
   }
 }
 
-TEST_F(Headers, File) {
+TEST_F(headers_test, File) {
   auto const path = std::filesystem::path(testing::TempDir()) / "headway_headers_test";
   std::ofstream(path) << "# mine\r\n\r\nX-A: 1\r\n  X-B: ${env:HEADWAY_TEST_KEY}";
   EXPECT_EQ(expand_headers(lines{"@" + path.string()}), (lines{"X-A: 1", "X-B: s3cret"}));

@@ -202,6 +202,8 @@ bool jobs_file::fill() {
     unreadable(stream_.options().file, fmt::format("cannot read it: {}", std::strerror(errno)));
   }
   read_ += n;
+  if (n == 0 && !is_stream_ && read_ < size_)
+    unreadable(stream_.options().file, "became shorter while it was being read");
   stream_.feed({chunk_.data(), static_cast<std::size_t>(n)});
   if (n == 0) stream_.finish();
   return n > 0;

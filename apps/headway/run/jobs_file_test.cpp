@@ -23,18 +23,18 @@ std::string error_of(auto const& act) {
 }
 
 /// A folder for one test.
-struct JobsFile : testing::Test {
+struct jobs_file_test : testing::Test {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
                                  ("headway_jobs_file_test." + std::to_string(getpid()));
   std::string path = folder / "jobs.txt";
 
-  JobsFile() { std::filesystem::create_directories(folder); }
-  ~JobsFile() override { std::filesystem::remove_all(folder); }
+  jobs_file_test() { std::filesystem::create_directories(folder); }
+  ~jobs_file_test() override { std::filesystem::remove_all(folder); }
 
   void write(std::string_view text) const { std::ofstream(path) << text; }
 };
 
-TEST_F(JobsFile, SurveyedThenRead) {
+TEST_F(jobs_file_test, SurveyedThenRead) {
   write(
       "\xef\xbb\xbf# "
       "jobs\r\nhttp://a/1\r\n\n{\"url\":\"/2\",\"id\":\"x\",\"body\":\"\"}\nhttp://b/3");
@@ -64,7 +64,18 @@ TEST_F(JobsFile, SurveyedThenRead) {
   EXPECT_EQ(told, lines);
 }
 
-TEST_F(JobsFile, WithoutRequests) {
+TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
+  write("http://a/1\nhttp://a/2\n");
+  jobs_file jobs(path, "");
+  jobs.survey();
+  std::filesystem::resize_file(path, 11);
+  auto const error = error_of([&] {
+    while (jobs.next()) continue;
+  });
+  EXPECT_EQ(error, path + ": became shorter while it was being read");
+}
+
+TEST_F(jobs_file_test, WithoutRequests) {
   write("# nothing\n\n");
   jobs_file jobs(path, "");
   auto const found = jobs.survey();
@@ -74,7 +85,7 @@ TEST_F(JobsFile, WithoutRequests) {
   EXPECT_FALSE(jobs.next());
 }
 
-TEST_F(JobsFile, Unreadable) {
+TEST_F(jobs_file_test, Unreadable) {
   EXPECT_EQ(error_of([&] { jobs_file(path, ""); }),
             path + ": cannot open it: No such file or directory");
   EXPECT_EQ(error_of([&] { jobs_file(folder, ""); }),
@@ -84,13 +95,13 @@ TEST_F(JobsFile, Unreadable) {
   EXPECT_NE(error.find("is not a regular file"), error.npos) << error;
 }
 
-TEST_F(JobsFile, ErrorsNameFileAndLine) {
+TEST_F(jobs_file_test, ErrorsNameFileAndLine) {
   write("http://a/\n\nftp://b/\n");
   auto const error = error_of([&] { jobs_file(path, "").survey(); });
   EXPECT_EQ(error, path + ":3: url \"ftp://b/\": want http or https");
 }
 
-TEST_F(JobsFile, LinesLongerThanAnyBuffer) {
+TEST_F(jobs_file_test, LinesLongerThanAnyBuffer) {
   std::string const body(3'000'000, 'x');
   write("{\"url\":\"http://a/\",\"body\":\"" + body + "\"}\nhttp://b/\n");
   jobs_file jobs(path, "");
@@ -99,7 +110,7 @@ TEST_F(JobsFile, LinesLongerThanAnyBuffer) {
   EXPECT_EQ(jobs.next()->url, "http://b/");
 }
 
-TEST_F(JobsFile, DuplicateIds) {
+TEST_F(jobs_file_test, DuplicateIds) {
   struct {
     std::string_view text;
     std::string_view says;  // "" where all ids differ
@@ -178,7 +189,7 @@ TEST(JobStream, EndlessLineIsRefused) {
   EXPECT_EQ(error, "JOBS:1: the line has more than 67108864 bytes");
 }
 
-TEST_F(JobsFile, StandardInputIsCheckedAsItIsRead) {
+TEST_F(jobs_file_test, StandardInputIsCheckedAsItIsRead) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   int const kept = dup(STDIN_FILENO);

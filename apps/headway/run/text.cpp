@@ -5,15 +5,19 @@
 namespace headway::app {
 
 std::string in_quotes(std::string_view text) {
-  constexpr std::size_t shown_max = 80;
+  std::size_t shown = std::min<std::size_t>(text.size(), 80);
+  auto const inside_character = [&] {
+    return shown > 0 && shown < text.size() && (text[shown] & 0xC0) == 0x80;  // of UTF-8
+  };
+  while (inside_character()) --shown;
   std::string result = "\"";
-  for (char const c : text.substr(0, shown_max)) {
+  for (char const c : text.substr(0, shown)) {
     if (is_control(c))
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     else
       result += c;
   }
-  return result + (text.size() > shown_max ? "…\"" : "\"");
+  return result + (shown < text.size() ? "…\"" : "\"");
 }
 
 }  // namespace headway::app
