@@ -1,0 +1,274 @@
+// The governor by example: each rule in a few lines that a reader checks by hand. All of them
+// together, at random: tests/model/governor_model_test.cpp.
+
+#include "headway/governor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "headway/backoff/constant.hpp"
+#include "headway/law/paced.hpp"
+#include "headway/pacer/gcra.hpp"
+#include "headway/window/fixed.hpp"
+
+namespace headway {
+namespace {
+
+using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
+
+constexpr time_point at(duration since_start) {
+  return time_point(since_start);
+}
+plain make(governor_settings settings = {.first_alone = 0ns}) {
+  return plain({.wait = 1s}, {}, settings);
+}
+ticket submit(plain& g, duration now, request_terms terms = {}) {
+  return std::get<ticket>(g.submit(at(now), terms));
+}
+ticket send(plain& g, duration now) {
+  auto const t = g.next(at(now)).value();
+  g.start(at(now), t, 0);
+  return t;
+}
+decision answer(plain& g, duration now, ticket t, outcome what,
+                std::optional<duration> retry_after = {}) {
+  return g.finish(at(now), t, {.what = what, .advice = {retry_after}}, 0);
+}
+
+TEST(governor, the_first_request_flies_alone_until_its_answer) {
+  auto g = make({});
+  submit(g, 0s), submit(g, 0s);
+  auto const first = send(g, 10ms);
+  EXPECT_EQ(g.next(at(20ms)), std::nullopt);
+  EXPECT_EQ(g.why(at(20ms)), (held_back{reason::first_answer, at(260ms)}));
+  EXPECT_EQ(g.wakeup(at(20ms)), at(260ms));
+  answer(g, 30ms, first, outcome::success);
+  EXPECT_NE(g.next(at(30ms)), std::nullopt);
+}
+
+TEST(governor, the_first_request_flies_alone_for_250_ms_at_most) {
+  auto g = make({});
+  submit(g, 0s), submit(g, 0s), submit(g, 0s);
+  auto const first = send(g, 10ms);
+  g.cancel(at(20ms), first);  // no answer will come
+  EXPECT_EQ(g.next(at(260ms - 1ns)), std::nullopt);
+  send(g, 260ms);
+  send(g, 260ms);
+}
+
+TEST(governor, a_hint_holds_back_every_request_of_the_scope) {
+  struct {
+    char const* what;
+    std::vector<duration> hints;  // all told at 1 s
+    duration until;
+  } const rows[] = {
+      {"no undercutting", {10s}, 11s},
+      {"zero", {0s}, 1s},
+      {"negative", {-10s}, 1s},
+      {"the least there is", {duration::min()}, 1s},
+      {"a shorter one does not shorten", {10s, 2s, 0s, -5s}, 11s},
+      {"a longer one does lengthen", {2s, 10s}, 11s},
+  };
+  for (auto const& r : rows) {
+    auto g = make();
+    std::vector<ticket> out;
+    for (std::size_t i = 0; i < r.hints.size(); ++i) submit(g, 0s);
+    for (std::size_t i = 0; i < r.hints.size(); ++i) out.push_back(send(g, 0s));
+    submit(g, 500ms);  // another one, that waits
+    for (std::size_t i = 0; i < r.hints.size(); ++i)
+      answer(g, 1s, out[i], outcome::throttle, r.hints[i]);
+    submit(g, 1s);
+    if (r.until > 1s) {
+      EXPECT_EQ(g.next(at(r.until - 1ns)), std::nullopt) << r.what;
+      EXPECT_EQ(g.why(at(1s)), (held_back{reason::server_hint, at(r.until)})) << r.what;
+      EXPECT_EQ(g.wakeup(at(1s)), at(r.until)) << r.what;
+    }
+    EXPECT_NE(g.next(at(r.until)), std::nullopt) << r.what;
+  }
+}
+
+TEST(governor, a_hint_without_end_is_obeyed_without_spinning) {
+  auto g = make();
+  submit(g, 0s), submit(g, 0s);
+  auto const parked = answer(g, 1s, send(g, 0s), outcome::throttle, duration::max());
+  EXPECT_EQ(parked, (decision{verdict::park, reason::server_hint, never}));
+  EXPECT_EQ(g.wakeup(at(1s)), never);
+  EXPECT_EQ(g.why(at(1s)), (held_back{reason::server_hint, never}));
+  EXPECT_EQ(g.next(at(24h * 365 * 200)), std::nullopt);
+  auto const result = g.submit(at(1s));
+  EXPECT_EQ(std::get<refused>(result), (refused{reason::server_hint, never}));
+}
+
+TEST(governor, what_an_answer_leads_to) {
+  struct {
+    char const* what;
+    governor_settings settings;
+    attempt_result result;
+    decision expect;  // of an answer at 2 s to the request submitted at 0 s and sent at 1 s
+  } const rows[] = {
+      {"success", {}, {}, {verdict::done, reason::none, never}},
+      {"our own fault", {}, {outcome::ignore}, {verdict::done, reason::none, never}},
+      {"throttled: keeps its place",
+       {},
+       {outcome::throttle},
+       {verdict::retry, reason::none, at(0s)}},
+      {"… or backs off",
+       {.throttled = after_throttle::back_off},
+       {outcome::throttle},
+       {verdict::retry, reason::backoff, at(3s)}},
+      {"throttled: may always go again",
+       {.attempts_max = 1},
+       {.what = outcome::throttle, .may_retry = false},
+       {verdict::retry, reason::none, at(0s)}},
+      {"failed", {}, {outcome::failure}, {verdict::retry, reason::backoff, at(3s)}},
+      {"failed too often",
+       {.attempts_max = 1},
+       {outcome::failure},
+       {verdict::give_up, reason::attempts, never}},
+      {"failed, and may have been carried out",
+       {},
+       {.what = outcome::failure, .may_retry = false},
+       {verdict::give_up, reason::attempts, never}},
+      {"the budget pays later",
+       {.budget = {.per_second = 0.25, .balance_max = 1, .balance = 0, .since = at(2s)}},
+       {outcome::failure},
+       {verdict::retry, reason::retry_budget, at(6s)}},
+      {"the budget never pays",
+       {.budget = {.per_second = 0, .balance = 0}},
+       {outcome::failure},
+       {verdict::give_up, reason::retry_budget, never}},
+      {"hint longer than the backoff",
+       {},
+       {.what = outcome::failure, .advice = {5s}},
+       {verdict::retry, reason::server_hint, at(7s)}},
+      {"hint shorter than the backoff",
+       {},
+       {.what = outcome::failure, .advice = {500ms}},
+       {verdict::retry, reason::backoff, at(3s)}},
+      {"just patient enough",
+       {.hint_max = 5s},
+       {.what = outcome::throttle, .advice = {5s}},
+       {verdict::retry, reason::server_hint, at(7s)}},
+      {"too much patience",
+       {.hint_max = 5s},
+       {.what = outcome::throttle, .advice = {5s + 1ns}},
+       {verdict::park, reason::server_hint, at(7s + 1ns)}},
+      {"later than its deadline",
+       {},
+       {.what = outcome::throttle, .advice = {60s}},
+       {verdict::give_up, reason::deadline, never}},
+  };
+  for (auto const& r : rows) {
+    auto g = make(r.settings);
+    submit(g, 0s, {.deadline = at(30s)});
+    auto const d = g.finish(at(2s), send(g, 1s), r.result, 0);
+    EXPECT_EQ(d, r.expect) << r.what << ": " << to_string(d.why) << ", "
+                           << to_seconds(d.until - at(0s));
+    EXPECT_EQ(g.in_flight(), 0) << r.what << ": a waiting retry holds no permit";
+    EXPECT_EQ(g.waiting(), d.what == verdict::retry || d.what == verdict::park) << r.what;
+  }
+}
+
+TEST(governor, what_it_refuses) {
+  auto g = make({.queue_max = 2, .rate_ceiling = gcra::per(1, 1s, 3)});
+  auto const refusal = [&](request_terms terms) {
+    return std::get<refused>(g.submit(at(1s), terms));
+  };
+  EXPECT_EQ(refusal({.cost = 4}), (refused{reason::quota, never}));
+  EXPECT_EQ(refusal({.deadline = at(1s - 1ns)}), (refused{reason::deadline, at(1s)}));
+  submit(g, 1s, {.cost = 3});
+  send(g, 1s);
+  EXPECT_EQ(refusal({.deadline = at(2s - 1ns)}), (refused{reason::deadline, at(2s)}));
+  submit(g, 1s, {.deadline = at(2s)}), submit(g, 1s);
+  EXPECT_EQ(refusal({}), (refused{reason::queue, never}));
+}
+
+TEST(governor, retries_never_lack_queue_space) {
+  auto g = make({.queue_max = 1, .first_alone = 0ns});
+  std::vector<ticket> out;
+  for (int i = 0; i < 5; ++i) submit(g, 0s), out.push_back(send(g, 0s));
+  for (auto const t : out) EXPECT_EQ(answer(g, 1s, t, outcome::throttle).what, verdict::retry);
+  EXPECT_EQ(g.waiting(), 5U);
+  EXPECT_TRUE(std::holds_alternative<refused>(g.submit(at(1s))));
+}
+
+TEST(governor, turns_go_by_ready_since_then_sequence) {
+  auto g = make();
+  std::vector<ticket> t;
+  for (int i = 0; i < 5; ++i) t.push_back(submit(g, 0s));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(send(g, 0s), t[static_cast<std::size_t>(i)]);
+  answer(g, 1s, t[3], outcome::failure);   // ready at 2 s
+  answer(g, 1s, t[4], outcome::throttle);  // ready since 0 s
+  answer(g, 1s, t[1], outcome::throttle);  // ready since 0 s, and earlier in sequence
+  auto const late = submit(g, 1500ms);
+  for (auto const expect : {t[1], t[4], late, t[3]}) EXPECT_EQ(send(g, 2s), expect);
+}
+
+TEST(governor, sends_nothing_after_its_deadline) {
+  auto g = make();
+  auto const a = submit(g, 0s, {.deadline = at(1s)});
+  auto const b = submit(g, 0s);
+  EXPECT_EQ(g.next(at(1s)), a) << "at it is in time";
+  EXPECT_EQ(g.expired(at(1s)), std::nullopt);
+  EXPECT_EQ(g.wakeup(at(0s)), at(1ns));
+  EXPECT_EQ(g.next(at(1s + 1ns)), std::nullopt);
+  EXPECT_EQ(g.why(at(1s + 1ns)).why, reason::deadline);
+  EXPECT_EQ(g.expired(at(1s + 1ns)), a);
+  g.cancel(at(1s + 1ns), a);
+  EXPECT_EQ(g.next(at(1s + 1ns)), b);
+}
+
+TEST(governor, a_cancelled_request_gives_its_permit_back_and_its_late_answer_teaches_nothing) {
+  auto g = make({.first_alone = 0ns, .in_flight_max = 1});
+  auto const a = submit(g, 0s), b = submit(g, 0s);
+  send(g, 0s);
+  EXPECT_EQ(g.why(at(1s)), (held_back{reason::quota, never}));
+  g.cancel(at(1s), a);
+  EXPECT_EQ(send(g, 1s), b);
+  auto const before = g;
+  EXPECT_EQ(answer(g, 2s, a, outcome::throttle, 1h), decision{});
+  g.cancel(at(2s), a);
+  EXPECT_EQ(g, before);
+}
+
+TEST(governor, the_shared_level_rises_with_throttles_and_falls_after_quiet_successes) {
+  auto g =
+      make({.first_alone = 0ns, .throttled = after_throttle::share_level, .quiet_successes = 2});
+  std::string levels;
+  for (char const c : std::string("tts"
+                                  "ss"
+                                  "ss"
+                                  "t"
+                                  "ss"
+                                  "ss")) {
+    submit(g, 0s);
+    auto const t = send(g, 0s);
+    answer(g, 0s, t, c == 't' ? outcome::throttle : outcome::success);
+    levels += std::to_string(g.level());
+  }
+  EXPECT_EQ(levels,
+            "122110012110"
+            "0");
+}
+
+TEST(governor, every_reason_has_a_name) {
+  std::string all;
+  for (int i = 0; i <= static_cast<int>(reason::attempts); ++i)
+    all += std::string(to_string(static_cast<reason>(i))) + ", ";
+  EXPECT_EQ(all,
+            "none, server hint, first answer, pace, window, quota, backoff, retry budget, queue, "
+            "deadline, attempts, ");
+}
+
+TEST(governor_death, acting_out_of_turn_is_a_bug) {
+  auto g = make();
+  auto const a = submit(g, 0s), b = submit(g, 0s);
+  EXPECT_DEATH(g.start(at(0s), b, 0), "headway: violated: next\\(now\\) == t");
+  g.start(at(0s), a, 0);
+  EXPECT_DEATH(g.start(at(0s), a, 0), "headway: violated");
+}
+
+}  // namespace
+}  // namespace headway
