@@ -75,7 +75,8 @@ class Requests(unittest.TestCase):
             [f"{server.url}/first"]
             + [post(server, f"post{i}", idempotency_key=f"k{i}") for i in range(10)]
         ) as work:
-            self.assertEqual(work.run("--concurrency", "1"), 0, work.stderr())
+            options = "--concurrency", "1", "--attempts-max", "20"
+            self.assertEqual(work.run(*options), 0, work.stderr())
             keys = {
                 (request.path, request.headers.get("idempotency-key")) for request in server.heard
             }
