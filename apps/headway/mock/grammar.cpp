@@ -8,11 +8,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "quantity.hpp"
+
 namespace headway::app {
 namespace {
 
 constexpr std::int64_t most_units = 1'000'000;
-constexpr duration longest = 1h;
 
 template <class... Args>
 [[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
@@ -42,15 +43,6 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-/// The number that `text` starts with, and what follows it.
-std::optional<std::pair<double, std::string_view>> number(std::string_view text) {
-  double value = 0;
-  auto const [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
-  return std::pair(value, text.substr(static_cast<std::size_t>(end - text.data())));
-}
-
 std::int64_t whole(std::string_view name, std::string_view text, std::int64_t least) {
   std::int64_t value = 0;
   auto const end = text.data() + text.size();
@@ -60,35 +52,14 @@ std::int64_t whole(std::string_view name, std::string_view text, std::int64_t le
   return value;
 }
 
-std::optional<duration> unit_of(std::string_view name) {
-  if (name == "us") return 1us;
-  if (name == "ms") return 1ms;
-  if (name == "s") return 1s;
-  if (name == "min") return 1min;
-  if (name == "h") return 1h;
-  return std::nullopt;
-}
-
-duration per(std::string_view text) {
-  auto const period = unit_of(text) ? *unit_of(text) : parse_time(text);
-  if (period < 1ms) wrong("period '{}' is not from 1ms to 1h", text);
-  return period;
-}
-
-std::pair<std::string_view, duration> count_per(std::string_view text) {
-  auto const [count, period] = cut(text, '/');
-  if (!period) wrong("'{}' is not a count per time, such as 50/s, 300/min or 10/250ms", text);
-  return {count, per(*period)};
+/// N of N/PER.
+std::int64_t count_of(std::string_view name, std::string_view text) {
+  return whole(name, cut(text, '/').first, 1);
 }
 
 sim::token_bucket bucket(std::string_view text) {
-  auto const [count, period] = count_per(text);
-  auto const rate = number(count);
-  if (!rate || !rate->second.empty()) wrong("rate '{}' is not a number", count);
-  double const interval = static_cast<double>(period.count()) / rate->first;  // ns; inf at rate 0
-  if (!(interval >= 1e3 && interval <= static_cast<double>(longest.count())))
-    wrong("rate '{}' is not from 1/h to {}/s", text, most_units);
-  return {.interval = duration(std::llround(interval))};
+  auto const [units, period] = parse_rate(text);
+  return {.interval = duration(std::llround(static_cast<double>(period.count()) / units))};
 }
 
 [[noreturn]] void unknown(std::string_view word, std::string_view kind, std::string_view allowed) {
@@ -96,15 +67,6 @@ sim::token_bucket bucket(std::string_view text) {
 }
 
 }  // namespace
-
-duration parse_time(std::string_view text) {
-  auto const value = number(text);
-  auto const unit = value ? unit_of(value->second) : std::nullopt;
-  if (!unit) wrong("'{}' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h", text);
-  double const ns = value->first * static_cast<double>(unit->count());
-  if (ns > static_cast<double>(longest.count())) wrong("time '{}' is not from 0s to 1h", text);
-  return duration(std::llround(ns));
-}
 
 sim::limit parse_limit(std::string_view text) {
   auto settings = split(text, ',');
@@ -132,8 +94,7 @@ sim::limit parse_limit(std::string_view text) {
     return limit;
   }
   if (kind == "window" && value) {
-    auto const [count, period] = count_per(*value);
-    sim::fixed_window limit{.count = whole(kind, count, 1), .period = period};
+    sim::fixed_window limit{.count = count_of(kind, *value), .period = parse_rate(*value).period};
     for (auto const word : settings) {
       if (word != "aligned") unknown(word, kind, "aligned");
       limit.aligned = true;
@@ -141,8 +102,7 @@ sim::limit parse_limit(std::string_view text) {
     return limit;
   }
   if (kind == "sliding" && value) {
-    auto const [count, period] = count_per(*value);
-    sim::sliding_window limit{.count = whole(kind, count, 1), .period = period};
+    sim::sliding_window limit{.count = count_of(kind, *value), .period = parse_rate(*value).period};
     for (auto const word : settings) {
       if (word != "counts-rejects") unknown(word, kind, "counts-rejects");
       limit.counts_rejects = true;
@@ -174,13 +134,6 @@ sim::spread parse_spread(std::string_view text) {
   sim::spread const s{parse_time(text.substr(0, dots)), parse_time(text.substr(dots + 2))};
   if (s.min > s.max) wrong("'{}' is not ascending, such as 20ms..80ms", text);
   return s;
-}
-
-double parse_share(std::string_view text) {
-  auto const value = number(text);
-  if (!value || value->second != "%" || value->first > 100)
-    wrong("'{}' is not a share from 0% to 100%", text);
-  return value->first / 100;
 }
 
 }  // namespace headway::app

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "headway/sim/server.hpp"
+#include "quantity.hpp"
 
 namespace headway::app {
 
@@ -24,13 +25,7 @@ sim::limit parse_limit(std::string_view text);
 /// Ascending.
 std::vector<sim::step> parse_schedule(std::string_view text);
 
-/// 0 to 1 h.
-duration parse_time(std::string_view text);
-
 /// `50ms`, or `20ms..80ms`.
 sim::spread parse_spread(std::string_view text);
-
-/// `1%` is 0.01.
-double parse_share(std::string_view text);
 
 }  // namespace headway::app

@@ -16,22 +16,22 @@
 namespace headway::app {
 namespace {
 
-class FileTest : public testing::Test {
+class file_test : public testing::Test {
  protected:
-  FileTest() {
+  file_test() {
     std::string pattern = testing::TempDir() + "headway-file-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
+    folder = ::mkdtemp(pattern.data());
   }
-  ~FileTest() override { std::filesystem::remove_all(folder_); }
+  ~file_test() override { std::filesystem::remove_all(folder); }
 
-  std::string path(char const* name) const { return folder_ + "/" + name; }
+  std::string path(char const* name) const { return folder + "/" + name; }
 
   static std::string content(std::string const& path) {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  std::string folder_;
+  std::string folder;
 };
 
 template <class Action>
@@ -44,7 +44,7 @@ fatal error_of(Action action) {
   return {0, "no error"};
 }
 
-TEST_F(FileTest, IsCreatedForItsOwnerOnlyAndAppendedTo) {
+TEST_F(file_test, IsCreatedForItsOwnerOnlyAndAppendedTo) {
   file::results(path("r")).append("one\n");
   auto again = file::results(path("r"));
   again.append("two\n");
@@ -60,7 +60,7 @@ TEST_F(FileTest, IsCreatedForItsOwnerOnlyAndAppendedTo) {
   EXPECT_NE(::fcntl(again.fd(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(FileTest, ErrorsSayWhatWhereAndWhy) {
+TEST_F(file_test, ErrorsSayWhatWhereAndWhy) {
   std::filesystem::create_symlink("r", path("link"));
   struct {
     std::string path;
@@ -70,7 +70,7 @@ TEST_F(FileTest, ErrorsSayWhatWhereAndWhy) {
   } const rows[] = {
       {path("no/such"), O_WRONLY | O_CREAT, exit_io,
        "cannot open " + path("no/such") + ": No such file or directory"},
-      {folder_, O_WRONLY, exit_usage, "cannot open " + folder_ + ": Is a directory"},
+      {folder, O_WRONLY, exit_usage, "cannot open " + folder + ": Is a directory"},
       {path("link"), O_RDWR | O_CREAT | O_NOFOLLOW, exit_usage,
        "cannot open " + path("link") + ": Too many levels of symbolic links"},
   };
@@ -84,7 +84,7 @@ TEST_F(FileTest, ErrorsSayWhatWhereAndWhy) {
   EXPECT_STREQ(full.what(), "cannot write /dev/full: No space left on device");
 }
 
-TEST_F(FileTest, AppendsAllOrNothing) {
+TEST_F(file_test, AppendsAllOrNothing) {
   auto f = file::results(path("r"));
   f.append("kept\n");
   auto const before = std::signal(SIGXFSZ, SIG_IGN);
@@ -99,7 +99,7 @@ TEST_F(FileTest, AppendsAllOrNothing) {
   EXPECT_EQ(content(path("r")), "kept\n");
 }
 
-TEST_F(FileTest, AFailedSyncIsForGood) {
+TEST_F(file_test, AFailedSyncIsForGood) {
   auto f = file::results(path("r"));
   int const good = ::dup(f.fd());
   ::close(f.fd());
@@ -111,7 +111,7 @@ TEST_F(FileTest, AFailedSyncIsForGood) {
   EXPECT_EQ(content(path("r")), "");
 }
 
-TEST_F(FileTest, APipeIsNeitherSyncedNorMeasured) {
+TEST_F(file_test, APipeIsNeitherSyncedNorMeasured) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   file f(ends[1], "-");

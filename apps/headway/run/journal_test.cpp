@@ -28,15 +28,15 @@ lines numbered(int n) {
   return all;
 }
 
-class JournalTest : public testing::Test {
+class journal_test : public testing::Test {
  protected:
-  JournalTest() {
+  journal_test() {
     std::string pattern = testing::TempDir() + "headway-journal-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
+    folder = ::mkdtemp(pattern.data());
   }
-  ~JournalTest() override { std::filesystem::remove_all(folder_); }
+  ~journal_test() override { std::filesystem::remove_all(folder); }
 
-  std::string path(char const* name) const { return folder_ + "/" + name; }
+  std::string path(char const* name) const { return folder + "/" + name; }
 
   void write(char const* name, std::string_view content) const {
     std::ofstream(path(name), std::ios::binary) << content;
@@ -58,7 +58,7 @@ class JournalTest : public testing::Test {
     log.commit(group, results.size());
   }
 
-  std::string folder_;
+  std::string folder;
 };
 
 template <class Action>
@@ -77,7 +77,7 @@ void expect_refused(fatal const& error, int code, std::string_view says) {
   EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
 }
 
-TEST_F(JournalTest, RemembersWhereEachLineStands) {
+TEST_F(journal_test, RemembersWhereEachLineStands) {
   run(numbered(9000), "1\n2\n3\n",
       {{8999, success},
        {2, failed},
@@ -99,7 +99,7 @@ TEST_F(JournalTest, RemembersWhereEachLineStands) {
   EXPECT_EQ(log.count(final_outcome::unknown), 1);
 }
 
-TEST_F(JournalTest, AFinalStateIsFinal) {
+TEST_F(journal_test, AFinalStateIsFinal) {
   EXPECT_THROW(run(numbered(3), "1\n1\n", {{1, success}, {1, failed}}), std::logic_error);
   run(numbered(3), "1\n", {{1, success}});
   EXPECT_EQ(content("results"), "1\n");
@@ -107,7 +107,7 @@ TEST_F(JournalTest, AFinalStateIsFinal) {
   EXPECT_TRUE(journal(path("journal"), "JOBS", durability::process).done(1));
 }
 
-TEST_F(JournalTest, InputMayGrowButNotChange) {
+TEST_F(journal_test, InputMayGrowButNotChange) {
   auto edited = numbered(10'000);
   edited[6122] += "?";
   auto inserted = numbered(10'000);
@@ -135,7 +135,7 @@ TEST_F(JournalTest, InputMayGrowButNotChange) {
   }
 }
 
-TEST_F(JournalTest, TakesAStreamInWhileItRuns) {
+TEST_F(journal_test, TakesAStreamInWhileItRuns) {
   auto const input = numbered(10);
   for (int round = 1; round <= 2; ++round) {
     journal log(path("journal"), "-", durability::process);
@@ -153,9 +153,9 @@ TEST_F(JournalTest, TakesAStreamInWhileItRuns) {
   EXPECT_EQ(error_of([&] { log.check("another"); }).code, exit_usage);
 }
 
-TEST_F(JournalTest, LeavesNoTraceBeforeItIsStarted) {
+TEST_F(journal_test, LeavesNoTraceBeforeItIsStarted) {
   { journal(path("journal"), "JOBS", durability::power).check("x"); }
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
   run(numbered(3));
   {
     journal log(path("journal"), "JOBS", durability::power);
@@ -164,12 +164,12 @@ TEST_F(JournalTest, LeavesNoTraceBeforeItIsStarted) {
   EXPECT_EQ(journal(path("journal"), "JOBS", durability::power).lines(), 3);
 }
 
-TEST_F(JournalTest, IsItsOwnersOnly) {
+TEST_F(journal_test, IsItsOwnersOnly) {
   journal log(path("journal"), "JOBS", durability::power);
   auto results = file::results(path("results"));
   log.start(results);
   int files = 0;
-  for (auto const& entry : std::filesystem::directory_iterator(folder_)) {
+  for (auto const& entry : std::filesystem::directory_iterator(folder)) {
     struct stat status {};
     ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
@@ -178,7 +178,7 @@ TEST_F(JournalTest, IsItsOwnersOnly) {
   EXPECT_EQ(files, 4);  // journal, -wal, -shm, results
 }
 
-TEST_F(JournalTest, ResultsMustBeTheOnesOnRecord) {
+TEST_F(journal_test, ResultsMustBeTheOnesOnRecord) {
   run(numbered(3), "first\n", {{1, success}});
   struct {
     char const* what;
@@ -205,18 +205,18 @@ TEST_F(JournalTest, ResultsMustBeTheOnesOnRecord) {
   }
 }
 
-TEST_F(JournalTest, DoesNotAppendToResultsItKnowsNothingOf) {
+TEST_F(journal_test, DoesNotAppendToResultsItKnowsNothingOf) {
   write("results", "somebody's\n");
   expect_refused(error_of([&] { run(numbered(3)); }), exit_usage, "is not empty");
   EXPECT_EQ(content("results"), "somebody's\n");
   EXPECT_FALSE(std::filesystem::exists(path("journal")));
 }
 
-TEST_F(JournalTest, MovesWithItsResults) {
+TEST_F(journal_test, MovesWithItsResults) {
   run(numbered(3), "1\n", {{1, success}});
-  auto const old = folder_;
-  folder_ += "-moved";
-  std::filesystem::rename(old, folder_);
+  auto const old = folder;
+  folder += "-moved";
+  std::filesystem::rename(old, folder);
   run(numbered(3), "2\n", {{2, success}});
   EXPECT_EQ(content("results"), "1\n2\n");
 }
@@ -229,7 +229,7 @@ void sql(std::string const& path, char const* statements) {
   sqlite3_close(db);
 }
 
-TEST_F(JournalTest, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
+TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   auto const ours = [this](char const* statements) {
     run(numbered(9000), "1\n", {{1, success}});
     sql(path("journal"), statements);
@@ -272,8 +272,8 @@ TEST_F(JournalTest, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   };
   for (auto const& row : rows) {
     SCOPED_TRACE(row.what);
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directory(folder);
     row.make();
     bool const regular = std::filesystem::is_regular_file(path("journal"));
     auto const before = regular ? content("journal") : "";
@@ -282,17 +282,17 @@ TEST_F(JournalTest, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   }
 }
 
-TEST_F(JournalTest, RefusesAFolderWhereAnyoneMayReplaceIt) {
-  std::filesystem::permissions(folder_, std::filesystem::perms::all);
+TEST_F(journal_test, RefusesAFolderWhereAnyoneMayReplaceIt) {
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
   expect_refused(error_of([&] { run(numbered(3)); }), exit_usage, "anyone may replace files in");
 }
 
-TEST_F(JournalTest, CannotBeOpenedWhereNothingCanBeWritten) {
+TEST_F(journal_test, CannotBeOpenedWhereNothingCanBeWritten) {
   expect_refused(error_of([] { journal("/proc/headway", "JOBS", durability::power); }), exit_io,
                  "cannot open /proc/headway");
 }
 
-TEST_F(JournalTest, HasOneHolderAtATime) {
+TEST_F(journal_test, HasOneHolderAtATime) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   pid_t const holder = ::fork();

@@ -67,18 +67,18 @@ class acknowledged {
   char* flags_;
 };
 
-class RecorderTest : public testing::Test {
+class recorder_test : public testing::Test {
  protected:
-  RecorderTest() { make_folder(); }
-  ~RecorderTest() override { std::filesystem::remove_all(folder_); }
+  recorder_test() { make_folder(); }
+  ~recorder_test() override { std::filesystem::remove_all(folder); }
 
   void make_folder(std::string const& in = testing::TempDir()) {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+    if (!folder.empty()) std::filesystem::remove_all(folder);
     std::string pattern = in + "/headway-recorder-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
+    folder = ::mkdtemp(pattern.data());
   }
 
-  std::string path(char const* name) const { return folder_ + "/" + name; }
+  std::string path(char const* name) const { return folder + "/" + name; }
 
   std::string content(char const* name) const {
     std::ifstream in(path(name));
@@ -150,7 +150,7 @@ class RecorderTest : public testing::Test {
               lines);
   }
 
-  std::string folder_;
+  std::string folder;
 };
 
 bool readable(int fd) {
@@ -167,7 +167,7 @@ int code_of(std::exception_ptr const& failure) {
   return 0;
 }
 
-TEST_F(RecorderTest, CommitsInOrderAndSaysSo) {
+TEST_F(recorder_test, CommitsInOrderAndSaysSo) {
   run(5, durability::power, [&](journal& log, file results) {
     recorder r(&log, std::move(results), -1);
     EXPECT_EQ(r.committed(), 0u);
@@ -190,7 +190,7 @@ TEST_F(RecorderTest, CommitsInOrderAndSaysSo) {
   EXPECT_EQ(log.count(final_outcome::failed), 1);
 }
 
-TEST_F(RecorderTest, PendingMemoryIsGivenBack) {
+TEST_F(recorder_test, PendingMemoryIsGivenBack) {
   run(1000, durability::process, [&](journal& log, file results) {
     recorder r(&log, std::move(results), -1);
     for (std::int64_t line = 1; line <= 1000; ++line)
@@ -201,7 +201,7 @@ TEST_F(RecorderTest, PendingMemoryIsGivenBack) {
   });
 }
 
-TEST_F(RecorderTest, WorksWithoutAJournal) {
+TEST_F(recorder_test, WorksWithoutAJournal) {
   recorder r(nullptr, file::results(path("results")), -1);
   r.intend(1);
   r.finish(1, final_outcome::success, "one");
@@ -209,7 +209,7 @@ TEST_F(RecorderTest, WorksWithoutAJournal) {
   EXPECT_EQ(content("results"), "one\n");
 }
 
-TEST_F(RecorderTest, CopiesWhatIsCommittedUntilNobodyReads) {
+TEST_F(recorder_test, CopiesWhatIsCommittedUntilNobodyReads) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   run(2, durability::process, [&](journal& log, file results) {
@@ -229,7 +229,7 @@ TEST_F(RecorderTest, CopiesWhatIsCommittedUntilNobodyReads) {
   EXPECT_EQ(content("results"), "one\ntwo\n");
 }
 
-TEST_F(RecorderTest, StopsAtAFullDisk) {
+TEST_F(recorder_test, StopsAtAFullDisk) {
   recorder r(nullptr, file::results("/dev/full"), -1);
   r.finish(1, final_outcome::success, "one");
   EXPECT_THROW(r.drain(), fatal);
@@ -242,7 +242,7 @@ TEST_F(RecorderTest, StopsAtAFullDisk) {
 
 // Whichever file hits the limit first; what was acknowledged before is there, and the rest can be
 // done afterwards.
-TEST_F(RecorderTest, AFullDiskLosesNothingAcknowledged) {
+TEST_F(recorder_test, AFullDiskLosesNothingAcknowledged) {
   constexpr std::int64_t lines = 2000;
   for (rlim_t const limit : {30'000u, 60'000u, 100'000u, 200'000u}) {
     SCOPED_TRACE(limit);
@@ -266,7 +266,7 @@ TEST_F(RecorderTest, AFullDiskLosesNothingAcknowledged) {
   }
 }
 
-TEST_F(RecorderTest, SurvivesKillsAtRandomMoments) {
+TEST_F(recorder_test, SurvivesKillsAtRandomMoments) {
   constexpr std::int64_t lines = 20'000;
   std::mt19937 random(1);
   std::uniform_int_distribution<int> moment(0, 40'000);
@@ -317,7 +317,7 @@ std::optional<bool> killed_at(int n, Work work) {
   }
 }
 
-TEST_F(RecorderTest, SurvivesAKillAtEverySystemCall) {
+TEST_F(recorder_test, SurvivesAKillAtEverySystemCall) {
   constexpr std::int64_t lines = 6;
   for (int n = 1;; n += 2) {
     make_folder("/dev/shm");  // a kill is the same there, and its syncs cost nothing

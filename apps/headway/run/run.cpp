@@ -2,62 +2,44 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include "command.hpp"
+#include "quantity.hpp"
 #include "run/runner.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
 namespace {
 
-[[noreturn]] void refuse(std::string_view option, std::string_view value,
-                         std::string_view allowed) {
-  throw fatal(exit_usage,
-              std::string(option) + " " + in_quotes(value) + ": " + std::string(allowed));
+/// Says which option a bad quantity was given for.
+template <class Parse>
+auto parsed(std::string_view option, std::string const& text, Parse parse) {
+  try {
+    return parse(std::string_view(text));
+  } catch (std::invalid_argument const& wrong) {
+    throw fatal(exit_usage, std::string(option) + ": " + wrong.what());
+  }
 }
 
-/// "500ms", "30s", "15min", "1h"; a bare number is seconds.
-duration parse_duration(std::string_view option, std::string_view text) {
-  double value = 0;
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view const unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  double const scale = unit == "ms"                   ? 1e-3
-                       : unit == "s" || unit.empty()  ? 1
-                       : unit == "min" || unit == "m" ? 60
-                       : unit == "h"                  ? 3600
-                       : unit == "d"                  ? 86400
-                                                      : 0;
-  if (error != std::errc{} || scale == 0 || !(value >= 0) || value * scale > 1e9)
-    refuse(option, text, "must be a time such as 500ms, 30s, 15min or 1h");
-  return from_seconds(value * scale);
+duration parse_patience(std::string_view text) {
+  return parse_time(text, 24h * 365);
 }
 
 /// "50/s", "15/min", "15/min:5".
-gcra parse_rate(std::string_view text) {
-  constexpr auto allowed =
-      "must be a rate such as 50/s, 15/min, 1000/h, or 15/min:5 with bursts of 5";
-  double units = 0;
-  auto const* const last = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), last, units);
-  std::string_view rest(at, static_cast<std::size_t>(last - at));
-  auto const colon = rest.find(':');
-  auto const period = rest.substr(0, colon);
-  auto const length = period == "/s"     ? duration(1s)
-                      : period == "/min" ? duration(1min)
-                      : period == "/h"   ? duration(1h)
-                                         : 0ns;
-  if (error != std::errc{} || length == 0ns || !(units > 0) || units / to_seconds(length) > 1e6 ||
-      to_seconds(length) / units > 86400)
-    refuse("--rate", text, allowed);
+gcra parse_ceiling(std::string_view text) {
+  auto const colon = text.find(':');
+  auto const [units, period] = parse_rate(text.substr(0, colon));
   std::int64_t burst = 1;
-  if (colon != rest.npos) {
-    auto const digits = rest.substr(colon + 1);
-    auto const [end, wrong] = std::from_chars(digits.data(), digits.data() + digits.size(), burst);
-    if (wrong != std::errc{} || end != digits.data() + digits.size() || burst < 1 ||
-        burst > 1'000'000)
-      refuse("--rate", text, allowed);
+  if (colon != text.npos) {
+    auto const digits = text.substr(colon + 1);
+    auto const* const last = digits.data() + digits.size();
+    auto const [end, wrong] = std::from_chars(digits.data(), last, burst);
+    if (wrong != std::errc{} || end != last || burst < 1 || burst > 1'000'000)
+      throw std::invalid_argument("burst " + in_quotes(digits) +
+                                  " is not a whole number from 1 to 1000000");
   }
-  return gcra::per(units, length, burst);
+  return gcra::per(units, period, burst);
 }
 
 std::string results_beside(std::string const& jobs) {
@@ -73,18 +55,19 @@ struct arguments {
   run_options checked() const {
     auto o = options;
     o.law = law_named(law);
-    if (!rate.empty()) o.rate_ceiling = parse_rate(rate);
+    if (!rate.empty()) o.rate_ceiling = parsed("--rate", rate, parse_ceiling);
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"   ? progress_style::json
                  : progress == "none" ? progress_style::none
                                       : progress_style::automatic;
-    o.wait_max = parse_duration("--wait-max", wait_max);
-    o.request_deadline = parse_duration("--request-deadline", request_deadline);
-    o.http.connect_timeout = parse_duration("--connect-timeout", connect_timeout);
-    if (!time_max.empty()) o.time_max = parse_duration("--time-max", time_max);
+    o.wait_max = parsed("--wait-max", wait_max, parse_patience);
+    o.request_deadline = parsed("--request-deadline", request_deadline, parse_patience);
+    o.http.connect_timeout = parsed("--connect-timeout", connect_timeout, parse_patience);
+    if (!time_max.empty()) o.time_max = parsed("--time-max", time_max, parse_patience);
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
-    if (o.out == o.jobs && o.jobs != "-") refuse("--out", o.out, "would overwrite JOBS");
+    if (o.out == o.jobs && o.jobs != "-")
+      throw fatal(exit_usage, "--out " + in_quotes(o.out) + " would overwrite JOBS");
     return o;
   }
 };
