@@ -37,17 +37,24 @@ std::optional<duration> unit_of(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace
-
-duration parse_time(std::string_view text, duration longest) {
+duration time_up_to(std::chrono::hours longest, std::string_view text) {
   auto const value = number(text);
   auto const unit = value ? unit_of(value->second) : std::nullopt;
   if (!unit) wrong("'{}' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h", text);
   double const ns = value->first * static_cast<double>(unit->count());
-  if (ns > static_cast<double>(longest.count()))
-    wrong("time '{}' is not from 0s to {}h", text,
-          std::chrono::floor<std::chrono::hours>(longest).count());
+  if (ns > static_cast<double>(duration(longest).count()))
+    wrong("time '{}' is not from 0s to {}h", text, longest.count());
   return duration(std::llround(ns));
+}
+
+}  // namespace
+
+duration parse_time(std::string_view text) {
+  return time_up_to(1h, text);
+}
+
+duration parse_patience(std::string_view text) {
+  return time_up_to(24h * 365, text);
 }
 
 rate parse_rate(std::string_view text) {

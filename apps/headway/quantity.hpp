@@ -1,15 +1,21 @@
 /// Numbers with units, as users write them.
 #pragma once
 
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
+#include "command.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {
 
-/// 250us, 50ms, 2s, 1.5min, 1h, 2d, from zero to `longest`. A bare number is not a time.
+/// 250us, 50ms, 2s, 1.5min, 1h, from zero to an hour. A bare number is not a time.
 /// Throws std::invalid_argument, whose text says what is wrong and what is allowed.
-duration parse_time(std::string_view text, duration longest = 1h);
+duration parse_time(std::string_view text);
+
+/// The same, up to a year: 12h, 30d.
+duration parse_patience(std::string_view text);
 
 struct rate {
   double units;
@@ -21,5 +27,15 @@ rate parse_rate(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.
 double parse_share(std::string_view text);
+
+/// parse(text), with errors as fatal(exit_usage) that name the option.
+template <class Parse>
+auto option_value(std::string_view option, std::string const& text, Parse parse) {
+  try {
+    return parse(std::string_view(text));
+  } catch (std::invalid_argument const& wrong) {
+    throw fatal(exit_usage, std::string(option) + " '" + text + "': " + wrong.what());
+  }
+}
 
 }  // namespace headway::app

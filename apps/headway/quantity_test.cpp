@@ -12,7 +12,7 @@ TEST(quantity, times_have_a_unit) {
   EXPECT_EQ(parse_time("50ms"), 50ms);
   EXPECT_EQ(parse_time("1.5min"), 90s);
   EXPECT_EQ(parse_time("0s"), 0s);
-  EXPECT_EQ(parse_time("2d", 24h * 365), 48h);
+  EXPECT_EQ(parse_patience("2d"), 48h);
   for (auto const* bad :
        {"", "5", "ms", "-1s", "1 s", "1s ", "nan", "inf s", "1e3s", "61min", "2h"})
     EXPECT_THROW(parse_time(bad), std::invalid_argument) << bad;

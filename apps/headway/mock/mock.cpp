@@ -35,15 +35,6 @@ struct words {
   std::string log;
 };
 
-template <class Parse>
-auto parse(char const* option, std::string const& text, Parse p) {
-  try {
-    return p(text);
-  } catch (std::invalid_argument const& wrong) {
-    throw fatal(exit_usage, fmt::format("{} '{}': {}", option, text, wrong.what()));
-  }
-}
-
 struct address {
   std::string host;
   std::uint16_t port;
@@ -81,16 +72,18 @@ retry_after_form parse_form(std::string_view text) {
 }
 
 mock_options parse(words const& w) {
-  auto const listen = parse("--listen", w.listen, parse_address);
+  auto const listen = option_value("--listen", w.listen, parse_address);
   mock_options o{.address = listen.host, .port = listen.port};
-  for (auto const& text : w.limits) o.server.limits.push_back(parse("--limit", text, parse_limit));
-  if (!w.schedule.empty()) o.server.schedule = parse("--schedule", w.schedule, parse_schedule);
-  o.server.latency = parse("--latency", w.latency, parse_spread);
-  o.server.error_latency = parse("--error-latency", w.error_latency, parse_time);
-  o.server.failures = parse("--failures", w.failures, parse_share);
-  o.connect_latency = parse("--connect-latency", w.connect_latency, parse_spread);
-  o.retry_after = parse("--retry-after", w.retry_after, parse_form);
-  o.throttle_status = parse("--throttle-status", w.throttle_status, parse_status);
+  for (auto const& text : w.limits)
+    o.server.limits.push_back(option_value("--limit", text, parse_limit));
+  if (!w.schedule.empty())
+    o.server.schedule = option_value("--schedule", w.schedule, parse_schedule);
+  o.server.latency = option_value("--latency", w.latency, parse_spread);
+  o.server.error_latency = option_value("--error-latency", w.error_latency, parse_time);
+  o.server.failures = option_value("--failures", w.failures, parse_share);
+  o.connect_latency = option_value("--connect-latency", w.connect_latency, parse_spread);
+  o.retry_after = option_value("--retry-after", w.retry_after, parse_form);
+  o.throttle_status = option_value("--throttle-status", w.throttle_status, parse_status);
   return o;
 }
 

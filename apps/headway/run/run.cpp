@@ -12,20 +12,6 @@
 namespace headway::app {
 namespace {
 
-/// Says which option a bad quantity was given for.
-template <class Parse>
-auto parsed(std::string_view option, std::string const& text, Parse parse) {
-  try {
-    return parse(std::string_view(text));
-  } catch (std::invalid_argument const& wrong) {
-    throw fatal(exit_usage, std::string(option) + ": " + wrong.what());
-  }
-}
-
-duration parse_patience(std::string_view text) {
-  return parse_time(text, 24h * 365);
-}
-
 /// "50/s", "15/min", "15/min:5".
 gcra parse_ceiling(std::string_view text) {
   auto const colon = text.find(':');
@@ -55,15 +41,15 @@ struct arguments {
   run_options checked() const {
     auto o = options;
     o.law = law_named(law);
-    if (!rate.empty()) o.rate_ceiling = parsed("--rate", rate, parse_ceiling);
+    if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"   ? progress_style::json
                  : progress == "none" ? progress_style::none
                                       : progress_style::automatic;
-    o.wait_max = parsed("--wait-max", wait_max, parse_patience);
-    o.request_deadline = parsed("--request-deadline", request_deadline, parse_patience);
-    o.http.connect_timeout = parsed("--connect-timeout", connect_timeout, parse_patience);
-    if (!time_max.empty()) o.time_max = parsed("--time-max", time_max, parse_patience);
+    o.wait_max = option_value("--wait-max", wait_max, parse_patience);
+    o.request_deadline = option_value("--request-deadline", request_deadline, parse_patience);
+    o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_patience);
+    if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
     if (o.out == o.jobs && o.jobs != "-")
