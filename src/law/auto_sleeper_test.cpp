@@ -192,7 +192,6 @@ TEST(auto_sleeper, follows_the_original_over_random_histories) {
       {.initial_interval = 1ns, .max_randomization = 1ms, .down_multiplier = 0.3},
       {.initial_interval = 3ms, .max_interval = 70ms, .down_multiplier_threshold = 1},
       {.initial_interval = 7s, .max_interval = 5s, .up_multiplier = 1.01, .down_multiplier = 0.99},
-      {.down_multiplier = 1.2, .down_multiplier_threshold = 3},
   };
   rng draw(2020);
   for (auto sleeper : settings) {

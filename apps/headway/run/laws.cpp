@@ -69,11 +69,4 @@ std::string learned(any_law const& l) {
   return "";
 }
 
-double rate_of(any_law const& l) {
-  if (auto const* s = std::get_if<seek>(&l.choice)) return s->rate;
-  if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
-    return a->pace.rate;
-  return 0;
-}
-
 }  // namespace headway::app

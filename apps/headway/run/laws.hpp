@@ -26,7 +26,4 @@ law_choice const& law_named(std::string_view name);
 /// What a law has found out, in words: "about 48.5/s"; "" where there is nothing to tell.
 std::string learned(any_law const&);
 
-/// The rate that a law allows now, per second; 0 where it has none.
-double rate_of(any_law const&);
-
 }  // namespace headway::app

@@ -18,8 +18,6 @@ struct standing {
   std::int64_t attempts = 0, throttled = 0, broken = 0;
   std::int64_t in_flight = 0;
   std::int64_t in_flight_peak = 0;
-  double rate = 0;  ///< that the law allows, per second; 0: none
-  double window = 0;
   held_back waiting{};
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }

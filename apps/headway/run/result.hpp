@@ -17,9 +17,9 @@ struct result {
   final_outcome how = final_outcome::success;
   int status = 0;  ///< 0: no answer
   int attempts = 0;
-  int throttled = 0;        ///< of the attempts
-  duration waited{};        ///< from when it was read to its last attempt
-  duration latency{};       ///< of its last attempt
+  int throttled = 0;          ///< of the attempts
+  duration waited{};          ///< from when it was read to its last attempt
+  duration latency{};         ///< of its last attempt
   std::string_view reason{};  ///< why it failed, "" if it did not
   std::string_view body{};
   std::string_view type{};  ///< the body's Content-Type

@@ -9,13 +9,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <random>
+#include <utility>
 
 #include "command.hpp"
 #include "headway/http/classify.hpp"
@@ -25,6 +25,7 @@
 #include "run/poller.hpp"
 #include "run/recorder.hpp"
 #include "run/result.hpp"
+#include "run/text.hpp"
 #include "run/trace.hpp"
 
 namespace headway::app {
@@ -73,14 +74,11 @@ int connections_max() {
   return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - 48;
 }
 
-std::string read_file(std::filesystem::path const& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> f(std::fopen(path.c_str(), "rb"), std::fclose);
-  if (!f)
-    throw fatal(exit_usage, fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
-  std::string content;
-  std::array<char, 65536> block;
-  while (auto const n = std::fread(block.data(), 1, block.size(), f.get()))
-    content.append(block.data(), n);
+/// The bytes of a request's body_file; nullopt where it can no longer be read.
+std::optional<std::string> read_file(std::filesystem::path const& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string content(std::istreambuf_iterator<char>(in), {});
+  if (!in) return std::nullopt;
   return content;
 }
 
@@ -251,6 +249,7 @@ class runner {
     auto const last = key.rfind('\n');
     std::string name(key.substr(0, end));
     if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
+    name = printable(name);
     if (trace_) trace_->scope(number, name);
     return {.number = number,
             .name = std::move(name),
@@ -318,7 +317,7 @@ class runner {
   }
 
   time_point wakeup(time_point now) {
-    if (input_ready_ && !full() && !input_ended_ && !draining_) return now;
+    if (input_ready_ && !held_job_ && !full() && !input_ended_ && !draining_) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
     if (!draining_)
       for (auto& [key, s] : scopes_) at = std::min(at, s.wake);
@@ -336,14 +335,9 @@ class runner {
   void admit(time_point now) {
     auto const stream = jobs_->is_stream();
     for (int budget = 256; budget > 0 && !input_ended_ && !full(); --budget) {
-      if (held_job_) {
-        if (!accept(now, std::move(*held_job_))) break;
-        held_job_.reset();
-        continue;
-      }
-      std::optional<job> next;
+      auto next = std::exchange(held_job_, std::nullopt);
       try {
-        next = stream ? jobs_->ready() : jobs_->next();
+        if (!next) next = stream ? jobs_->ready() : jobs_->next();
         if (next && stream) headers_.admit(origin(next->url));
       } catch (fatal const&) {  // standard input is checked as it is read: finish what flies, then
                                 // say it
@@ -454,6 +448,17 @@ class runner {
     auto& r = *requests_[index];
     r.sent = now;
     if (!r.first_sent) r.first_sent = now;
+    if (r.what.body_file && r.attempts == 0) {
+      auto content = read_file(*r.what.body_file);
+      if (!content) {
+        r.where->governor.cancel(now, r.id);
+        if (trace_) trace_->cancel(r.where->number, now, r.id);
+        auto const error = fmt::format("cannot read {}", r.what.body_file->string());
+        end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
+        return;
+      }
+      r.content = std::move(*content);
+    }
     if (!journal_ || r.intended || idempotent(r.what)) {
       send(index);
       return;
@@ -489,7 +494,6 @@ class runner {
     standing_.in_flight_peak = std::max(standing_.in_flight_peak, flying_);
     attempt a{.url = r.what.url, .method = r.what.method, .headers = r.headers};
     if (r.what.body_file) {
-      if (r.content.empty()) r.content = read_file(*r.what.body_file);
       a.body = r.content;
     } else if (r.what.body) {
       a.body = *r.what.body;
@@ -515,8 +519,8 @@ class runner {
     if (taught.what == outcome::success && !complete && !answer.too_large)
       taught.what = outcome::failure;
     if (taught.what != outcome::success) taught.advice.retry_after = answer.retry_after;
-    taught.may_retry =
-        answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
+    taught.may_retry = !answer.futile && (answer.state == send_state::not_sent ||
+                                          idempotent(r.what) || options_.retry_unsafe);
     if (taught.what == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
@@ -608,7 +612,7 @@ class runner {
         break;
     }
     if (r.how != final_outcome::success && first_reason_.empty())
-      first_reason_ = fmt::format("line {}: {}", r.line, r.reason);
+      first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
     recorder_->finish(r.line, r.how, writer_.line_of(r));
   }
 

@@ -44,4 +44,7 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view set =
 /// `text` for an error message: in quotes, cut short, what a terminal would act on escaped.
 std::string in_quotes(std::string_view text);
 
+/// `text` with what a terminal would act on as \x1b; nothing is cut.
+std::string printable(std::string_view text);
+
 }  // namespace headway::app

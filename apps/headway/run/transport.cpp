@@ -212,6 +212,7 @@ class transport::impl {
     curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
     if (type != nullptr) r.type = type;
     r.too_large = e.too_large;
+    r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
     if (code != CURLE_OK) r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);

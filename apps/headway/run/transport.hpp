@@ -24,11 +24,12 @@ enum class send_state : std::uint8_t {
 /// What came of one attempt. Valid during the callback only.
 struct reply {
   send_state state = send_state::not_sent;
-  int status = 0;          ///< 0 unless answered
-  std::string_view body;   ///< decompressed
-  std::string_view type;   ///< Content-Type, "" if none
-  std::string_view error;  ///< what broke, one line; "" when the answer is complete
-  bool too_large = false;  ///< the body was longer than allowed
+  int status = 0;            ///< 0 unless answered
+  std::string_view body{};   ///< decompressed
+  std::string_view type{};   ///< Content-Type, "" if none
+  std::string_view error{};  ///< what broke, one line; "" when the answer is complete
+  bool too_large = false;    ///< the body was longer than allowed
+  bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
   std::optional<duration> retry_after{};
 };
 
