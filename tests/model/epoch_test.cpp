@@ -11,7 +11,7 @@
 #include "headway/law/paced.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/window/reno.hpp"
-#include "model/seeds.hpp"
+#include "seeds.hpp"
 
 namespace headway {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headway/headway.hpp"
-#include "model/seeds.hpp"
+#include "seeds.hpp"
 
 namespace headway {
 namespace {

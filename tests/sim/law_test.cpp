@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
+#include "../model/seeds.hpp"
 #include "headway/headway.hpp"
 #include "headway/sim/server.hpp"
-#include "model/seeds.hpp"
-#include "sim/line.hpp"
+#include "line.hpp"
 
 namespace headway::sim {
 namespace {
