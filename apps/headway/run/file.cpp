@@ -67,7 +67,7 @@ file file::open(std::string path, int flags) {
 }
 
 file file::results(std::string path) {
-  return open(std::move(path), O_WRONLY | O_CREAT | O_APPEND);
+  return open(std::move(path), O_RDWR | O_CREAT | O_APPEND);
 }
 
 file::file(int fd, std::string path) noexcept : fd_(fd), path_(std::move(path)) {

@@ -52,7 +52,8 @@ class transport::impl {
     e.body.clear();
     e.too_large = false;
     e.error[0] = '\0';
-    e.unread = a.body.value_or(std::string_view{});
+    e.sending = e.unread = a.body.value_or(std::string_view{});
+    e.repeatable = a.repeatable;
     prepare(e, a);
     curl_multi_add_handle(multi_, e.easy);
   }
@@ -91,7 +92,9 @@ class transport::impl {
     CURL* easy = nullptr;
     std::uint64_t key = 0;
     std::string body;
-    std::string_view unread;  // of the request's body
+    std::string_view sending;  // the request's body
+    std::string_view unread;   // what of it has not been sent
+    bool repeatable = true;
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
@@ -130,12 +133,13 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
     curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, whole_milliseconds(options_.connect_timeout));
     curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(h, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(h, CURLOPT_ERRORBUFFER, e.error.data());
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, &e);
     curl_easy_setopt(h, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(h, CURLOPT_READDATA, &e);
+    curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(h, CURLOPT_SEEKDATA, &e);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
@@ -145,10 +149,13 @@ class transport::impl {
     auto* const h = e.easy;
     e.url.assign(a.url);
     curl_easy_setopt(h, CURLOPT_URL, e.url.c_str());
+    // Over TLS it waits for a connection that HTTP/2 can share; over plain HTTP it would wait for
+    // the first answer.
+    curl_easy_setopt(h, CURLOPT_PIPEWAIT, a.url.starts_with("https:") ? 1L : 0L);
 
     if (a.body) {
-      // The body is read by on_read and cannot be rewound: where a kept connection turns out to be
-      // dead after it was sent, libcurl, which would otherwise silently send it again, reports
+      // Where a kept connection turns out to be dead, libcurl silently sends the request again. It
+      // must rewind the body for that: on_seek refuses where it must not, and libcurl reports
       // CURLE_SEND_FAIL_REWIND.
       curl_easy_setopt(h, CURLOPT_POST, 1L);
       curl_easy_setopt(h, CURLOPT_POSTFIELDS, nullptr);
@@ -213,7 +220,10 @@ class transport::impl {
     if (type != nullptr) r.type = type;
     r.too_large = e.too_large;
     r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-    if (code != CURLE_OK) r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
+    if (code == CURLE_SEND_FAIL_REWIND)
+      r.error = "the connection was closed before there was an answer";
+    else if (code != CURLE_OK)
+      r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
     if (e.body.capacity() > (1U << 20)) std::string().swap(e.body);
@@ -252,6 +262,15 @@ class transport::impl {
     std::memcpy(data, e.unread.data(), n);
     e.unread.remove_prefix(n);
     return n;
+  }
+
+  static int on_seek(void* user, curl_off_t offset, int origin) {
+    auto& e = *static_cast<exchange*>(user);
+    if (!e.repeatable || origin != SEEK_SET || offset < 0 ||
+        static_cast<std::size_t>(offset) > e.sending.size())
+      return CURL_SEEKFUNC_FAIL;
+    e.unread = e.sending.substr(static_cast<std::size_t>(offset));
+    return CURL_SEEKFUNC_OK;
   }
 
   // Sockets stay watched for reading while their connection idles: two epoll_ctl calls less for
