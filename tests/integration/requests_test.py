@@ -70,6 +70,17 @@ class Requests(unittest.TestCase):
         self.assertEqual(len(outcomes), 21)
         self.assertEqual(exit_code, 1)
 
+    def test_a_dying_connection_and_a_post_without_a_body(self):
+        with sockets.Server(close_kept_connection) as server, Work(
+            [f"{server.url}/first"]
+            + [json.dumps({"url": f"{server.url}/post{i}", "method": "POST"}) for i in range(10)]
+        ) as work:
+            work.run("--concurrency", "1")
+            heard = Counter(request.path[1:] for request in server.heard)
+        self.assertEqual(
+            {f"post{i}": heard[f"post{i}"] for i in range(10)}, {f"post{i}": 1 for i in range(10)}
+        )
+
     def test_a_post_with_a_key_goes_again(self):
         with sockets.Server(close_kept_connection) as server, Work(
             [f"{server.url}/first"]

@@ -27,7 +27,7 @@ class Work:
     def write(self, lines):
         Path(self.path, "jobs.txt").write_text("".join(line + "\n" for line in lines))
 
-    def start(self, *options, jobs="jobs.txt", prlimit=(), **environment):
+    def start(self, *options, jobs="jobs.txt", stdin=subprocess.DEVNULL, prlimit=(), **environment):
         """The process; it dies with the thread that started it."""
         command = [
             "prlimit",
@@ -44,7 +44,7 @@ class Work:
             return subprocess.Popen(
                 command,
                 cwd=self.path,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=out,
                 stderr=err,
                 env={**os.environ, **environment},
