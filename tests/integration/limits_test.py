@@ -41,10 +41,10 @@ CASES = {
     "nginx 7/s, 503": Case(servers.limit_req(7, SILENT), 420, 7, 10, 0.90, 0.03),
     "nginx 37/s, 429": Case(servers.limit_req(37, REJECT), 740, 37, 10, 0.90, 0.03),
     "nginx 37/s, 503": Case(servers.limit_req(37, SILENT), 740, 37, 10, 0.90, 0.03),
-    "nginx 180/s, 429": Case(servers.limit_req(180, REJECT), 3600, 180, 10, 0.90, 0.03),
-    "nginx 180/s, 503": Case(servers.limit_req(180, SILENT), 3600, 180, 10, 0.90, 0.03),
-    "nginx 16 slots": Case(slots(16, 100), 3200, 160, 0, 0.85, 0.05),
-    "HAProxy 50/s that counts rejects": Case(counts_rejects(50), 1000, 50, 0, 0.85, 0.03),
+    "nginx 180/s, 429": Case(servers.limit_req(180, REJECT), 4500, 180, 10, 0.90, 0.03),
+    "nginx 180/s, 503": Case(servers.limit_req(180, SILENT), 4500, 180, 10, 0.90, 0.03),
+    "nginx 16 slots": Case(slots(16, 100), 4800, 160, 0, 0.85, 0.05),
+    "HAProxy 50/s that counts rejects": Case(counts_rejects(50), 1500, 50, 0, 0.85, 0.03),
 }
 
 
