@@ -128,7 +128,7 @@ class Peers(unittest.TestCase):
 
     def test_expired_certificate(self):
         with Work() as work:
-            certificate = servers.expired_certificate(work.path)
+            certificate = servers.certificate(work.path, ends="20010101000000Z")
             with servers.nginx(certificate=certificate) as server:
                 work.write([f"{server.url}/1", post(server, "post")])
                 options = "--attempts-max", "2", "--cacert", certificate

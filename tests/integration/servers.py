@@ -79,7 +79,7 @@ def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate
             port=port,
             http=http,
             location=location,
-            tls="ssl" if certificate else "",
+            tls="ssl http2" if certificate else "",
             retry_after=f"add_header Retry-After {retry_after} always;" if retry_after else "",
             latencies=" ".join(f"6.25% {s};" for s in latencies[:-1]),
             last=latencies[-1],
@@ -149,8 +149,8 @@ def listening(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def expired_certificate(folder):
-    """A certificate for 127.0.0.1 that signs itself and ended with the year 2000, and its key."""
+def certificate(folder, begins="20000101000000Z", ends="20991231000000Z"):
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
     Path(folder, "ca.cnf").write_text(
         "[ca]\ndatabase=index\nrand_serial=yes\ndefault_md=sha256\npolicy=names\n"
         "[names]\ncommonName=supplied\n"
@@ -160,10 +160,10 @@ def expired_certificate(folder):
         "req -new -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 "
         "-keyout key.pem -out request.pem",
         "ca -batch -config ca.cnf -name ca -selfsign -keyfile key.pem -in request.pem -notext "
-        "-startdate 20000101000000Z -enddate 20010101000000Z -outdir . -out certificate.pem",
+        f"-startdate {begins} -enddate {ends} -outdir . -out certificate.pem",
     ):
         subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
-    both = Path(folder, "expired.pem")
+    both = Path(folder, "both.pem")
     both.write_text(
         Path(folder, "certificate.pem").read_text() + Path(folder, "key.pem").read_text()
     )
