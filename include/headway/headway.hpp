@@ -12,6 +12,7 @@
 #include "headway/governor.hpp"
 #include "headway/keyed.hpp"
 #include "headway/law/any.hpp"
+#include "headway/law/shipped.hpp"
 
 namespace headway {
 

@@ -1,29 +1,21 @@
-/// The laws that --law names.
+/// The laws that --law names, in words.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "headway/headway.hpp"
+#include "headway/law/shipped.hpp"
 
 namespace headway::app {
 
-struct law_choice {
-  std::string_view name;
-  std::string_view what;  ///< one line for --help
-  any_backoff backoff{};
-  any_law law{};
-  after_throttle throttled = after_throttle::stand_first;
-};
-
-/// All of them, the default first.
-std::vector<law_choice> const& laws();
+/// "seek, reno, …"
+std::string law_names();
 
 /// Errors: fatal(exit_usage) that lists the names.
-law_choice const& law_named(std::string_view name);
+shipped_law const& law_named(std::string_view name);
 
-/// What a law has found out, in words: "about 48.5/s"; "" where there is nothing to tell.
+/// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
+/// tell.
 std::string learned(any_law const&);
 
 }  // namespace headway::app

@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "quantity.hpp"
+#include "run/laws.hpp"
 #include "run/runner.hpp"
 #include "run/text.hpp"
 
@@ -35,7 +36,8 @@ std::string results_beside(std::string const& jobs) {
 /// What the command line says, as text, until it is checked.
 struct arguments {
   run_options options;
-  std::string rate, law = std::string(laws().front().name), level = "power", progress = "auto";
+  std::string rate, law = std::string(shipped_laws().front().name), level = "power",
+                    progress = "auto";
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
@@ -97,14 +99,7 @@ void add_run(CLI::App& program, action& chosen) {
                   "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
   run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")
       ->check(CLI::Range(1, 60'000));
-  run->add_option(
-         "--law", a->law,
-         "How the limit is looked for: " +
-             [] {
-               std::string names;
-               for (auto const& l : laws()) names.append(names.empty() ? "" : ", ").append(l.name);
-               return names;
-             }())
+  run->add_option("--law", a->law, "How the limit is looked for: " + law_names())
       ->capture_default_str();
   run->add_option("--attempts-max", o.attempts_max,
                   "Failures until a request is given up; throttles never count")

@@ -18,10 +18,12 @@
 #include <utility>
 
 #include "command.hpp"
+#include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
 #include "run/clock.hpp"
 #include "run/headers.hpp"
 #include "run/jobs_file.hpp"
+#include "run/laws.hpp"
 #include "run/poller.hpp"
 #include "run/recorder.hpp"
 #include "run/result.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "run/journal.hpp"
-#include "run/laws.hpp"
 #include "run/progress.hpp"
 #include "run/transport.hpp"
 
@@ -22,7 +22,7 @@ struct run_options {
   std::string base_url;
   std::vector<std::string> headers;       ///< as --header gives them
   std::vector<std::string> header_hosts;  ///< as --header-for gives them
-  law_choice law = laws().front();
+  shipped_law law = shipped_laws().front();
   std::optional<gcra> rate_ceiling{};
   int concurrency_ceiling = 0;  ///< 0: none
   int attempts_max = 4;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "headway/backoff/any.hpp"
+#include "headway/governor.hpp"
+#include "headway/law/any.hpp"
+
+namespace headway {
+
+/// A law that ships, with the backoff and the place of throttled requests that belong to it.
+/// Source: each names its own.
+struct shipped_law {
+  std::string_view name;
+  std::string_view what;  ///< half a sentence
+  any_backoff backoff{};
+  any_law law{};
+  after_throttle throttled = after_throttle::stand_first;
+};
+
+/// All of them, the default first.
+std::span<shipped_law const> shipped_laws();
+
+/// Null where there is none of that name.
+shipped_law const* shipped_law_named(std::string_view name);
+
+}  // namespace headway
