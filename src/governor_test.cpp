@@ -196,9 +196,9 @@ TEST(governor, retries_never_lack_queue_space) {
 
 TEST(governor, turns_go_by_ready_since_then_sequence) {
   auto g = make();
-  std::vector<ticket> t;
-  for (int i = 0; i < 5; ++i) t.push_back(submit(g, 0s));
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(send(g, 0s), t[static_cast<std::size_t>(i)]);
+  std::vector<ticket> t(5);
+  for (auto& each : t) each = submit(g, 0s);
+  for (auto const each : t) EXPECT_EQ(send(g, 0s), each);
   answer(g, 1s, t[3], outcome::failure);   // ready at 2 s
   answer(g, 1s, t[4], outcome::throttle);  // ready since 0 s
   answer(g, 1s, t[1], outcome::throttle);  // ready since 0 s, and earlier in sequence

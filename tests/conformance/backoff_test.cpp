@@ -85,10 +85,10 @@ void forwards_to_each(std::index_sequence<I...>) {
   using choices = decltype(any_backoff::choice);
   (
       [] {
-        using B = std::variant_alternative_t<I, choices>;
-        any_backoff const any{B{}};
+        using choice = std::variant_alternative_t<I, choices>;
+        any_backoff const any{choice{}};
         for (int const attempt : {0, 3, 50})
-          EXPECT_EQ(any.delay(attempt, 1s, 12345), B{}.delay(attempt, 1s, 12345)) << I;
+          EXPECT_EQ(any.delay(attempt, 1s, 12345), choice{}.delay(attempt, 1s, 12345)) << I;
       }(),
       ...);
 }
