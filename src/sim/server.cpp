@@ -4,138 +4,154 @@
 #include <type_traits>
 #include <utility>
 
+#include "headway/require.hpp"
+
 namespace headway::sim {
 namespace {
-
-duration until(time_point then, time_point now) noexcept {
-  return then > now ? then - now : duration::zero();
-}
 
 duration wait(limit const& l, time_point now, std::int64_t cost) {
   return std::visit([&](auto const& x) { return x.wait(now, cost); }, l);
 }
 
+duration delay(limit const& l, time_point now) {
+  return std::visit(
+      [&](auto const& x) {
+        if constexpr (requires { x.delay(now); }) return x.delay(now);
+        return duration::zero();
+      },
+      l);
+}
+
+std::optional<allowance> left(limit const& l, time_point now) {
+  return std::visit(
+      [&](auto const& x) -> std::optional<allowance> {
+        if constexpr (requires { x.left(now); }) return x.left(now);
+        return std::nullopt;
+      },
+      l);
+}
+
+/// Whether `l` has a capacity to scale.
+bool scale(limit& l, double factor) {
+  return std::visit(
+      [&](auto& x) {
+        if constexpr (requires { x.scale(factor); }) {
+          x.scale(factor);
+          return true;
+        }
+        return false;
+      },
+      l);
+}
+
+symptom shown(limit const& l, symptom otherwise) {
+  return std::visit(
+      [&](auto const& x) {
+        if constexpr (requires { x.shows; }) return x.shows;
+        return otherwise;
+      },
+      l);
+}
+
 }  // namespace
 
-duration token_bucket::wait(time_point now, std::int64_t cost) const noexcept {
-  if (cost > burst) return duration::max();
-  return until(later(tat, (cost - burst) * interval), now);
+server::server(behaviour b) : behaviour_(std::move(b)), limits_{unlimited{}} {
+  limits_.insert(limits_.end(), behaviour_.limits.begin(), behaviour_.limits.end());
+  drift const& d = behaviour_.drifts;
+  HEADWAY_REQUIRE(d.min > 0);
+  if (d.every > duration::zero()) next_drift_ = time_point(d.every);
 }
 
-void token_bucket::admit(time_point now, std::int64_t cost, duration) {
-  tat = later(std::max(tat, now), cost * interval);
+void server::replace(limit by, time_point now) {
+  std::visit(
+      [&](auto& l) {
+        auto const* same = std::get_if<std::remove_reference_t<decltype(l)>>(&limits_.front());
+        if (same) l.inherit(*same, now);
+      },
+      by);
+  limits_.front() = std::move(by);
 }
 
-void token_bucket::inherit(token_bucket const& before, time_point now) {
-  double const missing = to_seconds(until(before.tat, now)) / to_seconds(before.interval);
-  double const saved =
-      std::min(static_cast<double>(before.burst) - missing, static_cast<double>(burst));
-  tat = later(now, from_seconds((static_cast<double>(burst) - saved) * to_seconds(interval)));
-}
-
-std::int64_t concurrency::busy(time_point now) const noexcept {
-  return ends.end() - std::upper_bound(ends.begin(), ends.end(), now);
-}
-
-duration concurrency::wait(time_point now, std::int64_t) const noexcept {
-  if (max_busy == 0) return duration::max();
-  if (busy(now) < max_busy) return {};
-  return *(ends.end() - max_busy) - now;
-}
-
-void concurrency::admit(time_point now, std::int64_t, duration hold) {
-  ends.erase(ends.begin(), std::upper_bound(ends.begin(), ends.end(), now));
-  time_point const end = later(now, hold);
-  if (end > now) ends.insert(std::upper_bound(ends.begin(), ends.end(), end), end);
-}
-
-void concurrency::refuse(time_point now, std::int64_t cost) {
-  admit(now, cost, error_holds);
-}
-
-void concurrency::inherit(concurrency const& before, time_point) {
-  ends = before.ends;
-}
-
-duration fixed_window::wait(time_point now, std::int64_t cost) const noexcept {
-  if (cost > count) return duration::max();
-  return used + cost <= count ? duration::zero() : until(later(start, period), now);
-}
-
-void fixed_window::admit(time_point now, std::int64_t cost, duration) {
-  if (now >= later(start, period)) {
-    start = aligned ? now - now.time_since_epoch() % period : now;
-    used = 0;
+void server::catch_up(time_point now) {
+  auto const& schedule = behaviour_.schedule;
+  auto const& d = behaviour_.drifts;
+  for (;;) {
+    time_point const step = next_step_ < schedule.size() ? schedule[next_step_].from : never;
+    time_point const at = std::min(step, next_drift_);
+    if (at > now) break;
+    bool const drifts = next_drift_ < step;
+    if (drifts) {
+      bool const up = derive(d.seed, drifts_++) >> 63;
+      drifted_ = std::clamp(drifted_ + (up ? d.step : -d.step), d.min, d.max);
+      next_drift_ = later(next_drift_, d.every);
+    } else {
+      nominal_ = schedule[next_step_++].becomes;
+    }
+    limit becomes = nominal_;
+    bool const scaled = scale(becomes, drifted_);
+    if (scaled || !drifts) replace(std::move(becomes), at);
   }
-  used += cost;
-}
-
-void fixed_window::inherit(fixed_window const& before, time_point) {
-  if (before.period != period || before.aligned != aligned) return;
-  start = before.start;
-  used = before.used;
-}
-
-duration sliding_window::wait(time_point now, std::int64_t cost) const noexcept {
-  if (cost > count) return duration::max();
-  if (log.empty()) return {};
-  std::size_t const last_to_go = (oldest + static_cast<std::size_t>(cost) - 1) % log.size();
-  return until(later(log[last_to_go], period), now);
-}
-
-void sliding_window::add(time_point now, std::int64_t units) {
-  log.resize(static_cast<std::size_t>(count), time_point::min());
-  for (; units > 0; --units) {
-    log[oldest] = now;
-    oldest = (oldest + 1) % log.size();
-  }
-}
-
-void sliding_window::admit(time_point now, std::int64_t cost, duration) {
-  add(now, cost);
-}
-
-void sliding_window::refuse(time_point now, std::int64_t cost) {
-  if (counts_rejects) add(now, std::min(cost, count));
-}
-
-void sliding_window::inherit(sliding_window const& before, time_point) {
-  for (std::size_t i = 0; i < before.log.size(); ++i)
-    add(before.log[(before.oldest + i) % before.log.size()], 1);
-}
-
-server::server(behaviour b) : behaviour_(std::move(b)), limits_(behaviour_.limits) {
-  limits_.emplace_back(unlimited{});
+  auto const& slow = behaviour_.slowdowns;
+  while (slowdowns_ < slow.size() && slow[slowdowns_].from <= now) ++slowdowns_;
 }
 
 answer server::arrive(time_point now, std::int64_t cost, fraction u) {
-  for (; next_step_ < behaviour_.schedule.size(); ++next_step_) {
-    auto const& [from, becomes] = behaviour_.schedule[next_step_];
-    if (from > now) break;
-    limit const before = std::exchange(limits_.back(), becomes);
-    std::visit(
-        [&before, at = from](auto& l) {
-          auto const* same = std::get_if<std::remove_reference_t<decltype(l)>>(&before);
-          if (same) l.inherit(*same, at);
-        },
-        limits_.back());
-  }
+  catch_up(now);
+  for (limit& l : limits_)
+    if (wait(l, now, cost) > duration::zero()) return refuse(l, now, cost);
+  return accept(now, cost, u);
+}
 
-  for (limit& refuses : limits_) {
-    if (wait(refuses, now, cost) == duration::zero()) continue;
-    std::visit([&](auto& l) { l.refuse(now, cost); }, refuses);
+answer server::refuse(limit& by, time_point now, std::int64_t cost) {
+  for (limit& l : limits_)
+    if (&l == &by || std::holds_alternative<ban>(l))
+      std::visit([&](auto& x) { x.refuse(now, cost); }, l);
+
+  symptom const looks = shown(by, behaviour_.refusal);
+  if (looks == symptom::silence) return {.what = outcome::failure, .after = duration::max()};
+  answer told{.what = looks == symptom::throttle ? outcome::throttle : outcome::failure,
+              .after = behaviour_.error_latency};
+  if (told.what == outcome::throttle) {
     duration all_admit{};
     for (limit const& l : limits_) all_admit = std::max(all_admit, wait(l, now, cost));
-    answer told{.what = outcome::throttle, .after = behaviour_.error_latency};
-    if (all_admit != duration::max())
-      told.retry_after = std::max(all_admit - told.after, duration::zero());
-    return told;
+    if (all_admit != duration::max()) told.retry_after = told_for(all_admit - told.after);
   }
+  tell_what_is_left(told, now);
+  return told;
+}
 
-  duration const hold = behaviour_.latency.draw(derive(u, 0));
+answer server::accept(time_point now, std::int64_t cost, fraction u) {
+  duration hold = behaviour_.latency.draw(derive(u, 0));
+  if (slowdowns_ > 0)
+    hold = from_nanoseconds(static_cast<double>(hold.count()) *
+                            behaviour_.slowdowns[slowdowns_ - 1].factor);
+  duration waits{};
+  for (limit const& l : limits_) waits = std::max(waits, delay(l, now));
+  hold += waits;
   for (limit& l : limits_) std::visit([&](auto& x) { x.admit(now, cost, hold); }, l);
   bool const fails = unit(derive(u, 1)) < behaviour_.failures;
-  return {.what = fails ? outcome::failure : outcome::success, .after = hold};
+  answer told{.what = fails ? outcome::failure : outcome::success, .after = hold};
+  tell_what_is_left(told, now);
+  return told;
+}
+
+void server::tell_what_is_left(answer& told, time_point now) const {
+  std::optional<allowance> least;
+  for (limit const& l : limits_) {
+    auto const a = left(l, now);
+    if (a && (!least || a->remaining < least->remaining ||
+              (a->remaining == least->remaining && a->reset > least->reset)))
+      least = a;
+  }
+  if (!least) return;
+  told.remaining = least->remaining;
+  told.reset = told_for(least->reset - told.after);
+}
+
+duration server::told_for(duration honest) const {
+  auto const& [factor, offset] = behaviour_.hints;
+  duration const scaled = from_nanoseconds(static_cast<double>(honest.count()) * factor);
+  return std::max(later(time_point(scaled), offset).time_since_epoch(), duration::zero());
 }
 
 }  // namespace headway::sim

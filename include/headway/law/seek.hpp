@@ -36,7 +36,8 @@ struct seek {
   bool touched = false;      ///< the ceiling was met from just below, hence measured, not guessed
   double creep_seconds = 1;  ///< time to climb 3 %
   time_point next{};
-  bool behind = false;  ///< sends come later than the pace allows: something else is the limit
+  time_point behind =
+      time_point::min();  ///< a send came later than its pace: something else is the limit
 
   double srtt = 0;  ///< smoothed latency, seconds
   double base = 0;  ///< the lowest that it has been
@@ -61,6 +62,8 @@ struct seek {
   static constexpr double moved = 1.25;  // above the ceiling without a reject
   static constexpr std::uint64_t few =
       100;  // successes that may have been a burst, and tell no rate
+  static constexpr double behind_seconds =
+      0.01;                                     // so long after a late send the pace does not bind
   static constexpr double latency_min = 0.002;  // shorter queues are not worth avoiding
   static constexpr int base_answers = 12;
 
@@ -75,15 +78,17 @@ struct seek {
     auto const interval = from_seconds(static_cast<double>(cost) / rate);
     auto const slack =
         std::max(interval / 2, duration(1ms));  // a late wake-up must not lower the rate
-    behind = now - next > slack;
+    if (now - next > slack) behind = now;
     next = later(std::max(next, now - slack), interval);
     return {.sent = now, .epoch = epoch, .successes = successes};
   }
 
-  void on_success(time_point, sample const& s, fraction) noexcept {
+  void on_success(time_point now, sample const& s, fraction) noexcept {
     ++successes;
     learn_latency(to_seconds(s.rtt));
-    if (s.app_limited || behind || srtt > 2 * usual()) return;
+    if (s.app_limited || now < later(behind, from_seconds(std::max(srtt, behind_seconds))) ||
+        srtt > 2 * usual())
+      return;
     if (ramping()) {
       auto seconds = std::clamp(4 * srtt, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;

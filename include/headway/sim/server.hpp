@@ -1,127 +1,22 @@
-/// Models of servers that throttle: told the time, handed chance; no clock, no I/O.
+/// A model of a server that throttles: told the time, handed chance; no clock, no I/O.
 ///
-/// The simulator and `headway mock` run the same ones. What becomes of a request is known when it
+/// The simulator and `headway mock` run the same one. What becomes of a request is known when it
 /// arrives: how long it will hold its slot is drawn then, so nobody has to report completions, and
 /// an honest Retry-After can be given.
-///
-/// Every limit answers one question and is told two things. Time must not run backwards; costs are
-/// at least 1.
-///   wait(now, cost)         zero if `cost` units would be admitted, else how long until they would
-///   be if nothing else
-///                           arrived; duration::max() if waiting does not help. Changes nothing.
-///   admit(now, cost, hold)  admitted, by every limit; the request is worked on for `hold`
-///   refuse(now, cost)       refused, by this limit
-/// and, where the schedule replaces it by another of its kind,
-///   inherit(before, now)    go on with what `before` has counted
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <variant>
 #include <vector>
 
 #include "headway/outcome.hpp"
 #include "headway/random.hpp"
+#include "headway/sim/limit.hpp"
+#include "headway/sim/sampling.hpp"
 #include "headway/time.hpp"
 
 namespace headway::sim {
-
-struct unlimited {
-  duration wait(time_point, std::int64_t) const noexcept { return {}; }
-  void admit(time_point, std::int64_t, duration) {}
-  void refuse(time_point, std::int64_t) {}
-  void inherit(unlimited const&, time_point) {}
-
-  friend bool operator==(unlimited const&, unlimited const&) = default;
-};
-
-/// One unit each `interval`, up to `burst` saved; full at first. Requires: burst × interval fits a
-/// duration. As GCRA (ITU-T I.371): exact in whole nanoseconds, and no timer to refill anything.
-struct token_bucket {
-  duration interval = 20ms;
-  std::int64_t burst = 1;
-
-  time_point tat = time_point::min();  ///< theoretical arrival time: when the bucket is full again
-
-  duration wait(time_point now, std::int64_t cost) const noexcept;
-  void admit(time_point now, std::int64_t cost, duration hold);
-  void refuse(time_point, std::int64_t) {}
-  void inherit(token_bucket const& before, time_point now);
-
-  friend bool operator==(token_bucket const&, token_bucket const&) = default;
-};
-
-/// At most `max_busy` requests at a time, whatever their cost. A refusal holds a slot for
-/// `error_holds`, also above the limit: that answering "no" is work too is what brings the server
-/// of seed 003 down under retries. Source: "Improve on exponential backoff", 2019 (50 slots, errors
-/// hold one for 50 ms).
-struct concurrency {
-  std::int64_t max_busy = 50;
-  duration error_holds{};
-
-  std::vector<time_point>
-      ends{};  ///< when each slot taken is free again, sorted; may start with past ones
-
-  std::int64_t busy(time_point now) const noexcept;
-  duration wait(time_point now, std::int64_t cost) const noexcept;
-  void admit(time_point now, std::int64_t cost, duration hold);
-  void refuse(time_point now, std::int64_t cost);
-  void inherit(concurrency const& before, time_point now);
-
-  friend bool operator==(concurrency const&, concurrency const&) = default;
-};
-
-/// `count` units in each window of `period`. Aligned windows begin at whole periods since time 0;
-/// others with the first unit admitted after the last window is over.
-struct fixed_window {
-  std::int64_t count = 300;
-  duration period = 1min;
-  bool aligned = false;
-
-  time_point start = time_point::min();
-  std::int64_t used = 0;
-
-  duration wait(time_point now, std::int64_t cost) const noexcept;
-  void admit(time_point now, std::int64_t cost, duration hold);
-  void refuse(time_point, std::int64_t) {}
-  void inherit(fixed_window const& before, time_point now);
-
-  friend bool operator==(fixed_window const&, fixed_window const&) = default;
-};
-
-/// At most `count` units in any `period`, exactly: (now - period, now] is looked at. With
-/// `counts_rejects` what is refused counts as well, so who hammers never gets in (HAProxy's
-/// stick-tables, GitHub's "all requests accrue").
-struct sliding_window {
-  std::int64_t count = 50;
-  duration period = 1s;
-  bool counts_rejects = false;
-
-  std::vector<time_point> log{};  ///< a ring of the last `count` units; empty until the first
-  std::size_t oldest = 0;
-
-  duration wait(time_point now, std::int64_t cost) const noexcept;
-  void admit(time_point now, std::int64_t cost, duration hold);
-  void refuse(time_point now, std::int64_t cost);
-  void inherit(sliding_window const& before, time_point now);
-
-  friend bool operator==(sliding_window const&, sliding_window const&) = default;
-
- private:
-  void add(time_point now, std::int64_t units);
-};
-
-using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window>;
-
-/// Uniform over [min, max).
-struct spread {
-  duration min{};
-  duration max = min;
-
-  duration draw(fraction u) const noexcept { return min + scale(max - min, u); }
-  friend bool operator==(spread const&, spread const&) = default;
-};
 
 /// From `from` on, `becomes` is the limit.
 struct step {
@@ -130,25 +25,62 @@ struct step {
   friend bool operator==(step const&, step const&) = default;
 };
 
+/// From `from` on, the work takes `factor` times as long.
+struct slowdown {
+  time_point from{};
+  double factor = 1;
+  friend bool operator==(slowdown const&, slowdown const&) = default;
+};
+
+/// A random walk of the schedule's limit, where that has a capacity to scale: each `every` its
+/// factor, 1 at first, goes up or down by `step` and stays within [min, max]. The walk depends on
+/// `seed` only, so that all laws meet the same one. Requires: min > 0.
+struct drift {
+  duration every{};  ///< zero: no drift
+  double step = 0.02;
+  double min = 0.5;
+  double max = 2;
+  std::uint64_t seed = 1;
+  friend bool operator==(drift const&, drift const&) = default;
+};
+
+/// What is told instead of an honest time to wait: factor × honest + offset, never negative. A
+/// factor of zero always says "now"; an offset is a skewed clock.
+struct hint_fault {
+  double factor = 1;
+  duration offset{};
+  friend bool operator==(hint_fault const&, hint_fault const&) = default;
+};
+
 /// What a server is like. Network and connection time are not its own: they pass before arrive().
 struct behaviour {
-  std::vector<limit>
-      limits{};  ///< all must admit; the first that does not refuses, the others never hear of it
-  std::vector<step>
-      schedule{};    ///< one limit more, which changes; ascending, unlimited before the first
-  spread latency{};  ///< how long an accepted request takes and holds its slot
-  duration error_latency{};  ///< how long until a throttled one is told
-  double failures = 0;       ///< the share of accepted requests that end in an unrelated failure
+  /// All must admit; the first that does not refuses, the others never hear of it (bans do).
+  std::vector<limit> limits{};
+  /// One limit more, asked before the others, which changes; ascending, unlimited before the first.
+  std::vector<step> schedule{};
+  drift drifts{};
+  symptom refusal = symptom::throttle;  ///< how a refusal looks, unless the limit has its own way
+  distribution latency{};  ///< how long an accepted request is worked on and holds its slot
+  std::vector<slowdown> slowdowns{};  ///< ascending
+  duration error_latency{};           ///< how long until a refused one is told
+  double failures = 0;  ///< the share of accepted requests that end in an unrelated failure
+  hint_fault hints{};
   friend bool operator==(behaviour const&, behaviour const&) = default;
 };
 
 /// What becomes of a request.
 struct answer {
   outcome what = outcome::success;  ///< success, throttle or failure
-  duration after{};                 ///< from arrival to answer
+  duration after{};                 ///< from arrival to answer; duration::max(): none ever comes
   /// On a throttle: how long after the answer the request would be admitted if nothing else arrived
-  /// and the limits stay; absent if waiting does not help.
+  /// and the limits stay; absent if waiting does not help. Honest unless the hints are faulty.
   std::optional<duration> retry_after{};
+  /// Of the bucket or window with the least left, if there is one and the answer comes: what is
+  /// left after this request, and how long after the answer all of it is back.
+  std::optional<std::int64_t> remaining{};
+  std::optional<duration> reset{};  ///< as honest as retry_after
+
+  bool comes() const noexcept { return after != duration::max(); }
   friend bool operator==(answer const&, answer const&) = default;
 };
 
@@ -162,9 +94,21 @@ class server {
   friend bool operator==(server const&, server const&) = default;
 
  private:
+  void catch_up(time_point now);
+  void replace(limit by, time_point now);
+  answer refuse(limit& by, time_point now, std::int64_t cost);
+  answer accept(time_point now, std::int64_t cost, fraction u);
+  void tell_what_is_left(answer& told, time_point now) const;
+  duration told_for(duration honest) const;
+
   behaviour behaviour_;
-  std::vector<limit> limits_;  // behaviour_.limits, and last the schedule's current one
+  std::vector<limit> limits_;  // the schedule's current one, then behaviour_.limits
+  limit nominal_;              // the former without its drift
+  double drifted_ = 1;
+  std::uint64_t drifts_ = 0;  // so many times
+  time_point next_drift_ = never;
   std::size_t next_step_ = 0;
+  std::size_t slowdowns_ = 0;  // so many have begun
 };
 
 }  // namespace headway::sim
