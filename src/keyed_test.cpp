@@ -20,9 +20,9 @@ TEST(keyed, makes_one_governor_for_each_scope) {
     made += scope;
     return fresh(scope);
   });
-  auto* const a = all.at("a");
-  all.at("b");
-  EXPECT_EQ(all.at(std::string("a")), a);
+  auto* const a = all.at(time_point(1s), "a");
+  all.at(time_point(1s), "b");
+  EXPECT_EQ(all.at(time_point(1s), std::string("a")), a);
   EXPECT_EQ(made, "ab");
   EXPECT_EQ(all.size(), 2U);
 }
@@ -30,34 +30,46 @@ TEST(keyed, makes_one_governor_for_each_scope) {
 TEST(keyed, evicts_the_least_recently_used_that_is_idle) {
   scopes all(3, fresh);
   time_point const now{1s};
-  auto* const busy = all.at("waits");
+  auto* const busy = all.at(time_point(1s), "waits");
   auto const t = std::get<ticket>(busy->submit(now));
-  all.at("old");
-  all.at("new");
-  all.at("old");
-  all.at("another");  // in place of "new"
+  all.at(time_point(1s), "old");
+  all.at(time_point(1s), "new");
+  all.at(time_point(1s), "old");
+  all.at(time_point(1s), "another");  // in place of "new"
   std::string left;
   for (auto const& [scope, governor] : all) left += scope + " ";
   EXPECT_EQ(left, "another old waits ");
-  EXPECT_EQ(all.at("waits"), busy);
+  EXPECT_EQ(all.at(time_point(1s), "waits"), busy);
   EXPECT_EQ(busy->waiting(), 1U);
   busy->start(now, t, 0);
-  all.at("c");
-  all.at("d");
-  all.at("e");
-  EXPECT_EQ(all.at("waits"), busy) << "what flies is not evicted";
+  all.at(time_point(1s), "c");
+  all.at(time_point(1s), "d");
+  all.at(time_point(1s), "e");
+  EXPECT_EQ(all.at(time_point(1s), "waits"), busy) << "what flies is not evicted";
+}
+
+TEST(keyed, keeps_what_a_server_said) {
+  scopes all(1, fresh);
+  time_point const now{1s};
+  auto* const held = all.at(now, "held");
+  auto const t = std::get<ticket>(held->submit(now));
+  held->start(now, t, 0);
+  held->finish(now, t, {.what = outcome::throttle, .advice = {.retry_after = 10s}}, 0);
+  held->cancel(now, t);
+  EXPECT_EQ(all.at(now + 9s, "other"), nullptr);
+  EXPECT_NE(all.at(now + 10s, "other"), nullptr);
 }
 
 TEST(keyed, has_none_when_all_are_busy) {
   scopes all(2, fresh);
   time_point const now{1s};
-  auto const t = std::get<ticket>(all.at("a")->submit(now));
-  all.at("b")->submit(now);
-  EXPECT_EQ(all.at("c"), nullptr);
+  auto const t = std::get<ticket>(all.at(time_point(1s), "a")->submit(now));
+  all.at(time_point(1s), "b")->submit(now);
+  EXPECT_EQ(all.at(time_point(1s), "c"), nullptr);
   EXPECT_EQ(all.size(), 2U);
-  all.at("a")->cancel(now, t);
-  EXPECT_NE(all.at("c"), nullptr);
-  EXPECT_EQ(scopes(0, fresh).at("a"), nullptr);
+  all.at(time_point(1s), "a")->cancel(now, t);
+  EXPECT_NE(all.at(time_point(1s), "c"), nullptr);
+  EXPECT_EQ(scopes(0, fresh).at(time_point(1s), "a"), nullptr);
 }
 
 }  // namespace

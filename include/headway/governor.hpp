@@ -154,6 +154,7 @@ class governor {
   /// Queues a request. Refused with `queue` when queue_max wait, with `quota` when the cost can
   /// never be admitted, with `deadline` when it could not go in time even if it were alone.
   std::variant<ticket, refused> submit(time_point now, request_terms terms = {}) {
+    HEADWAY_REQUIRE(terms.cost >= 1);
     if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
     auto const earliest = ready_for(terms.cost, now);
     if (earliest.until == never)
@@ -195,11 +196,10 @@ class governor {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
     auto& r = requests_[index];
-    sample const s{
-        .sent = r.permit,
-        .in_flight = in_flight_,
-        .rtt = now - r.permit.sent,
-        .app_limited = (queue_.empty() || queue_.top().at > now) && in_flight_ < law_.allowed()};
+    sample const s{.sent = r.permit,
+                   .in_flight = in_flight_,
+                   .rtt = now - r.permit.sent,
+                   .app_limited = application_limited(now)};
     --in_flight_;
     first_answered_ = true;
     if (result.advice.retry_after) {
@@ -316,6 +316,14 @@ class governor {
     if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->ready_at(cost));
     at_least(reason::server_hint, hold_until_);
     return latest;
+  }
+
+  /// Whether something else than the law keeps requests from going: nobody waits, or the caller's
+  /// own ceiling binds.
+  bool application_limited(time_point now) const noexcept {
+    if (in_flight_ >= settings_.in_flight_max) return true;
+    if (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now) return true;
+    return (queue_.empty() || queue_.top().at > now) && in_flight_ < law_.allowed();
   }
 
   held_back head(time_point now) const noexcept {

@@ -8,14 +8,16 @@
 #include <unordered_map>
 #include <utility>
 
+#include "headway/time.hpp"
+
 namespace headway {
 
 /// A bounded map from scope (one server limit: host, credential, …) to governor.
 ///
 /// At most `scopes_max` governors. A new scope evicts the least recently used one that is idle
-/// (nothing waits, nothing flies); when all are busy there is no governor, and the caller waits: a
-/// scope is never unlimited for lack of room. References stay valid until the governor is evicted.
-/// Threads: distinct objects safe, shared objects unsafe.
+/// (nothing waits, nothing flies, no server hint holds it); when all are busy there is no governor,
+/// and the caller waits: a scope is never unlimited for lack of room. References stay valid until
+/// the governor is evicted. Threads: distinct objects safe, shared objects unsafe.
 template <class Governor>
 class keyed {
  public:
@@ -24,12 +26,12 @@ class keyed {
 
   /// The governor of `scope`, made if need be; null when scopes_max are busy. Amortised O(1) unless
   /// it evicts.
-  Governor* at(std::string_view scope) {
+  Governor* at(time_point now, std::string_view scope) {
     if (auto const found = index_.find(scope); found != index_.end()) {
       used_.splice(used_.begin(), used_, found->second);
       return &found->second->second;
     }
-    if (used_.size() >= scopes_max_ && !evict()) return nullptr;
+    if (used_.size() >= scopes_max_ && !evict(now)) return nullptr;
     used_.emplace_front(std::string(scope), make_(scope));
     index_.emplace(used_.front().first, used_.begin());
     return &used_.front().second;
@@ -42,10 +44,11 @@ class keyed {
  private:
   using entry = std::pair<std::string const, Governor>;
 
-  bool evict() {
+  bool evict(time_point now) {
     for (auto it = used_.end(); it != used_.begin();) {
       --it;
-      if (it->second.in_flight() > 0 || it->second.waiting() > 0) continue;
+      auto const& g = it->second;
+      if (g.in_flight() > 0 || g.waiting() > 0 || g.held_until() > now) continue;
       index_.erase(it->first);
       used_.erase(it);
       return true;

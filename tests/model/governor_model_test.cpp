@@ -215,7 +215,7 @@ class history {
   void pass(duration d) { now_ += d; }
 
   void submit() {
-    request_terms terms{.cost = static_cast<std::int64_t>(pick(6))};
+    request_terms terms{.cost = 1 + static_cast<std::int64_t>(pick(5))};
     constexpr duration deadlines[] = {-1s, 0ns, 1ns, 50ms, 3s};
     if (pick(3) == 0) terms.deadline = now_ + deadlines[pick(std::size(deadlines))];
     auto const expect = naive_.refuses(now_, terms);

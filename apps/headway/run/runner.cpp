@@ -96,6 +96,7 @@ struct scope {
 
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
+  time_point held_until() const noexcept { return governor.held_until(); }
 };
 
 /// A request that has been read and has not ended.
@@ -383,7 +384,7 @@ class runner {
     auto const where_to = origin(j.url);
     auto headers = request_headers(j, headers_.of(where_to));
     auto const key = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
-    auto* const s = scopes_.at(key);
+    auto* const s = scopes_.at(now, key);
     if (s == nullptr) {
       held_job_ = std::move(j);
       return false;
