@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "headway/time.hpp"
+
+namespace headway::sim {
+
+/// The pending events of a simulation, earliest first; those of one instant in the order in which
+/// they were pushed.
+///
+/// A 4-ary heap of 16-byte entries: the instant, and a sequence number with the event's slot in its
+/// low bits, so that ties are decided by one comparison of integers. The fastest queue that we
+/// measured (`./dev bench`). Bounds: 2^24 pending events, 2^40 in all.
+template <class Event>
+class event_queue {
+ public:
+  bool empty() const noexcept { return heap_.empty(); }
+  std::size_t size() const noexcept { return heap_.size(); }
+  time_point next_at() const noexcept { return time_point(duration(heap_.front().at)); }
+
+  void push(time_point at, Event event) {
+    std::uint64_t slot = slots_.size();
+    if (free_.empty()) {
+      slots_.push_back(std::move(event));
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+      slots_[slot] = std::move(event);
+    }
+    heap_.push_back({});
+    sift_up(heap_.size() - 1, {at.time_since_epoch().count(), sequence_++ << slot_bits | slot});
+  }
+
+  /// Requires: not empty.
+  std::pair<time_point, Event> pop() {
+    auto const top = heap_.front();
+    auto const last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(last);
+    auto const slot = static_cast<std::size_t>(top.order & ((1U << slot_bits) - 1));
+    free_.push_back(static_cast<std::uint32_t>(slot));
+    return {time_point(duration(top.at)), std::move(slots_[slot])};
+  }
+
+ private:
+  static constexpr unsigned slot_bits = 24;
+
+  struct entry {
+    std::int64_t at;
+    std::uint64_t order;
+    friend bool operator<(entry const& a, entry const& b) noexcept {
+      return a.at != b.at ? a.at < b.at : a.order < b.order;
+    }
+  };
+
+  void sift_up(std::size_t i, entry e) {
+    for (; i > 0; i = (i - 1) / 4) {
+      auto const& parent = heap_[(i - 1) / 4];
+      if (!(e < parent)) break;
+      heap_[i] = parent;
+    }
+    heap_[i] = e;
+  }
+
+  void sift_down(entry e) {
+    auto const size = heap_.size();
+    std::size_t i = 0;
+    for (auto child = i * 4 + 1; child < size; child = i * 4 + 1) {
+      auto least = child;
+      for (auto other = child + 1; other < child + 4 && other < size; ++other)
+        if (heap_[other] < heap_[least]) least = other;
+      if (!(heap_[least] < e)) break;
+      heap_[i] = heap_[least];
+      i = least;
+    }
+    heap_[i] = e;
+  }
+
+  std::vector<entry> heap_;
+  std::vector<Event> slots_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace headway::sim

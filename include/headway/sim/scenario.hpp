@@ -1,0 +1,90 @@
+/// A scenario: a server, the clients that call it, and the wire between them. Data only.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "headway/governor.hpp"
+#include "headway/sim/server.hpp"
+#include "headway/time.hpp"
+
+namespace headway::sim {
+
+/// All requests are there when the client joins, or come at `rate` a second (evenly) until there
+/// are as many.
+struct batch {
+  std::int64_t requests = 1000;
+  double rate = 0;  ///< zero: all at once
+  friend bool operator==(batch const&, batch const&) = default;
+};
+
+/// Requests arrive whatever becomes of the others: `rate` a second, as a Poisson process or evenly,
+/// switched on and off.
+struct open_arrivals {
+  double rate = 10;
+  bool poisson = true;
+  duration on{}, off{};  ///< zero: always on
+  friend bool operator==(open_arrivals const&, open_arrivals const&) = default;
+};
+
+/// `workers` each have one request at a time, and the next one `think` after its end.
+struct closed_loop {
+  int workers = 10;
+  duration think{};
+  std::int64_t requests = std::numeric_limits<std::int64_t>::max();
+  friend bool operator==(closed_loop const&, closed_loop const&) = default;
+};
+
+using workload = std::variant<batch, open_arrivals, closed_loop>;
+
+/// Clients that are alike. They are measured together unless they are background.
+struct group {
+  std::string name = "clients";
+  std::string law{};  ///< "": the law under test
+  int clients = 1;
+  workload work{};
+  duration joins{};    ///< when the first of them begins
+  duration stagger{};  ///< each begins so much after the one before
+  duration leaves = duration::max();
+  double cost_mean = 1;  ///< what a request costs the server; the client takes it for 1
+  double cost_cv = 0;    ///< lognormal; zero: always the mean
+  bool background = false;
+  friend bool operator==(group const&, group const&) = default;
+};
+
+/// What stands between client and server.
+struct wire {
+  duration connect{};          ///< before the server hears of a request
+  duration jitter = 200us;     ///< more of it, uniform
+  duration wakes_late = 60us;  ///< how late a client's timer is, at most
+  double lost = 0;             ///< share of answers that never come back
+  duration timeout = 60s;      ///< after which a client takes an answer for lost
+  double misread = 0;          ///< share of good answers that a client takes for throttles
+  friend bool operator==(wire const&, wire const&) = default;
+};
+
+/// What the limit-known sender is told: it paces evenly at `rate` and keeps at most `window` out.
+struct truth {
+  double rate = 0;    ///< per second; zero: no pace
+  double window = 0;  ///< zero: no bound
+  friend bool operator==(truth const&, truth const&) = default;
+};
+
+struct scenario {
+  std::string name;
+  std::string about;
+  behaviour server{};
+  wire net{};
+  bool hints = false;  ///< throttles come with an honest Retry-After
+  std::vector<group> groups{group{}};
+  truth told{};
+  duration lasts = 1h;  ///< ends at the latest
+  duration first_alone = 250ms;
+  duration recovery_from{};  ///< when capacity changes, for the recovery time; zero: not measured
+  friend bool operator==(scenario const&, scenario const&) = default;
+};
+
+}  // namespace headway::sim

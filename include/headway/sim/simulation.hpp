@@ -1,0 +1,73 @@
+/// The simulation: the shipped governor under virtual time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "headway/headway.hpp"
+#include "headway/sim/laws/any.hpp"
+#include "headway/sim/scenario.hpp"
+
+namespace headway::sim {
+
+using rival_governor = governor<any_backoff, rival_law>;
+
+/// A client's governor: the object code that ships, or that of a law which is here to be compared
+/// with.
+using client_governor = std::variant<default_governor, any_governor, rival_governor>;
+
+/// One of the laws that a scenario can run, by name.
+struct contender {
+  std::string_view name;
+  std::string_view what;
+  std::function<client_governor(scenario const&)> make;
+  int pool = 1;  ///< as many workers share a client's batch: for laws that are one worker
+};
+
+/// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
+std::vector<contender> const& contenders();
+
+/// Null where there is none of that name.
+contender const* contender_named(std::string_view name) noexcept;
+
+/// What happened in one stretch of a simulation.
+struct moment {
+  duration at{};
+  std::int32_t attempts = 0, accepted = 0, throttled = 0, broken = 0;
+  double window = 0;  ///< of the first client's law
+  std::int32_t in_flight = 0;
+  friend bool operator==(moment const&, moment const&) = default;
+};
+
+/// What came of one simulation. Of the measured clients only, but for the digest.
+struct figures {
+  std::int64_t requests = 0, attempts = 0, throttled = 0, broken = 0, done = 0, given_up = 0;
+  duration completion{};  ///< when the last request was done; the scenario's end if some were not
+  bool finished = false;  ///< all requests are done
+  std::int64_t worst_second = 0;  ///< most throttles in one second
+  duration p50{}, p99{};          ///< from submission to the good answer
+  duration server_p99{};          ///< from arrival to answer, of what was accepted
+  double jain = 1;                ///< of what the clients got done
+  double background_share = 1;    ///< done by background clients, of what they asked for
+  duration recovery{};            ///< from recovery_from until 90 % of the later goodput
+  std::int64_t events = 0;
+  std::uint64_t digest = 0;  ///< one more number drawn at the end, mixed with all that happened
+  std::vector<moment> timeline{};
+  friend bool operator==(figures const&, figures const&) = default;
+};
+
+struct simulation_options {
+  std::uint64_t seed = 1;
+  duration timeline_step{};                 ///< zero: no timeline
+  std::int64_t events_max = 2'000'000'000;  ///< instead of a hang
+};
+
+/// Runs `s` with `law` as the law under test. The same arguments give the same figures, on every
+/// compiler. Errors: std::invalid_argument for a group's unknown law; std::runtime_error at
+/// events_max.
+figures simulate(scenario const& s, contender const& law, simulation_options options = {});
+
+}  // namespace headway::sim

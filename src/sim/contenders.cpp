@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "headway/law/shipped.hpp"
+#include "headway/sim/simulation.hpp"
+
+namespace headway::sim {
+namespace {
+
+constexpr auto everything = headway::fixed_window{1e9};
+
+/// Nothing is refused or given up for reasons of our own: what is measured is the law.
+governor_settings settings(scenario const& s, after_throttle throttled) {
+  return {.attempts_max = std::numeric_limits<int>::max(),
+          .queue_max = std::size_t{1} << 40,
+          .hint_max = duration::max(),
+          .first_alone = s.first_alone,
+          .throttled = throttled,
+          .budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9}};
+}
+
+contender shipped(shipped_law const& l) {
+  return {.name = l.name,
+          .what = l.what,
+          .make = [l](scenario const& s) -> client_governor {
+            // The default law runs as the type that the library's users get.
+            if (std::holds_alternative<seek>(l.law.choice))
+              return default_governor({}, std::get<seek>(l.law.choice), settings(s, l.throttled));
+            return any_governor(l.backoff, l.law, settings(s, l.throttled));
+          },
+          .pool = l.name == "auto-sleeper" ? 100 : 1};
+}
+
+contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
+                after_throttle throttled) {
+  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
+            return any_governor(backoff, law, settings(s, throttled));
+          }};
+}
+
+contender rival(std::string_view name, std::string_view what, rival_law law,
+                after_throttle throttled = after_throttle::stand_first) {
+  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
+            return rival_governor({}, law, settings(s, throttled));
+          }};
+}
+
+std::vector<contender> all() {
+  any_law const no_law{paced<unpaced, headway::fixed_window>{.win = everything}};
+  auto const exponential = [&](std::string_view name, std::string_view what, any_backoff b) {
+    return plain(name, what, b, no_law, after_throttle::back_off);
+  };
+  std::vector<contender> list;
+  for (auto const& l : shipped_laws()) list.push_back(shipped(l));
+  list.push_back(plain("tahoe-0.9", "a congestion window that starts again, ssthresh cut to 0.9",
+                       {}, {paced<unpaced, tahoe>{.win = {.beta = 0.9}}},
+                       after_throttle::stand_first));
+  list.push_back(plain("adaptive-rate-only",
+                       "seed text 002's rate without the decaying retry level", {},
+                       {paced<adaptive_rate, headway::fixed_window>{.win = everything}},
+                       after_throttle::stand_first));
+  list.push_back(exponential("exponential-none", "50 ms × 2^k up to 30 s, without jitter",
+                             {exponential_backoff{.initial = 50ms, .cap = 30s}}));
+  list.push_back(exponential("exponential-full", "the same with full jitter",
+                             {full_jitter{.base = 50ms, .cap = 30s}}));
+  list.push_back(exponential("exponential-equal", "… with equal jitter",
+                             {equal_jitter{.base = 50ms, .cap = 30s}}));
+  list.push_back(exponential("exponential-decorrelated", "… with decorrelated jitter",
+                             {decorrelated_jitter{.base = 50ms, .cap = 30s}}));
+  list.push_back(exponential("linear", "1 s, 2 s, 3 s, … up to 60 s", {linear_backoff{}}));
+  list.push_back(exponential("hammer", "again at once", {constant_backoff{.wait = 0ns}}));
+  list.push_back(rival("cubic", "a window by RFC 9438", {cubic_window_law{}}));
+  list.push_back(rival("aws-adaptive", "the adaptive mode of the AWS SDKs, as botocore does it",
+                       {aws_adaptive{}}));
+  list.push_back(
+      rival("aws-adaptive-one-cut", "the same, one cut for each flight", {aws_adaptive_one_cut{}}));
+  list.push_back(rival("netflix-aimd", "Netflix concurrency-limits AIMD", {netflix_aimd_law{}}));
+  list.push_back(rival("netflix-gradient2", "Netflix concurrency-limits Gradient2",
+                       {netflix_gradient2_law{}}));
+  list.push_back({.name = "told",
+                  .what = "knows the limit: paces evenly just at it",
+                  .make = [](scenario const& s) -> client_governor {
+                    return rival_governor({}, {told(s.told.rate, s.told.window)},
+                                          settings(s, after_throttle::stand_first));
+                  }});
+  return list;
+}
+
+}  // namespace
+
+std::vector<contender> const& contenders() {
+  static auto const list = all();
+  return list;
+}
+
+contender const* contender_named(std::string_view name) noexcept {
+  auto const found = std::ranges::find(contenders(), name, &contender::name);
+  return found == contenders().end() ? nullptr : &*found;
+}
+
+}  // namespace headway::sim

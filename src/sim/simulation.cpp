@@ -1,0 +1,374 @@
+#include "headway/sim/simulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "headway/sim/event_queue.hpp"
+#include "headway/sim/histogram.hpp"
+#include "headway/sim/sampling.hpp"
+
+namespace headway::sim {
+namespace {
+
+enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply };
+
+struct event {
+  kind what;
+  outcome came = outcome::success;
+  std::uint32_t client = 0;
+  ticket id{};
+  duration retry_after{-1};  // negative: no hint
+};
+
+/// A client: its governor, what it still has to ask for, and what came of it.
+struct client {
+  client_governor governor;
+  group const* of = nullptr;
+  rng chance;  // of its governor, its workload and its wire
+  time_point armed = never;
+  std::int64_t unasked = 0;  // requests not yet submitted
+  bool on = true;            // of on/off arrivals
+  bool gone = false;
+  std::int64_t asked = 0, done = 0;
+  std::vector<time_point> since{};  // when it was submitted, by a ticket's low half
+  std::vector<std::int64_t>
+      costs{};  // … and what it costs the server; empty where that is always 1
+};
+
+constexpr duration slice = 100ms;  // of the goodput kept for the recovery time
+
+class world {
+ public:
+  world(scenario const& s, contender const& law, simulation_options const& o)
+      : scenario_(s), options_(o), server_(s.server), chance_(o.seed) {
+    for (auto const& g : s.groups) add(g, law);
+    if (options_.timeline_step > 0ns) figures_.timeline.reserve(256);
+  }
+
+  figures run() {
+    auto const end = later(time_point{}, scenario_.lasts);
+    while (!events_.empty() && events_.next_at() <= end && wanted_ != 0) {
+      auto const [at, e] = events_.pop();
+      now_ = at;
+      if (++figures_.events > options_.events_max)
+        throw std::runtime_error(scenario_.name + ": more than " +
+                                 std::to_string(options_.events_max) +
+                                 " events: it does not come to an end");
+      digest(static_cast<std::uint64_t>(e.what) << 8 | static_cast<std::uint64_t>(e.came),
+             e.client);
+      happen(e);
+    }
+    return conclude(end);
+  }
+
+ private:
+  // ── who takes part ──────────────────────────────────────────────────────────────────────────
+
+  void add(group const& g, contender const& subject) {
+    auto const* const law = g.law.empty() ? &subject : contender_named(g.law);
+    if (law == nullptr) throw std::invalid_argument(scenario_.name + ": there is no law " + g.law);
+    // A law that is one worker is run as a pool of them, which share the client's requests.
+    auto const pool = std::max(1, std::holds_alternative<batch>(g.work) ? law->pool : 1);
+    for (int i = 0; i < g.clients; ++i)
+      for (int worker = 0; worker < pool; ++worker) {
+        auto const index = static_cast<std::uint32_t>(clients_.size());
+        clients_.push_back({.governor = law->make(scenario_), .of = &g, .chance = chance_.split()});
+        auto& c = clients_.back();
+        if (auto const* b = std::get_if<batch>(&g.work)) {
+          c.unasked = b->requests / pool + (worker < b->requests % pool ? 1 : 0);
+          if (!g.background) wanted_ += c.unasked;
+        } else {
+          auto const* loop = std::get_if<closed_loop>(&g.work);
+          c.unasked = loop != nullptr ? loop->requests : std::numeric_limits<std::int64_t>::max();
+          if (!g.background) endless_ = true;
+        }
+        auto const joins = time_point(g.joins + i * g.stagger);
+        events_.push(joins, {.what = kind::join, .client = index});
+        if (g.leaves != duration::max())
+          events_.push(time_point(g.leaves), {.what = kind::leave, .client = index});
+      }
+    if (endless_) wanted_ = -1;
+  }
+
+  // ── what happens ────────────────────────────────────────────────────────────────────────────
+
+  void happen(event const& e) {
+    auto& c = clients_[e.client];
+    switch (e.what) {
+      case kind::join:
+        join(e.client, c);
+        break;
+      case kind::leave:
+        c.gone = true;
+        return;
+      case kind::toggle:
+        toggle(e.client, c);
+        break;
+      case kind::submit:
+        submit(c);
+        if (c.on) next_submission(e.client, c);
+        break;
+      case kind::wake:
+        if (c.armed != now_) return;  // outdated: it was armed for an earlier instant since
+        c.armed = never;
+        break;
+      case kind::arrival:
+        arrive(e, c);
+        return;
+      case kind::reply:
+        reply(e, c);
+        break;
+    }
+    pump(e.client, c);
+  }
+
+  void join(std::uint32_t index, client& c) {
+    if (auto const* b = std::get_if<batch>(&c.of->work)) {
+      if (b->rate > 0) return next_submission(index, c);
+      while (c.unasked > 0) submit(c);
+    } else if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
+      for (int i = 0; i < loop->workers && c.unasked > 0; ++i) submit(c);
+    } else {
+      next_submission(index, c);
+      auto const& open = std::get<open_arrivals>(c.of->work);
+      if (open.on > 0ns && open.off > 0ns)
+        events_.push(now_ + open.on, {.what = kind::toggle, .client = index});
+    }
+  }
+
+  void toggle(std::uint32_t index, client& c) {
+    auto const& open = std::get<open_arrivals>(c.of->work);
+    c.on = !c.on;
+    if (c.on) next_submission(index, c);
+    events_.push(now_ + (c.on ? open.on : open.off), {.what = kind::toggle, .client = index});
+  }
+
+  void next_submission(std::uint32_t index, client& c) {
+    if (c.unasked <= 0 || c.gone) return;
+    double rate = 0;
+    bool poisson = false;
+    if (auto const* b = std::get_if<batch>(&c.of->work)) {
+      rate = b->rate;
+    } else if (auto const* open = std::get_if<open_arrivals>(&c.of->work)) {
+      rate = open->rate;
+      poisson = open->poisson;
+    }
+    if (rate <= 0) return;
+    auto const mean = from_seconds(1 / rate);
+    events_.push(now_ + (poisson ? exponential{mean}.draw(c.chance()) : mean),
+                 {.what = kind::submit, .client = index});
+  }
+
+  void submit(client& c) {
+    if (c.gone || c.unasked <= 0) return;
+    --c.unasked;
+    ++c.asked;
+    if (!c.of->background) ++figures_.requests;
+    auto const id =
+        std::visit([&](auto& g) { return std::get<ticket>(g.submit(now_)); }, c.governor);
+    auto const slot = static_cast<std::uint32_t>(id);
+    if (slot >= c.since.size()) c.since.resize(slot + 1);
+    c.since[slot] = now_;
+    if (c.of->cost_mean == 1 && c.of->cost_cv == 0) return;
+    if (slot >= c.costs.size()) c.costs.resize(slot + 1);
+    c.costs[slot] = draw_cost(*c.of, c.chance());
+  }
+
+  static std::int64_t draw_cost(group const& g, fraction u) {
+    auto const drawn = g.cost_cv > 0 ? g.cost_mean * lognormal_share(g.cost_cv, u) : g.cost_mean;
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(drawn + 0.5));
+  }
+
+  void pump(std::uint32_t index, client& c) {
+    if (c.gone) return;
+    std::visit(
+        [&](auto& g) {
+          while (auto const turn = g.next(now_)) {
+            g.start(now_, *turn, c.chance());
+            if (!c.of->background) {
+              ++figures_.attempts;
+              ++moment_.attempts;
+            }
+            auto const travel = scenario_.net.connect + scale(scenario_.net.jitter, c.chance());
+            events_.push(now_ + travel, {.what = kind::arrival, .client = index, .id = *turn});
+          }
+          auto const wake = g.wakeup(now_);
+          if (wake == never || wake >= c.armed) return;
+          c.armed = later(wake, scale(scenario_.net.wakes_late, c.chance()));
+          events_.push(c.armed, {.what = kind::wake, .client = index});
+        },
+        c.governor);
+  }
+
+  void arrive(event const& e, client& c) {
+    auto const slot = static_cast<std::uint32_t>(e.id);
+    auto const cost = c.costs.empty() ? 1 : c.costs[slot];
+    auto const a = server_.arrive(now_, cost, chance_());
+    event answer{.what = kind::reply, .came = a.what, .client = e.client, .id = e.id};
+    if (scenario_.hints && a.retry_after) answer.retry_after = *a.retry_after;
+    auto const& net = scenario_.net;
+    auto const lost = a.after == duration::max() || (net.lost > 0 && unit(c.chance()) < net.lost);
+    if (lost) {
+      answer.came = outcome::failure;
+      events_.push(now_ + net.timeout, answer);
+      return;
+    }
+    if (a.what == outcome::success) {
+      if (net.misread > 0 && unit(c.chance()) < net.misread) answer.came = outcome::throttle;
+      if (!c.of->background) server_latency_.add(a.after);
+    }
+    events_.push(now_ + a.after, answer);
+  }
+
+  void reply(event const& e, client& c) {
+    if (c.gone) return;
+    attempt_result result{.what = e.came};
+    if (e.retry_after >= 0ns) result.advice.retry_after = e.retry_after;
+    auto const ruling =
+        std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
+    if (!c.of->background) count(e.came);
+    if (ruling.what == verdict::retry || ruling.what == verdict::park) return;
+    if (ruling.what == verdict::done && e.came == outcome::success)
+      ended(e, c);
+    else if (!c.of->background)
+      ++figures_.given_up;
+    if (!c.of->background && wanted_ > 0) --wanted_;
+    if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
+      if (loop->think == 0ns)
+        submit(c);
+      else if (c.unasked > 0)
+        events_.push(now_ + loop->think, {.what = kind::submit, .client = e.client});
+    }
+  }
+
+  void ended(event const& e, client& c) {
+    ++c.done;
+    if (c.of->background) return;
+    ++figures_.done;
+    figures_.completion = now_.time_since_epoch();
+    latency_.add(now_ - c.since[static_cast<std::uint32_t>(e.id)]);
+    auto const i = static_cast<std::size_t>(now_.time_since_epoch() / slice);
+    if (scenario_.recovery_from > 0ns) {
+      if (i >= goodput_.size()) goodput_.resize(i + 1);
+      ++goodput_[i];
+    }
+  }
+
+  // ── what is noted ───────────────────────────────────────────────────────────────────────────
+
+  void count(outcome came) {
+    tell_time();
+    switch (came) {
+      case outcome::success:
+        ++moment_.accepted;
+        break;
+      case outcome::throttle: {
+        ++moment_.throttled;
+        ++figures_.throttled;
+        auto const second = now_.time_since_epoch() / duration(1s);
+        throttled_in_second_ = second == second_ ? throttled_in_second_ + 1 : 1;
+        second_ = second;
+        figures_.worst_second = std::max(figures_.worst_second, throttled_in_second_);
+        break;
+      }
+      default:
+        ++moment_.broken;
+        ++figures_.broken;
+    }
+  }
+
+  /// Closes the moments of the timeline that have passed.
+  void tell_time() {
+    if (options_.timeline_step == 0ns) return;
+    while (now_.time_since_epoch() >= moment_.at + options_.timeline_step) {
+      std::visit(
+          [&](auto const& g) {
+            moment_.window = g.law_state().allowed();
+            moment_.in_flight = g.in_flight();
+          },
+          clients_.front().governor);
+      figures_.timeline.push_back(moment_);
+      moment_ = {.at = moment_.at + options_.timeline_step};
+    }
+  }
+
+  void digest(std::uint64_t what, std::uint32_t client) noexcept {
+    auto const at = static_cast<std::uint64_t>(now_.time_since_epoch().count());
+    figures_.digest = mix(figures_.digest + at + (what << 48) + (std::uint64_t{client} << 20));
+  }
+
+  figures conclude(time_point end) {
+    figures_.finished = wanted_ == 0;
+    if (!figures_.finished) {
+      now_ = std::min(end, std::max(now_, end));
+      figures_.completion = scenario_.lasts;
+    }
+    tell_time();
+    figures_.p50 = latency_.quantile(0.5);
+    figures_.p99 = latency_.quantile(0.99);
+    figures_.server_p99 = server_latency_.quantile(0.99);
+    figures_.recovery = recovery();
+    double sum = 0, squares = 0, measured = 0, background_done = 0, background_asked = 0;
+    for (auto const& c : clients_) {
+      auto const done = static_cast<double>(c.done);
+      if (c.of->background) {
+        background_done += done;
+        background_asked += static_cast<double>(c.asked);
+        continue;
+      }
+      sum += done;
+      squares += done * done;
+      ++measured;
+    }
+    if (squares > 0) figures_.jain = sum * sum / (measured * squares);
+    if (background_asked > 0) figures_.background_share = background_done / background_asked;
+    figures_.digest = mix(figures_.digest ^ chance_());  // the unseed: one more draw
+    return std::move(figures_);
+  }
+
+  /// From the change of capacity until a second's goodput reaches 90 % of what it is in the end.
+  duration recovery() const {
+    if (scenario_.recovery_from == 0ns) return {};
+    auto const from = static_cast<std::size_t>(scenario_.recovery_from / slice);
+    constexpr std::size_t second = 1s / slice;
+    if (goodput_.size() < from + 2 * second) return scenario_.lasts - scenario_.recovery_from;
+    auto const settled = from + (goodput_.size() - from) / 2;
+    double late = 0;
+    for (auto i = settled; i < goodput_.size(); ++i) late += goodput_[i];
+    late *= static_cast<double>(second) / static_cast<double>(goodput_.size() - settled);
+    double in_second = 0;
+    for (auto i = from; i < goodput_.size(); ++i) {
+      in_second += goodput_[i];
+      if (i >= from + second) in_second -= goodput_[i - second];
+      if (in_second >= 0.9 * late) return duration(slice) * static_cast<std::int64_t>(i + 1 - from);
+    }
+    return scenario_.lasts - scenario_.recovery_from;
+  }
+
+  scenario const& scenario_;
+  simulation_options const options_;
+  server server_;
+  rng chance_;  // the server's, and the source of everybody else's
+  std::vector<client> clients_;
+  event_queue<event> events_;
+  time_point now_{};
+  std::int64_t wanted_ = 0;  // measured requests that have not ended; -1: there is no end to them
+  bool endless_ = false;
+
+  figures figures_;
+  moment moment_;
+  histogram latency_, server_latency_;
+  std::vector<std::int32_t> goodput_;  // done, by slice
+  std::int64_t second_ = -1, throttled_in_second_ = 0;
+};
+
+}  // namespace
+
+figures simulate(scenario const& s, contender const& law, simulation_options options) {
+  return world(s, law, options).run();
+}
+
+}  // namespace headway::sim
