@@ -157,6 +157,26 @@ TEST(aws_adaptive, waits_for_a_token_and_holds_one_second_of_them) {
   EXPECT_EQ(limiter.tokens, 3);
 }
 
+TEST(aws_adaptive, pays_out_the_old_rate_before_a_new_one_and_keeps_a_second_of_that) {
+  aws_adaptive limiter{.enabled = true,
+                       .fill = 10,
+                       .capacity = 10,
+                       .refilled = at(1),
+                       .measured = {.rate = 4, .bucket = measured_rate::half_seconds(3)},
+                       .started = true};
+  answer(limiter, {1.5, T});
+  EXPECT_NEAR(limiter.fill, 2.8, 1e-12);
+  EXPECT_NEAR(limiter.tokens, 2.8, 1e-12) << "of 5";
+}
+
+TEST(aws_adaptive, begins_with_the_first_send) {
+  aws_adaptive limiter;
+  limiter.take(at(100.2), 1, 0);
+  answer(limiter, {100.6, ok});
+  EXPECT_NEAR(limiter.measured.rate, 1.6, 1e-12) << "one in the half second since 100";
+  EXPECT_EQ(limiter.fill, 0.5) << "the cubic has just begun";
+}
+
 TEST(aws_adaptive, a_failure_counts_as_a_response) {
   aws_adaptive one, other;
   answer(one, {0.7, ok});
