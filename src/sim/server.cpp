@@ -103,8 +103,9 @@ answer server::arrive(time_point now, std::int64_t cost, fraction u) {
 }
 
 answer server::refuse(limit& by, time_point now, std::int64_t cost) {
+  bool const heard = !std::holds_alternative<outage>(by);
   for (limit& l : limits_)
-    if (&l == &by || std::holds_alternative<ban>(l))
+    if (&l == &by || (heard && std::holds_alternative<ban>(l)))
       std::visit([&](auto& x) { x.refuse(now, cost); }, l);
 
   symptom const looks = shown(by, behaviour_.refusal);

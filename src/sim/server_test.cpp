@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headway::sim {
 namespace {
@@ -12,149 +13,15 @@ time_point at(duration since_start) {
   return time_point(since_start);
 }
 
-behaviour only(limit l) {
-  return {.limits = {std::move(l)}};
-}
-
-/// One letter for each arrival: + served, - throttled, ! failed.
-std::string answers(behaviour b, std::vector<duration> const& arrivals, std::int64_t cost = 1) {
+/// One letter for each arrival: + served, - throttled, ! failed, . no answer.
+std::string answers(behaviour b, std::vector<duration> const& arrivals) {
   server s(std::move(b));
   std::string line;
-  for (duration const t : arrivals) line += "+-!"[static_cast<int>(s.arrive(at(t), cost, 0).what)];
+  for (duration const t : arrivals) {
+    answer const a = s.arrive(at(t), 1, 0);
+    line += a.comes() ? "+-!"[static_cast<int>(a.what)] : '.';
+  }
   return line;
-}
-
-/// How many of the arrivals, one each `gap` during `length`, are served.
-int served(behaviour b, duration gap, duration length) {
-  server s(std::move(b));
-  int n = 0;
-  for (duration t{}; t < length; t += gap) n += s.arrive(at(t), 1, 0).what == outcome::success;
-  return n;
-}
-
-TEST(server, decides_each_arrival) {
-  struct row {
-    char const* what;
-    behaviour b;
-    std::vector<duration> arrivals;
-    std::string_view expect;
-    std::int64_t cost = 1;
-  };
-  behaviour const seed_003{.limits = {concurrency{.max_busy = 2, .error_holds = 50ms}},
-                           .latency = {500ms},
-                           .error_latency = 50ms};
-  behaviour errors_free = seed_003;
-  errors_free.limits = {concurrency{.max_busy = 2}};
-  auto const ns = 1ns;
-  row const rows[] = {
-      {"unlimited", {}, {0ms, 0ms, 0ms}, "+++"},
-      {"bucket: the burst, then one an interval",
-       only(token_bucket{20ms, 3}),
-       {0ms, 0ms, 0ms, 0ms, 20ms - ns, 20ms, 20ms, 40ms},
-       "+++--+-+"},
-      {"bucket: saves no more than the burst", only(token_bucket{20ms, 2}), {1s, 1s, 1s}, "++-"},
-      {"bucket: cost", only(token_bucket{20ms, 4}), {0ms, 0ms, 20ms, 40ms}, "++-+", 2},
-      {"bucket: cost above the burst", only(token_bucket{20ms, 1}), {0ms, 1h}, "--", 2},
-      {"slots: free again at the very end of the hold",
-       seed_003,
-       {0ms, 100ms, 500ms - ns, 600ms, 600ms, 650ms},
-       "++-++-"},
-      {"slots: errors hold one, above the limit too",
-       seed_003,
-       {0ms, 0ms, 460ms, 490ms, 500ms, 510ms, 559ms, 560ms},
-       "++----++"},
-      {"slots: the same with errors that hold none",
-       errors_free,
-       {0ms, 0ms, 460ms, 490ms, 500ms, 510ms, 559ms, 560ms},
-       "++--++--"},
-      {"no slot", only(concurrency{.max_busy = 0}), {0ms, 1h}, "--"},
-      {"window: from its first request",
-       only(fixed_window{2, 1s}),
-       {300ms, 999ms, 1s, 1300ms - ns, 1300ms, 1300ms, 1300ms},
-       "++--++-"},
-      {"window: aligned",
-       only(fixed_window{2, 1s, true}),
-       {300ms, 999ms, 999ms, 1s, 1s, 1s, 3900ms, 3900ms, 4s},
-       "++-++-+++"},
-      {"sliding: leaves after exactly one period",
-       only(sliding_window{2, 1s}),
-       {0ms, 600ms, 999ms, 1s - ns, 1s, 1s, 1600ms},
-       "++--+-+"},
-      {"sliding: cost", only(sliding_window{3, 1s}), {0ms, 500ms, 1s, 1s}, "+-+-", 2},
-      {"counts rejects: the refused one at 900 ms is still looked at",
-       only(sliding_window{2, 1s, true}),
-       {0ms, 0ms, 900ms, 1s, 1001ms, 2500ms},
-       "++-+-+"},
-  };
-  for (row const& r : rows) EXPECT_EQ(answers(r.b, r.arrivals, r.cost), r.expect) << r.what;
-}
-
-TEST(server, counts_exactly_over_time) {
-  struct row {
-    char const* what;
-    limit l;
-    duration gap;
-    duration length;
-    int expect;
-  };
-  row const rows[] = {
-      {"50/s burst 10: 10 + 50 × 60 s", token_bucket{20ms, 10}, 1ms, 60s, 3009},
-      {"7/s burst 1", token_bucket{duration(142'857'142), 1}, 1ms, 60s, 420},
-      {"300 a minute", fixed_window{300, 1min}, 10ms, 5min, 1500},
-      {"50 in any second", sliding_window{50, 1s}, 1ms, 10s, 500},
-      {"hammering where rejects count", sliding_window{50, 1s, true}, 1ms, 1h, 50},
-      {"just below where rejects count", sliding_window{50, 1s, true}, 20ms, 10s, 500},
-      {"just above where rejects count", sliding_window{50, 1s, true}, 19ms, 1h, 50},
-  };
-  for (row const& r : rows) EXPECT_EQ(served(only(r.l), r.gap, r.length), r.expect) << r.what;
-}
-
-/// 1000 errors a second of 50 ms hold all 50 slots: after the first 50 such a client is never
-/// served again.
-TEST(server, of_seed_003_is_brought_down_by_retries) {
-  struct {
-    duration error_holds;
-    duration gap;
-    int in_100_seconds;
-  } const rows[] = {{0ms, 500us, 10000}, {50ms, 500us, 50}, {50ms, 990us, 50}, {50ms, 20ms, 5000}};
-  for (auto const& [error_holds, gap, expect] : rows) {
-    behaviour const b{.limits = {concurrency{50, error_holds}}, .latency = {500ms}};
-    EXPECT_EQ(served(b, gap, 100s), expect) << to_seconds(error_holds) << ' ' << to_seconds(gap);
-  }
-}
-
-TEST(server, tells_an_honest_retry_after) {
-  struct row {
-    char const* what;
-    behaviour b;
-    std::vector<duration> arrivals;  // the last one is throttled
-    std::optional<duration> expect;
-  };
-  behaviour slots{.limits = {concurrency{.max_busy = 2, .error_holds = 50ms}}, .latency = {500ms}};
-  behaviour slow_to_tell = slots;
-  slow_to_tell.error_latency = 80ms;
-  row const rows[] = {
-      {"bucket", only(token_bucket{20ms, 1}), {0ms, 5ms}, 15ms},
-      {"the first slot to be free", slots, {0ms, 100ms, 200ms}, 300ms},
-      {"not before its own error leaves", slots, {0ms, 100ms, 480ms}, 50ms},
-      {"counted from the answer", slow_to_tell, {0ms, 100ms, 200ms}, 220ms},
-      {"never negative", slow_to_tell, {0ms, 100ms, 480ms}, 0ms},
-      {"window", only(fixed_window{1, 1s}), {200ms, 300ms}, 900ms},
-      {"sliding", only(sliding_window{2, 1s}), {0ms, 400ms, 500ms}, 500ms},
-      {"what is refused counts", only(sliding_window{2, 1s, true}), {0ms, 400ms, 500ms}, 900ms},
-      {"all limits", {.limits = {token_bucket{20ms, 1}, sliding_window{1, 1s}}}, {0ms, 1ms}, 999ms},
-      {"waiting does not help", only(concurrency{.max_busy = 0}), {0ms}, std::nullopt},
-  };
-  for (row const& r : rows) {
-    server s(r.b);
-    answer last;
-    for (duration const t : r.arrivals) last = s.arrive(at(t), 1, 0);
-    EXPECT_EQ(last.what, outcome::throttle) << r.what;
-    EXPECT_EQ(last.retry_after, r.expect) << r.what;
-    if (!r.expect) continue;
-    duration const then = r.arrivals.back() + last.after + *last.retry_after;
-    EXPECT_EQ(s.arrive(at(then), 1, 0).what, outcome::success) << r.what;
-  }
 }
 
 TEST(server, tells_only_the_limit_that_refuses) {
@@ -228,6 +95,183 @@ TEST(server, draws_latency_and_failures_independently) {
   EXPECT_NEAR(failed, 1000, 100);
   EXPECT_NEAR(to_seconds(all) / 4000, 0.050, 0.002);
   EXPECT_NEAR(to_seconds(of_failed) / failed, 0.050, 0.002);
+}
+
+TEST(server, shows_overload_as_it_is_told) {
+  limit const one = fixed_window{1, 1h};
+  step const dark{at(1s), outage{}};
+  step const dawn{at(2s), unlimited{}};
+  struct row {
+    char const* what;
+    behaviour b;
+    std::vector<duration> arrivals;
+    std::string_view expect;
+  };
+  row const rows[] = {
+      {"as failures", {.limits = {one}, .refusal = symptom::failure}, {0s, 1s}, "+!"},
+      {"as silence", {.limits = {one}, .refusal = symptom::silence}, {0s, 1s}, "+."},
+      {"a queue in its own way, the rest as throttles",
+       {.limits = {fixed_window{2, 1h}, queue{1, 0, symptom::failure}}, .latency = {100ms}},
+       {0ms, 50ms, 100ms, 200ms},
+       "+!+-"},
+      {"outage: nothing, and back", {.schedule = {dark, dawn}}, {0s, 1s, 2s - 1ns, 2s}, "+..+"},
+      {"outage: refused",
+       {.schedule = {{at(1s), outage{symptom::throttle}}, dawn}},
+       {0s, 1s, 2s},
+       "+-+"},
+      {"outage: what stands in front of it is not reached",
+       {.limits = {one}, .schedule = {dark, dawn}},
+       {0s, 0s, 1s, 2s},
+       "+-.-"},
+      {"outage: bans nobody",
+       {.limits = {ban{0, 1h, 1h}}, .schedule = {dark, dawn}},
+       {1s, 1s, 2s},
+       "..+"},
+  };
+  for (row const& r : rows) EXPECT_EQ(answers(r.b, r.arrivals), r.expect) << r.what;
+}
+
+TEST(server, tells_hints_with_throttles_and_nothing_with_silence) {
+  for (auto const looks : {symptom::throttle, symptom::failure, symptom::silence}) {
+    server s({.limits = {fixed_window{1, 1s}}, .refusal = looks, .error_latency = 30ms});
+    s.arrive(at(0ms), 1, 0);
+    answer const a = s.arrive(at(100ms), 1, 0);
+    EXPECT_EQ(a.retry_after.has_value(), looks == symptom::throttle);
+    EXPECT_EQ(a.remaining.has_value(), looks != symptom::silence);
+    EXPECT_EQ(a.reset.has_value(), looks != symptom::silence);
+    EXPECT_EQ(a.comes() ? a.after : -1ns, looks != symptom::silence ? 30ms : -1ns);
+  }
+}
+
+TEST(server, tells_what_is_left_of_the_binding_limit) {
+  struct row {
+    char const* what;
+    behaviour b;
+    std::optional<std::int64_t> remaining;
+    std::optional<duration> reset;
+  };
+  row const rows[] = {
+      {"none that tells", {.limits = {concurrency{5}, queue{}, ban{}}}, {}, {}},
+      {"the least", {.limits = {token_bucket{1s, 5}, fixed_window{3, 5s}, concurrency{1}}}, 2, 5s},
+      {"of two alike the later",
+       {.limits = {fixed_window{3, 1s}, fixed_window{3, 5s}, fixed_window{3, 2s}}},
+       2,
+       5s},
+      {"the schedule's", {.schedule = {{at(0s), fixed_window{3, 5s}}}}, 2, 5s},
+      {"counted from the answer", {.limits = {fixed_window{3, 5s}}, .latency = {2s}}, 2, 3s},
+      {"never negative", {.limits = {fixed_window{3, 5s}}, .latency = {6s}}, 2, 0s},
+  };
+  for (row const& r : rows) {
+    answer const a = server(r.b).arrive(at(0s), 1, 0);
+    EXPECT_EQ(a.remaining, r.remaining) << r.what;
+    EXPECT_EQ(a.reset, r.reset) << r.what;
+  }
+}
+
+TEST(server, tells_false_hints) {
+  struct {
+    hint_fault fault;
+    duration retry_after;  // 50 ms in truth
+    duration reset;        // 150 ms in truth
+  } const rows[] = {
+      {{}, 50ms, 150ms},
+      {{.factor = 2}, 100ms, 300ms},
+      {{.factor = 0}, 0ms, 0ms},
+      {{.offset = -60ms}, 0ms, 90ms},
+      {{.offset = 1s}, 1050ms, 1150ms},
+      {{.factor = 0.5, .offset = 10ms}, 35ms, 85ms},
+      {{.factor = 1e30, .offset = 1s}, duration::max(), duration::max()},
+  };
+  for (auto const& [fault, retry_after, reset] : rows) {
+    server s({.limits = {token_bucket{100ms, 2}}, .hints = fault});
+    for (int i = 0; i < 2; ++i) s.arrive(at(0ms), 1, 0);
+    answer const a = s.arrive(at(50ms), 1, 0);
+    EXPECT_EQ(a.retry_after, retry_after) << fault.factor << ' ' << to_seconds(fault.offset);
+    EXPECT_EQ(a.reset, reset) << fault.factor << ' ' << to_seconds(fault.offset);
+    EXPECT_EQ(a.remaining, 0);
+  }
+  server hopeless({.limits = {token_bucket{100ms, 2}}, .hints = {.offset = 1s}});
+  EXPECT_EQ(hopeless.arrive(at(0ms), 3, 0).retry_after, std::nullopt);
+}
+
+TEST(server, slows_down_on_schedule) {
+  server s(
+      {.limits = {concurrency{1}}, .latency = {100ms}, .slowdowns = {{at(1s), 10}, {at(3s), 0.5}}});
+  struct {
+    duration arrival;
+    outcome what;
+    duration after;
+  } const rows[] = {
+      {0ms, outcome::success, 100ms}, {1s - 1ns, outcome::success, 100ms},
+      {1100ms, outcome::success, 1s}, {2099ms, outcome::throttle, 0ms},
+      {2100ms, outcome::success, 1s}, {3100ms, outcome::success, 50ms},
+  };
+  for (auto const& [arrival, what, after] : rows) {
+    answer const a = s.arrive(at(arrival), 1, 0);
+    EXPECT_EQ(a.what, what) << to_seconds(arrival);
+    EXPECT_EQ(a.after, after) << to_seconds(arrival);
+  }
+}
+
+/// How many of 200 are served in each second, `every` so many seconds.
+std::vector<int> capacity(drift d, int every) {
+  server s({.schedule = {{at(0s), fixed_window{100, 1s, true}}}, .drifts = d});
+  std::vector<int> counts;
+  for (int second = 0; second < 60; second += every) {
+    int n = 0;
+    for (int i = 0; i < 200; ++i) n += s.arrive(at(second * 1s), 1, 0).what == outcome::success;
+    counts.push_back(n);
+  }
+  return counts;
+}
+
+TEST(server, drifts_within_bounds) {
+  drift d{.every = 1s, .step = 0.1, .min = 0.75, .max = 1.25, .seed = 7};
+  auto const seen = capacity(d, 1);
+  EXPECT_EQ(seen.front(), 100);
+  bool rose = false, fell = false;
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    int const by = seen[i] - seen[i - 1];
+    EXPECT_TRUE(seen[i] >= 75 && seen[i] <= 125) << seen[i];
+    EXPECT_TRUE(by == 10 || by == -10 || seen[i] == 75 || seen[i] == 125) << by;
+    rose = rose || by > 0;
+    fell = fell || by < 0;
+  }
+  EXPECT_TRUE(rose && fell);
+
+  auto const seldom = capacity(d, 3);  // the walk does not depend on who comes when
+  for (std::size_t i = 0; i < seldom.size(); ++i) EXPECT_EQ(seldom[i], seen[3 * i]);
+  d.seed = 8;
+  EXPECT_NE(capacity(d, 1), seen);
+  d.every = 0s;
+  EXPECT_EQ(capacity(d, 1), std::vector<int>(60, 100));
+}
+
+TEST(server, a_drift_keeps_what_is_counted) {
+  drift const d{.every = 10ms, .step = 0.5, .min = 0.5, .max = 1.5};
+  for (limit const& l : std::vector<limit>{
+           fixed_window{2, 1h}, sliding_window{2, 1h}, concurrency{2}, queue{2, 0},
+           table_capacity{.interval = 100ms, .saved_max = 1s, .level = 0, .fastest = 50ms}}) {
+    server s({.schedule = {{at(0s), l}}, .drifts = d, .latency = {1h}});
+    int n = 0;
+    for (int i = 0; i < 30'000; ++i) n += s.arrive(at(i * 10ms), 1, 0).what == outcome::success;
+    // Two minutes at 10/s, and three at the double, which the drift does not take back.
+    int const expect = std::holds_alternative<table_capacity>(l) ? 599 + 600 + 3 * 1200 : 3;
+    EXPECT_EQ(n, expect) << l.index();
+  }
+}
+
+TEST(server, draws_latency_from_any_distribution) {
+  mixture const two{{{3, spread{1ms}}, {1, spread{60s}}}};
+  server s({.latency = two});
+  rng draw(9);
+  int slow = 0;
+  for (int i = 0; i < 4000; ++i) {
+    duration const after = s.arrive(at(0s), 1, draw()).after;
+    EXPECT_TRUE(after == 1ms || after == 60s);
+    slow += after == 60s;
+  }
+  EXPECT_NEAR(slow, 1000, 100);
 }
 
 }  // namespace

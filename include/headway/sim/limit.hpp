@@ -1,0 +1,229 @@
+/// What a server bounds, and how it counts: told the time, no clock.
+///
+/// Every limit answers one question and is told two things. Time must not run backwards; costs are
+/// at least 1, and one that a limit never has room for is refused for good.
+///   wait(now, cost)         zero if `cost` units would be admitted, else how long until they would
+///                           be if nothing else arrived; duration::max() if waiting does not help.
+///                           Changes nothing.
+///   admit(now, cost, hold)  admitted, by every limit; it leaves after `hold`
+///   refuse(now, cost)       refused: by this limit, or, where this is a ban, by any but an outage
+///   inherit(before, now)    replaces another of its kind: go on with what that one has counted
+/// Some answer more:
+///   delay(now)              how long one that is admitted waits before it is worked on
+///   left(now)               what it could admit at once, and until when all of it is back
+///   scale(factor)           so much capacity instead; for the settings, before inherit()
+///   shows                   how a refusal looks, where not like those of the rest of the server
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "headway/time.hpp"
+
+namespace headway::sim {
+
+/// How being refused looks from outside.
+enum class symptom : std::uint8_t {
+  throttle,  ///< the server says so
+  failure,   ///< as a 500
+  silence,   ///< no answer comes
+};
+
+/// What is left of a limit, as X-RateLimit-Remaining and -Reset tell it.
+struct allowance {
+  std::int64_t remaining = 0;  ///< units
+  duration reset{};            ///< until all of it is back if nothing else arrived
+  friend bool operator==(allowance const&, allowance const&) = default;
+};
+
+struct unlimited {
+  duration wait(time_point, std::int64_t) const noexcept { return {}; }
+  void admit(time_point, std::int64_t, duration) {}
+  void refuse(time_point, std::int64_t) {}
+  void inherit(unlimited const&, time_point) {}
+
+  friend bool operator==(unlimited const&, unlimited const&) = default;
+};
+
+/// Nothing is served. A step of the schedule to this one and back.
+struct outage {
+  symptom shows = symptom::silence;
+
+  duration wait(time_point, std::int64_t) const noexcept { return duration::max(); }
+  void admit(time_point, std::int64_t, duration) {}
+  void refuse(time_point, std::int64_t) {}
+  void inherit(outage const&, time_point) {}
+
+  friend bool operator==(outage const&, outage const&) = default;
+};
+
+/// One unit each `interval`, up to `burst` saved; full at first. Requires: burst × interval fits a
+/// duration. As GCRA (ITU-T I.371): exact in whole nanoseconds, and no timer to refill anything.
+///
+/// Read the other way round it is the server that says 202 at once and works slowly behind: a
+/// backlog with room for `burst` units, which drains by one each `interval`, and refuses when full.
+struct token_bucket {
+  duration interval = 20ms;
+  std::int64_t burst = 1;
+
+  time_point tat = time_point::min();  ///< theoretical arrival time: when the bucket is full again
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point, std::int64_t) {}
+  void inherit(token_bucket const& before, time_point now);
+  allowance left(time_point now) const noexcept;
+  void scale(double factor);
+
+  friend bool operator==(token_bucket const&, token_bucket const&) = default;
+};
+
+/// At most `max_busy` requests at a time, whatever their cost. A refusal holds a slot for
+/// `error_holds`, also above the limit: that answering "no" is work too is what brings the server
+/// of seed 003 down under retries. Source: "Improve on exponential backoff", 2019 (50 slots, errors
+/// hold one for 50 ms).
+struct concurrency {
+  std::int64_t max_busy = 50;
+  duration error_holds{};
+
+  std::vector<time_point>
+      ends{};  ///< when each slot taken is free again, sorted; may start with past ones
+
+  std::int64_t busy(time_point now) const noexcept;
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(concurrency const& before, time_point now);
+  void scale(double factor);
+
+  friend bool operator==(concurrency const&, concurrency const&) = default;
+};
+
+/// `servers` requests are worked on at a time, in the order of arrival, and `waiting_max` more
+/// wait, whatever their cost: first latency rises, then there are refusals.
+struct queue {
+  std::int64_t servers = 50;
+  std::int64_t waiting_max = 500;
+  symptom shows = symptom::throttle;
+
+  /// When each server is free, sorted; the first ones of more than `servers` are out of service.
+  std::vector<time_point> free_at{};
+  std::vector<time_point> begins{};  ///< of what was admitted, sorted; may start with past ones
+
+  duration delay(time_point now) const noexcept;
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point, std::int64_t) {}
+  /// Who waits keeps the beginning that was known on arrival, so servers that are added serve who
+  /// comes later, at once.
+  void inherit(queue const& before, time_point now);
+  void scale(double factor);
+
+  friend bool operator==(queue const&, queue const&) = default;
+};
+
+/// `count` units in each window of `period`. Aligned windows begin at whole periods since time 0;
+/// others with the first unit admitted after the last window is over.
+struct fixed_window {
+  std::int64_t count = 300;
+  duration period = 1min;
+  bool aligned = false;
+
+  time_point start = time_point::min();
+  std::int64_t used = 0;
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point, std::int64_t) {}
+  void inherit(fixed_window const& before, time_point now);
+  allowance left(time_point now) const noexcept;
+  void scale(double factor);
+
+  friend bool operator==(fixed_window const&, fixed_window const&) = default;
+};
+
+/// At most `count` units in any `period`, exactly: (now - period, now] is looked at. With
+/// `counts_rejects` what is refused counts as well, so who hammers never gets in (HAProxy's
+/// stick-tables, GitHub's "all requests accrue").
+struct sliding_window {
+  struct mark {
+    time_point at{};
+    std::int64_t total = 0;  ///< units so far, these included
+    friend bool operator==(mark const&, mark const&) = default;
+  };
+
+  std::int64_t count = 50;
+  duration period = 1s;
+  bool counts_rejects = false;
+
+  std::vector<mark> log{};  ///< ascending, at most about two for each unit of `count`
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(sliding_window const& before, time_point now);
+  allowance left(time_point now) const noexcept;
+  void scale(double factor);
+
+  friend bool operator==(sliding_window const&, sliding_window const&) = default;
+
+ private:
+  std::int64_t total() const noexcept { return log.empty() ? 0 : log.back().total; }
+  void add(time_point now, std::int64_t units);
+};
+
+/// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
+/// everything for `lasts`, whatever is tried meanwhile; then it counts from none.
+struct ban {
+  std::int64_t rejects = 5;
+  duration period = 10s;
+  duration lasts = 1min;
+
+  sliding_window seen{};
+  time_point until = time_point::min();
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point, std::int64_t, duration) {}
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(ban const& before, time_point now);
+
+  friend bool operator==(ban const&, ban const&) = default;
+};
+
+/// A DynamoDB-like table: one unit each `interval`; what is not used is saved for up to
+/// `saved_max`; after `hot_minutes` in a row that used at least the share `hot`, capacity doubles,
+/// up to one unit each `fastest`; it never shrinks. Minutes count from the first arrival, when the
+/// share `level` of what can be saved is there. Source: DynamoDB Developer Guide, "Burst capacity"
+/// (300 s) and "Auto scaling" (two consecutive minutes above a target of 70 %); shrinking takes
+/// it 15.
+struct table_capacity {
+  duration interval = 1ms;
+  duration saved_max = 5min;
+  double level = 0.1;
+  duration fastest = 250us;
+  double hot = 0.7;
+  int hot_minutes = 2;
+
+  token_bucket bucket{.burst = 0};  ///< no burst: nothing has arrived
+  time_point minute{};              ///< when the current one began
+  std::int64_t used = 0;            ///< in it
+  int hot_so_far = 0;
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(table_capacity const& before, time_point now);
+  allowance left(time_point now) const noexcept;
+
+  friend bool operator==(table_capacity const&, table_capacity const&) = default;
+
+ private:
+  void advance(time_point now);
+  void provision(duration each, time_point now);
+};
+
+using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
+                           queue, ban, table_capacity, outage>;
+
+}  // namespace headway::sim
