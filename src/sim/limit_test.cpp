@@ -112,6 +112,10 @@ TEST(limit, decides_each_arrival) {
        {.limits = {tenth, ban{2, 1s, 10s}}},
        {0ms, 10ms, 20ms, 1000ms, 1010ms - ns, 1100ms},
        "+--+--"},
+      {"ban: counts from none, however short it was",
+       {.limits = {tenth, ban{2, 10s, 1s}}},
+       {0ms, 10ms, 20ms, 30ms, 1030ms, 1040ms, 1050ms, 1130ms},
+       "+---+--+"},
       {"ban: at the first", {.limits = {tenth, ban{0, 1s, 10s}}}, {0ms, 10ms, 100ms, 10s}, "+---"},
       {"ban: nothing to hear of", only(ban{0, 1s, 10s}), {0ms, 0ms}, "++"},
       {"table: a tenth of 30 units on the first arrival, then 10/s",
@@ -267,6 +271,17 @@ TEST(limit, table_doubles_after_two_hot_minutes) {
   }
 }
 
+/// Two hot minutes with nothing left, then a minute of silence at 20/s: 60 units are saved, not the
+/// 30 of before.
+TEST(limit, table_doubles_when_the_minute_is_over) {
+  table_capacity t{.interval = 100ms, .saved_max = 3s, .level = 0, .fastest = 20ms};
+  for (duration now{}; now < 2min; now += 100ms)
+    t.wait(at(now), 1) == 0ms ? t.admit(at(now), 1, {}) : t.refuse(at(now), 1);
+  EXPECT_EQ(t.left(at(2min)).remaining, 1);
+  EXPECT_EQ(t.left(at(2min + 1s)).remaining, 21);
+  EXPECT_EQ(t.left(at(3min)).remaining, 60);
+}
+
 TEST(limit, a_queue_makes_latency_rise) {
   struct row {
     char const* what;
@@ -388,11 +403,15 @@ TEST(limit, sliding_window_counts_like_a_list_of_units) {
   }
 }
 
-TEST(limit, a_log_of_large_costs_is_short) {
+TEST(limit, sliding_window_keeps_a_short_log) {
   sliding_window w{1'000'000, 1s};
   for (int i = 0; i < 10; ++i) w.admit(at(i * 1ms), 100'000, {});
   EXPECT_EQ(w.log.size(), 10U);
   EXPECT_EQ(w.wait(at(10ms), 200'000), 991ms);
+
+  sliding_window hammered{5, 1h, true};
+  for (int i = 0; i < 1000; ++i) hammered.refuse(at(i * 1ms), 1);
+  EXPECT_LE(hammered.log.size(), 13U);
 }
 
 TEST(limit, scales) {
