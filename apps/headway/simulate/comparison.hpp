@@ -21,7 +21,7 @@ struct comparison {
 
   sim::scenario what;
   std::string title;  ///< the scenario's name, and what was swept: "seed-003 latency=20ms"
-  std::vector<std::uint64_t> seeds;
+  std::vector<std::uint64_t> seeds{};
   std::vector<row> rows;
   row told;  ///< the limit-known sender on the same seeds, also where it is not among the rows
   friend bool operator==(comparison const&, comparison const&) = default;
@@ -55,8 +55,8 @@ double attempts_per_request(sim::figures const&);  ///< attempts ÷ requests don
 
 /// What to simulate.
 struct comparing {
-  std::vector<sim::contender const*> laws;
-  std::vector<std::uint64_t> seeds;
+  std::vector<sim::contender const*> laws{};
+  std::vector<std::uint64_t> seeds{};
   duration timeline_step{};  ///< of the first seed; zero: no timelines
   std::int64_t events_max = 20'000'000;
   int threads = 0;                                                  ///< zero: as many as cores

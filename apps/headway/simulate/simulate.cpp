@@ -1,0 +1,269 @@
+/// `headway simulate`: its options, where scenarios are found, and golden results.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "simulate/comparison.hpp"
+#include "simulate/output.hpp"
+#include "simulate/scenario_file.hpp"
+
+namespace headway::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The options as they were typed.
+struct words {
+  std::vector<std::string> scenarios, laws, sweeps;
+  int seeds = 9;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::int64_t events_max = 20'000'000;
+  std::string json, csv, golden;
+  bool list = false, digest = false, update = false;
+};
+
+/// Beside an installed program, else in the source tree that this one was built from.
+fs::path library() {
+  std::error_code none;
+  auto const installed = fs::read_symlink("/proc/self/exe", none).parent_path().parent_path() /
+                         "share/headway/scenarios";
+  return fs::is_directory(installed, none) ? installed : fs::path(HEADWAY_SCENARIOS);
+}
+
+std::vector<fs::path> scenarios_in(fs::path const& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (auto const& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  if (files.empty())
+    throw fatal(exit_usage, fmt::format("{}: there are no scenarios", folder.string()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+fs::path find_scenario(std::string const& name) {
+  if (fs::is_regular_file(name)) return name;
+  auto const known = library() / (name + ".toml");
+  if (fs::is_regular_file(known)) return known;
+  throw fatal(exit_usage, fmt::format("'{}' is neither a file nor the name of a scenario; "
+                                      "headway simulate --list names them",
+                                      name));
+}
+
+std::vector<sim::contender const*> laws_of(std::vector<std::string> const& names) {
+  std::vector<sim::contender const*> laws;
+  for (auto const& name : names) {
+    laws.push_back(sim::contender_named(name));
+    if (laws.back() == nullptr)
+      throw fatal(exit_usage, fmt::format("--law '{}': there is no such law; "
+                                          "headway simulate --list names them",
+                                          name));
+  }
+  if (names.empty())
+    for (auto const& law : sim::contenders()) laws.push_back(&law);
+  return laws;
+}
+
+/// Every combination of the values of all sweeps.
+std::vector<std::vector<setting>> combinations(std::vector<std::string> const& sweeps) {
+  std::vector<std::vector<setting>> all{{}};
+  for (auto const& sweep : sweeps) {
+    auto const equals = sweep.find('=');
+    if (equals == 0 || equals + 1 >= sweep.size() || equals == sweep.npos)
+      throw fatal(exit_usage, fmt::format("--sweep '{}' is not KEY=VALUE,VALUE,…", sweep));
+    auto const mark = sweep.find(';') == sweep.npos ? ',' : ';';
+    std::vector<std::vector<setting>> more;
+    for (auto at = equals; at != sweep.npos;) {
+      auto const end = sweep.find(mark, at + 1);
+      auto const value = sweep.substr(at + 1, end == sweep.npos ? end : end - at - 1);
+      for (auto combination : all) {
+        combination.push_back({sweep.substr(0, equals), value});
+        more.push_back(std::move(combination));
+      }
+      at = end;
+    }
+    all = std::move(more);
+  }
+  return all;
+}
+
+/// On a terminal; cleared when it is over.
+class bar {
+ public:
+  explicit bar(std::string what) : what_(std::move(what)), live_(isatty(STDERR_FILENO) != 0) {}
+  ~bar() {
+    if (live_) fmt::print(stderr, "\r\033[K");
+  }
+  bar(bar const&) = delete;
+  bar& operator=(bar const&) = delete;
+
+  void operator()(std::int64_t done, std::int64_t all) {
+    if (!live_ || done * 100 / all == percent_) return;
+    percent_ = done * 100 / all;
+    auto const full = static_cast<std::size_t>(percent_ * 3 / 10);
+    fmt::print(stderr, "\r{} [{}{}] {}/{} simulations\033[K", what_, std::string(full, '#'),
+               std::string(30 - full, '.'), done, all);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::string what_;
+  bool live_;
+  std::int64_t percent_ = -1;
+};
+
+void write(std::string const& name, std::string const& text) {
+  std::ofstream out;
+  if (name != "-") out.open(name, std::ios::binary | std::ios::trunc);
+  auto& to = name == "-" ? std::cout : out;
+  to << text << std::flush;
+  if (!to) throw fatal(exit_io, fmt::format("{}: {}", name, std::strerror(errno)));
+}
+
+int list() {
+  fmt::print("scenarios in {}\n", library().string());
+  for (auto const& file : scenarios_in(library()))
+    fmt::print("  {:22} {}\n", file.stem().string(), read_scenario(file.string()).about);
+  fmt::print("laws\n");
+  for (auto const& law : sim::contenders()) fmt::print("  {:24} {}\n", law.name, law.what);
+  return exit_ok;
+}
+
+comparing how_of(words const& w, bar& shown) {
+  if (w.seeds < 1 || w.seeds > 10'000) throw fatal(exit_usage, "--seeds is from 1 to 10000");
+  comparing how{.laws = laws_of(w.laws),
+                .events_max = w.events_max,
+                .threads = w.threads,
+                .tick = [&shown](std::int64_t done, std::int64_t all) { shown(done, all); }};
+  for (int i = 0; i < w.seeds; ++i) how.seeds.push_back(w.seed + static_cast<std::uint64_t>(i));
+  return how;
+}
+
+std::string text_of(fs::path const& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Three seeds of every law on every scenario beside the folder, compared to the byte with what is
+/// in it, or written there.
+int golden(words const& w) {
+  constexpr std::int64_t enough = 1'000'000;  // of events: a law that takes more is left out
+  fs::path const folder = w.golden;
+  auto files = w.scenarios.empty() ? scenarios_in(fs::absolute(folder / "..").lexically_normal())
+                                   : std::vector<fs::path>{};
+  for (auto const& name : w.scenarios) files.push_back(find_scenario(name));
+  std::vector<sim::scenario> scenarios;
+  for (auto const& file : files) scenarios.push_back(read_scenario(file.string()));
+
+  bar shown("golden results");
+  auto how = how_of(w, shown);
+  how.seeds = {1, 2, 3};
+  how.events_max = enough;
+  int differ = 0;
+  for (auto const& c : compare(scenarios, how)) {
+    auto const file = folder / (c.what.name + ".json");
+    auto const is = as_golden(c);
+    auto const was = text_of(file);
+    if (is == was) continue;
+    ++differ;
+    if (w.update) {
+      fs::create_directories(folder);
+      write(file.string(), is);
+      fmt::print("{} written\n", file.string());
+    } else {
+      fmt::print("{} differs:\n{}", file.string(), difference(was, is));
+    }
+  }
+  if (differ > 0 && !w.update)
+    fmt::print("{} of {} differ; if that is meant: headway simulate --golden {} --update\n", differ,
+               scenarios.size(), w.golden);
+  return differ > 0 && !w.update ? exit_failed : exit_ok;
+}
+
+int simulate(words const& w) {
+  if (w.list) return list();
+  if (!w.golden.empty()) return golden(w);
+  if (w.scenarios.empty())
+    throw fatal(exit_usage, "simulate: which scenario? headway simulate --list names them");
+  std::vector<sim::scenario> scenarios;
+  std::vector<std::string> titles;
+  for (auto const& name : w.scenarios)
+    for (auto const& settings : combinations(w.sweeps)) {
+      scenarios.push_back(read_scenario(find_scenario(name).string(), settings));
+      titles.push_back(scenarios.back().name);
+      for (auto const& s : settings) titles.back() += fmt::format(" {}={}", s.key, s.value);
+    }
+  std::vector<comparison> results;
+  {
+    bar shown(scenarios.size() == 1 ? scenarios[0].name : "all");
+    results = compare(scenarios, how_of(w, shown));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].title = titles[i];
+  if (w.json != "-" && w.csv != "-")
+    for (auto const& c : results)
+      fmt::print("{}{}", &c == &results.front() ? "" : "\n", as_table(c, w.digest));
+  if (!w.json.empty()) write(w.json, as_json(results));
+  if (!w.csv.empty()) write(w.csv, as_csv(results));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, action& chosen) {
+  auto const w = std::make_shared<words>();
+  auto* const sub = program.add_subcommand(
+      "simulate",
+      "Tries control laws on a server that you describe, in virtual time: the policies that ship,\n"
+      "beside the published ones and a sender that is told the limit.\n\n"
+      "  headway simulate seed-003\n"
+      "  headway simulate bucket-50 --law seek,reno-0.9 --sweep latency=5ms,50ms,200ms --seeds 31\n"
+      "  headway simulate my-api.toml --json results.json\n\n"
+      "A scenario is a few lines of TOML:\n\n"
+      "  about = \"my API, as its documentation has it\"\n"
+      "  limit = \"rate=50/s,burst=10\"\n"
+      "  latency = \"20ms..80ms\"\n"
+      "  clients = { requests = 1000 }\n");
+  sub->option_defaults()->always_capture_default();
+  auto const option = [sub](char const* name, auto& value, char const* type, char const* what) {
+    return sub->add_option(name, value, what)->type_name(type);
+  };
+  option("SCENARIO", w->scenarios, "", "Files, or names that --list gives")->default_str("");
+  option("--law", w->laws, "NAME,...", "The laws to compare; all unless given")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str("");
+  option("--seeds", w->seeds, "N", "So many seeds: the table has medians and 90th percentiles");
+  option("--seed", w->seed, "N", "The first of them");
+  option("--sweep", w->sweeps, "KEY=VALUE,...",
+         "Each value for a key of the scenario, such as latency=5ms,50ms or\n"
+         "clients.requests=100,1000; values with commas are separated by ';'; repeatable: every\n"
+         "combination")
+      ->allow_extra_args(false)
+      ->default_str("");
+  option("--json", w->json, "FILE", "All figures, by seed (- is stdout, without the table)");
+  option("--csv", w->csv, "FILE", "The same, a line for each scenario, law and seed");
+  sub->add_flag("--digest", w->digest, "What happened as one number: the same on every compiler");
+  sub->add_flag("--list", w->list, "The scenarios and laws that there are");
+  option("--threads", w->threads, "N",
+         "As many as cores unless given; results do not depend on it");
+  option("--events-max", w->events_max, "N", "A law that takes more on some seed is left out");
+  option("--golden", w->golden, "FOLDER",
+         "Compare to the byte with the results in FOLDER; its scenarios are beside it");
+  sub->add_flag("--update", w->update, "With --golden: write them instead");
+  sub->callback([w, &chosen] { chosen = [w] { return simulate(*w); }; });
+}
+
+}  // namespace headway::app
