@@ -1,0 +1,195 @@
+#include "report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "command.hpp"
+#include "report/page_text.hpp"
+#include "run/result.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::size_t points_max = 600;
+
+void append(std::string& out, double value) {
+  if (std::isfinite(value))
+    fmt::format_to(std::back_inserter(out), "{:.6g}", value);
+  else
+    out += "null";
+}
+
+void append(std::string& out, std::int64_t value) {
+  fmt::format_to(std::back_inserter(out), "{}", value);
+}
+
+void append(std::string& out, std::uint64_t value) {
+  fmt::format_to(std::back_inserter(out), "\"{}\"", value);  // a JSON reader's numbers are doubles
+}
+
+/// "[…]" of `each(item)`.
+template <class Items, class Each>
+void append_list(std::string& out, Items const& items, Each each) {
+  out += '[';
+  for (auto const& item : items) {
+    if (out.back() != '[') out += ',';
+    append(out, each(item));
+  }
+  out += ']';
+}
+
+/// The moments of every law, `per_point` to a point; all laws on one axis.
+struct thinning {
+  explicit thinning(comparison const& c) {
+    std::size_t longest = 0;
+    auto const look = [&](comparison::row const& r) {
+      if (r.runs.empty()) return;
+      auto const& line = r.runs.front().timeline;
+      longest = std::max(longest, line.size());
+      if (line.size() > 1) step = to_seconds(line[1].at - line[0].at);
+    };
+    for (auto const& r : c.rows) look(r);
+    look(c.told);
+    per_point = std::max<std::size_t>(1, (longest + points_max - 1) / points_max);
+  }
+  double step = 0;  ///< seconds between moments; zero: there is no timeline
+  std::size_t per_point = 1;
+};
+
+void append_timeline(std::string& out, std::vector<sim::moment> const& line, thinning const& t) {
+  std::vector<sim::moment> points;
+  std::vector<double> seconds;  // how long each point is: the last one may be shorter
+  for (std::size_t i = 0; i < line.size(); i += t.per_point) {
+    auto const end = std::min(line.size(), i + t.per_point);
+    auto point = line[end - 1];
+    for (auto k = i; k + 1 < end; ++k) {
+      point.attempts += line[k].attempts;
+      point.accepted += line[k].accepted;
+      point.throttled += line[k].throttled;
+      point.broken += line[k].broken;
+    }
+    points.push_back(point);
+    seconds.push_back(t.step * static_cast<double>(end - i));
+  }
+  auto const rate = [&](char const* name, std::int32_t sim::moment::*count) {
+    fmt::format_to(std::back_inserter(out), "\"{}\":", name);
+    append_list(out, points, [&, i = std::size_t{0}](sim::moment const& m) mutable {
+      return m.*count / seconds[i++];
+    });
+    out += ',';
+  };
+  out += '{';
+  rate("attempts", &sim::moment::attempts);
+  rate("accepted", &sim::moment::accepted);
+  rate("throttled", &sim::moment::throttled);
+  rate("failed", &sim::moment::broken);
+  // A law that knows no window allows as many as there are.
+  constexpr double unbounded = 1e6;
+  out += "\"window\":";
+  append_list(out, points,
+              [](sim::moment const& m) { return m.window < unbounded ? m.window : INFINITY; });
+  out += ",\"in_flight\":";
+  append_list(out, points, [](sim::moment const& m) { return std::int64_t{m.in_flight}; });
+  out += '}';
+}
+
+void append_law(std::string& out, comparison const& c, comparison::row const& r,
+                thinning const& t) {
+  out += "{\"law\":";
+  append_quoted(out, r.law);
+  out += ",\"figures\":{";
+  auto const figure = [&](char const* name, auto of) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < r.runs.size(); ++i) values.push_back(of(i));
+    auto const over = spread(values);
+    fmt::format_to(std::back_inserter(out), "{}\"{}\":{{\"median\":", out.back() == '{' ? "" : ",",
+                   name);
+    append(out, over.median);
+    out += ",\"p90\":";
+    append(out, over.p90);
+    out += ",\"runs\":";
+    append_list(out, values, [](double v) { return v; });
+    out += '}';
+  };
+  if (!r.runs.empty()) {
+    auto const& runs = r.runs;
+    if (!c.told.runs.empty())
+      figure("times_told", [&](auto i) { return times_told(runs[i], c.told.runs[i]); });
+    figure("completion", [&](auto i) { return to_seconds(runs[i].completion); });
+    figure("attempts_per_request", [&](auto i) { return attempts_per_request(runs[i]); });
+    figure("throttled_share", [&](auto i) { return 100 * throttled_share(runs[i]); });
+    figure("worst_second", [&](auto i) { return static_cast<double>(runs[i].worst_second); });
+    figure("p50", [&](auto i) { return to_seconds(runs[i].p50); });
+    figure("p99", [&](auto i) { return to_seconds(runs[i].p99); });
+    figure("jain", [&](auto i) { return runs[i].jain; });
+    if (c.what.recovery_from > 0ns)
+      figure("recovery", [&](auto i) { return to_seconds(runs[i].recovery); });
+  }
+  out += "},\"finished\":";
+  append(out,
+         std::count_if(r.runs.begin(), r.runs.end(), [](auto const& f) { return f.finished; }));
+  if (!r.runs.empty() && t.step > 0) {
+    out += ",\"line\":";
+    append_timeline(out, r.runs.front().timeline, t);
+  }
+  out += '}';
+}
+
+void append_comparison(std::string& out, comparison const& c) {
+  thinning const t(c);
+  out += "{\"title\":";
+  append_quoted(out, c.title);
+  out += ",\"about\":";
+  append_quoted(out, c.what.about);
+  out += ",\"seeds\":";
+  append_list(out, c.seeds, [](std::uint64_t seed) { return seed; });
+  out += ",\"step\":";
+  append(out, t.step * static_cast<double>(t.per_point));
+  out += ",\"told\":";
+  append_quoted(out, c.told.law);
+  out += ",\"laws\":[";
+  for (auto const& r : c.rows) {
+    if (r.law == c.told.law) continue;
+    append_law(out, c, r, t);
+    out += ',';
+  }
+  append_law(out, c, c.told, t);
+  out += "]}";
+}
+
+}  // namespace
+
+void require_report() {
+  if (page_head.empty())
+    throw fatal(exit_usage,
+                "--report: this build has no report page; build with npm and -DHEADWAY_WEB=ON");
+}
+
+std::string report_page(std::span<comparison const> comparisons, std::string_view command) {
+  require_report();
+  std::string data = "{\"command\":";
+  append_quoted(data, command);
+  data += ",\"scenarios\":[";
+  for (auto const& c : comparisons) {
+    if (data.back() != '[') data += ',';
+    append_comparison(data, c);
+  }
+  data += "]}";
+
+  std::string page(page_head);
+  page.reserve(page_head.size() + data.size() + page_tail.size());
+  for (char const c : data) {  // no text ends the element that the data is in
+    if (c == '<')
+      page += "\\u003c";
+    else
+      page += c;
+  }
+  return page.append(page_tail);
+}
+
+}  // namespace headway::app

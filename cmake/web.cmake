@@ -1,0 +1,43 @@
+# HEADWAY_WEB: the report page. npm fetches uPlot (pinned in web/package-lock.json) into the build folder.
+find_program(NPM_PROGRAM npm)
+find_program(NODE_PROGRAM NAMES node nodejs)
+if(NOT DEFINED HEADWAY_WEB)  # not cached: npm may come later
+  if(NPM_PROGRAM AND NODE_PROGRAM)
+    set(HEADWAY_WEB ON)
+  else()
+    set(HEADWAY_WEB OFF)
+    message(STATUS "HEADWAY_WEB=OFF, for there is no npm (Debian: nodejs npm): headway simulate gets no --report")
+  endif()
+elseif(HEADWAY_WEB AND NOT (NPM_PROGRAM AND NODE_PROGRAM))
+  message(FATAL_ERROR "HEADWAY_WEB=ON needs npm and node (Debian: nodejs npm)")
+endif()
+
+# Sets `source` to the C++ source of page_head and page_tail.
+function(headway_report_page source)
+  set(web ${PROJECT_SOURCE_DIR}/web)
+  set(built ${PROJECT_BINARY_DIR}/web)
+  set(page ${built}/page_text.cpp)
+  if(NOT HEADWAY_WEB)
+    set(page ${built}/no_page_text.cpp)
+    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "report/page_text.hpp"
+namespace headway::app {
+std::string_view const page_head;
+std::string_view const page_tail;
+}
+]])
+  else()
+    file(MAKE_DIRECTORY ${built})
+    set(installed ${built}/node_modules/.package-lock.json)
+    add_custom_command(OUTPUT ${installed}
+      COMMAND ${CMAKE_COMMAND} -E copy ${web}/package.json ${web}/package-lock.json ${built}
+      COMMAND ${NPM_PROGRAM} ci --silent --no-audit --no-fund --ignore-scripts
+      COMMAND ${CMAKE_COMMAND} -E touch ${installed}
+      DEPENDS ${web}/package.json ${web}/package-lock.json
+      WORKING_DIRECTORY ${built} COMMENT "Fetching uPlot (npm ci)" VERBATIM)
+    add_custom_command(OUTPUT ${page}
+      COMMAND ${NODE_PROGRAM} ${web}/build.mjs ${built}/node_modules ${page}
+      DEPENDS ${installed} ${web}/build.mjs ${web}/report.html ${web}/report.css ${web}/report.js
+      COMMENT "Inlining the report page" VERBATIM)
+  endif()
+  set(${source} ${page} PARENT_SCOPE)
+endfunction()

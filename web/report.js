@@ -1,0 +1,364 @@
+"use strict";
+(() => {
+  const report = JSON.parse(document.getElementById("data").textContent);
+  const FONT = "12px system-ui, sans-serif";
+  const COLOURS = 7;  // of report.css; after them the same again, dashed. The limit-known sender has the ink.
+  const DASHES = [[], [7, 3], [2, 2]];
+  const SHOWN_MAX = 8;  // laws whose curves are drawn before anybody asked
+
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  function element(tag, properties = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties))
+      name in made ? (made[name] = value) : made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+  const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+  const number = (v) => (v == null ? "–" : Math.abs(v) >= 100 ? whole.format(v) : short.format(v));
+
+  const FIGURES = {
+    times_told: "time ÷ limit-known",
+    completion: "completion (s)",
+    attempts_per_request: "attempts per request",
+    throttled_share: "throttled (%)",
+    worst_second: "worst second (throttles)",
+    p50: "p50 (s)",
+    p99: "p99 (s)",
+    jain: "Jain fairness",
+    recovery: "recovery (s)",
+  };
+
+  // One look for each law, the same in every plot of the page.
+  const looks = new Map();
+  for (const { laws, told } of report.scenarios)
+    for (const { law } of laws)
+      if (law !== told && !looks.has(law))
+        looks.set(law, { colour: `--c${looks.size % COLOURS}`, dash: DASHES[Math.floor(looks.size / COLOURS) % DASHES.length] });
+  for (const { told } of report.scenarios) looks.set(told, { colour: "--ink", dash: [4, 4] });
+
+  const redraws = [];  // of all plots, for another colour scheme
+
+  // Radio buttons, drawn as a row of switches.
+  function choice(name, title, options, state, key, changed) {
+    const group = element("fieldset", {}, element("legend", {}, title));
+    for (const [value, label] of options) {
+      const input = element("input", { type: "radio", name, value, checked: state[key] === value });
+      input.addEventListener("change", () => ((state[key] = value), changed()));
+      group.append(element("label", { className: "choice" }, input, label));
+    }
+    return group;
+  }
+
+  function table(caption, head, rows) {
+    const cells = (row) => row.map((cell, i) => (i ? element("td", {}, cell) : element("th", { scope: "row" }, cell)));
+    const body = element("table", {}, element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, ...head.map((h) => element("th", { scope: "col" }, h)))),
+      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
+    return element("div", { className: "numbers", tabIndex: 0, role: "region", "aria-label": caption }, body);
+  }
+
+  // A figure: its switches, its plot, and its numbers as a table that is made when it is opened.
+  // `options` and `data` are uPlot's; both are asked again after every change.
+  function figure(scenario, { id, title, measures, log, scale = "linear", options, data, rows, head, note }) {
+    const state = { measure: measures[0][0], scale };
+    const plot = element("div", { className: "plot", id: `${scenario.id}-${id}`, tabIndex: 0, role: "group" });
+    const numbers = element("details", {}, element("summary", {}, `Numbers: ${title.toLowerCase()}`));
+    const made = element("figure", {}, element("h3", {}, title));
+    const label = () => measures.find(([key]) => key === state.measure)[1];
+
+    const draw = () => {
+      plot.chart?.destroy();
+      plot.replaceChildren();
+      plot.setAttribute("aria-label", `Plot: ${title}, ${label()}. The numbers are in the table that follows.`);
+      plot.chart = new uPlot({ width: plot.clientWidth || 300, legend: { show: false }, ...options(state, plot) }, data(state), plot);
+    };
+    const fill = () => {
+      numbers.querySelector(".numbers")?.remove();
+      if (numbers.open) numbers.append(table(`${title}: ${label()}${note ? `, ${note}` : ""}`, head(state), rows(state)));
+    };
+    const changed = () => (draw(), fill());
+    numbers.addEventListener("toggle", fill);
+
+    const choices = element("div", { className: "choices" });
+    if (measures.length > 1)
+      choices.append(choice(`${plot.id}-measure`, "What", measures, state, "measure", changed));
+    if (log)
+      choices.append(choice(`${plot.id}-scale`, "Scale", [["linear", "linear"], ["log", "logarithmic"]], state, "scale", changed));
+    made.append(choices, plot, numbers);
+    scenario.plots.append(made);
+    new ResizeObserver(() => {
+      const chart = plot.chart;
+      if (chart && chart.width !== plot.clientWidth) chart.setSize({ width: plot.clientWidth, height: chart.height });
+    }).observe(plot);
+    scenario.redraws.push(draw);
+    scenario.charts.push(plot);
+    redraws.push(draw);
+    draw();
+  }
+
+  const axis = (more) => ({
+    stroke: () => css("--ink"), font: FONT, labelFont: FONT, labelSize: 20, labelGap: 0,
+    grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, ...more,
+  });
+  const decades = (min, max) => {
+    const low = Math.floor(Math.log10(min)), high = Math.ceil(Math.log10(max));
+    return [10 ** low, 10 ** Math.max(high, low + 1)];
+  };
+  const tick = (v) => (v == null ? "" : Math.abs(v) >= 1e4 ? `${number(v / 1000)}k` : String(+v.toPrecision(6)));
+
+  function time_figure(scenario, { id, title, unit, measures, log }) {
+    const drawn = scenario.laws.filter((l) => l.line);
+    const points = Math.max(...drawn.map((l) => l.line.attempts.length));
+    const seconds = Array.from({ length: points }, (_, i) => +(i * scenario.step).toPrecision(6));
+    figure(scenario, {
+      id, title, measures, log, note: `${unit}, seed ${scenario.seeds[0]}`,
+      options: (state, plot) => ({
+        height: 300,
+        scales: {
+          x: { time: false },
+          y: state.scale === "log"
+            ? { distr: 3, range: (_, min, max) => (min > 0 ? decades(min, max) : [1, 10]) }
+            : { range: (_, min, max) => [0, max > 0 ? max * 1.04 : 1] },
+        },
+        axes: [axis({ label: "seconds", size: 32, values: (_, splits) => splits.map(tick) }),
+          axis({ label: unit, values: (_, splits) => splits.map(tick), size: (_, values) => 14 + 7 * Math.max(1, ...(values ?? []).map((v) => v.length)) })],
+        padding: [8, 12, 0, 0],
+        series: [{}, ...drawn.map(({ law }) => ({
+          label: law, show: scenario.on.has(law), width: 1.25, dash: looks.get(law).dash,
+          stroke: () => css(looks.get(law).colour), points: { show: false },
+        }))],
+        focus: { alpha: 0.15 },
+        cursor: { y: false, sync: { key: scenario.id }, points: { size: 6 }, focus: { prox: -1 } },
+        hooks: { setCursor: [(chart) => tip(chart, plot)] },
+      }),
+      data: (state) => [seconds, ...drawn.map(({ line }) => seconds.map((_, i) => {
+        const v = line[state.measure][i] ?? null;
+        return state.scale === "log" && v <= 0 ? null : v;
+      }))],
+      head: () => ["seconds", ...drawn.map((l) => l.law)],
+      rows: (state) => seconds.map((s, i) => [number(s), ...drawn.map(({ line }) => number(line[state.measure][i]))]),
+    });
+    const plot = scenario.charts.at(-1);
+    plot.addEventListener("keydown", (event) => {
+      const chart = plot.chart, last = seconds.length - 1, at = chart.cursor.idx ?? -1;
+      const to = { ArrowRight: Math.min(at + 1, last), ArrowLeft: Math.max(at - 1, 0), Home: 0, End: last }[event.key];
+      if (to === undefined) return;
+      event.preventDefault();
+      chart.setCursor({ left: chart.valToPos(seconds[to], "x"), top: 0 });
+    });
+    plot.addEventListener("blur", () => plot.chart.setCursor({ left: -10, top: -10 }));
+  }
+
+  // What the curves are where the cursor stands.
+  function tip(chart, plot) {
+    plot.querySelector(".tip")?.remove();
+    const { idx, left } = chart.cursor;
+    if (idx == null || left < 0) return;
+    const values = chart.series.slice(1)
+      .map((series, i) => ({ law: series.label, shown: series.show, value: chart.data[i + 1][idx] }))
+      .filter((v) => v.shown && v.value != null).sort((a, b) => b.value - a.value);
+    const box = element("div", { className: "tip" }, `${number(chart.data[0][idx])} s`);
+    for (const { law, value } of values.slice(0, 12)) {
+      const swatch = element("i");
+      swatch.style.background = `var(${looks.get(law).colour})`;
+      box.append(element("div", {}, swatch, law, element("b", {}, number(value))));
+    }
+    plot.append(box);
+    const x = chart.over.offsetLeft + left;
+    box.style.left = `${Math.max(0, x + 12 + box.offsetWidth > plot.clientWidth ? x - 12 - box.offsetWidth : x + 12)}px`;
+  }
+
+  // A row for each law: a dot for each seed, a line from least to most, a tick at the median.
+  function dots_figure(scenario, { id, title, unit, measures, log, reference }) {
+    const laws = scenario.laws.filter((l) => l.figures[measures[0][0]]);
+    const index = laws.map((_, i) => i);
+    const of = (state) => laws.map((l) => l.figures[state.measure]);
+    const known = (runs) => runs.filter((v) => v != null);
+    const spread = (state) => {
+      const all = of(state).flatMap((f) => known(f.runs));
+      return [Math.min(...all), Math.max(...all)];
+    };
+    const [least, most] = spread({ measure: measures[0][0] });
+    const label_width = (texts) => {
+      const pen = document.createElement("canvas").getContext("2d");
+      pen.font = FONT;
+      return Math.ceil(Math.max(...texts.map((t) => pen.measureText(t).width))) + 12;
+    };
+    const names = laws.map((l) => l.law);
+
+    const paint = (chart, state) => {
+      const { ctx } = chart, px = devicePixelRatio;
+      ctx.save();
+      const at = (v) => chart.valToPos(v, "y", true);
+      const line = (x1, y1, x2, y2, width) => {
+        ctx.lineWidth = width * px;
+        ctx.beginPath();
+        ctx.moveTo(x1, y1);
+        ctx.lineTo(x2, y2);
+        ctx.stroke();
+      };
+      if (reference !== undefined) {
+        ctx.strokeStyle = css("--quiet");
+        ctx.setLineDash([4 * px, 4 * px]);
+        line(at(reference), chart.bbox.top, at(reference), chart.bbox.top + chart.bbox.height, 1);
+        ctx.setLineDash([]);
+      }
+      of(state).forEach((figure, i) => {
+        const runs = known(figure.runs).filter((v) => state.scale !== "log" || v > 0);
+        if (!runs.length) return;
+        const y = chart.valToPos(i, "x", true);
+        ctx.globalAlpha = scenario.on.has(names[i]) ? 1 : 0.35;
+        ctx.strokeStyle = ctx.fillStyle = css(looks.get(names[i]).colour);
+        line(at(Math.min(...runs)), y, at(Math.max(...runs)), y, 1);
+        for (const v of runs) {
+          ctx.beginPath();
+          ctx.arc(at(v), y, 2.5 * px, 0, 2 * Math.PI);
+          ctx.fill();
+        }
+        if (figure.median != null) line(at(figure.median), y - 7 * px, at(figure.median), y + 7 * px, 2);
+      });
+      ctx.restore();
+    };
+
+    figure(scenario, {
+      id, title, measures, log, scale: log && most > 8 * least ? "log" : "linear",
+      options: (state) => {
+        const medians = of(state).map((f) => number(f.median));
+        const [min, max] = spread(state);
+        return {
+          height: 24 * laws.length + 56,
+          padding: [8, 0, 0, 0],
+          scales: {
+            x: { time: false, ori: 1, dir: -1, range: [-0.5, laws.length - 0.5] },
+            y: state.scale === "log" ? { ori: 0, distr: 3, range: () => decades(min, max) }
+              : { ori: 0, range: () => [0, Math.max(max * 1.04, reference ?? 0) || 1] },
+          },
+          axes: [
+            axis({ side: 3, grid: { show: false }, ticks: { show: false }, size: label_width(names), splits: () => index, values: () => names }),
+            axis({ side: 2, label: unit, size: 32, values: (_, splits) => splits.map(tick) }),
+            axis({ side: 1, scale: "x", grid: { show: false }, ticks: { show: false }, size: label_width(medians), splits: () => index, values: () => medians }),
+          ],
+          series: [{}, { label: "median", paths: () => null, points: { show: false } }],
+          cursor: { show: false },
+          hooks: { draw: [(chart) => paint(chart, state)] },
+        };
+      },
+      data: (state) => [index, of(state).map((f) => f.median)],
+      head: () => ["law", "median", "p90", ...scenario.seeds.map((seed) => `seed ${seed}`)],
+      rows: (state) => of(state).map((f, i) => [names[i], ...[f.median, f.p90, ...f.runs].map(number)]),
+    });
+  }
+
+  function legend(scenario) {
+    const row = element("div", { className: "legend", role: "group", "aria-label": "Laws" });
+    const buttons = new Map();
+    const show = (laws, on) => {
+      for (const law of laws) {
+        on ? scenario.on.add(law) : scenario.on.delete(law);
+        buttons.get(law).setAttribute("aria-pressed", on);
+      }
+      for (const draw of scenario.redraws) draw();
+    };
+    const focus = (law) => {
+      for (const { chart } of scenario.charts) {
+        const at = chart.series.findIndex((series) => series.label === law);
+        if (law === null) chart.setSeries(null, { focus: false });
+        else if (at > 0) chart.setSeries(at, { focus: true });
+      }
+    };
+    for (const { law } of scenario.laws) {
+      const look = looks.get(law);
+      const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+      for (const [name, value] of Object.entries({ x1: 0, x2: 24, y1: 6, y2: 6, "stroke-dasharray": look.dash.join(" ") }))
+        line.setAttribute(name, value);
+      line.style.stroke = `var(${look.colour})`;
+      svg.setAttribute("viewBox", "0 0 24 12");
+      svg.setAttribute("aria-hidden", true);
+      svg.append(line);
+      const button = element("button", { type: "button", "aria-pressed": scenario.on.has(law) }, svg, law === scenario.told ? `${law} (knows the limit)` : law);
+      button.addEventListener("click", () => show([law], !scenario.on.has(law)));
+      button.addEventListener("pointerenter", () => focus(law));
+      button.addEventListener("pointerleave", () => focus(null));
+      buttons.set(law, button);
+      row.append(button);
+    }
+    const all = scenario.laws.map((l) => l.law);
+    for (const [label, on] of [["all", true], ["none", false]]) {
+      const button = element("button", { type: "button" }, label);
+      button.addEventListener("click", () => show(all, on));
+      row.append(button);
+    }
+    return row;
+  }
+
+  function figures_table(scenario) {
+    const keys = Object.keys(FIGURES).filter((key) => scenario.laws.some((l) => l.figures[key]));
+    const runs = scenario.seeds.length;
+    const cell = (f) => (!f ? "not measured" : number(f.median) + (f.p90 !== f.median ? ` (${number(f.p90)})` : ""));
+    return element("section", { className: "figures" }, element("h3", {}, "All figures"),
+      table(runs > 1 ? `Median over ${runs} seeds (90th percentile where it differs)` : `Seed ${scenario.seeds[0]}`,
+        ["law", ...keys.map((key) => FIGURES[key]), "all done"],
+        scenario.laws.map((l) => [l.law, ...keys.map((key) => cell(l.figures[key])), `${l.finished} of ${runs}`])));
+  }
+
+  function show_scenario(scenario, i) {
+    const rank = (l) => l.figures.times_told?.median ?? Infinity;
+    scenario.laws.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+    const at_first = scenario.laws.filter((l) => l.law !== scenario.told).slice(0, SHOWN_MAX - 1).map((l) => l.law);
+    Object.assign(scenario, {
+      id: `s${i}`, on: new Set([...at_first, scenario.told]),
+      plots: element("div", { className: "plots" }), redraws: [], charts: [],
+    });
+    const few = scenario.on.size < scenario.laws.length;
+    const title = element("h2", { id: `${scenario.id}-title` }, scenario.title);
+    const section = element("section", { className: "scenario", id: scenario.id, "aria-labelledby": title.id }, title);
+    if (scenario.about) section.append(element("p", {}, scenario.about));
+    section.append(
+      element("p", { className: "quiet" }, `${scenario.seeds.length === 1 ? "Seed" : "Seeds"} ${scenario.seeds.join(", ")}. `
+        + `Laws in the order of their time; press one to hide or show its curves${few ? `, at first the ${scenario.on.size} fastest` : ""}.`),
+      legend(scenario), scenario.plots);
+    document.getElementById("scenarios").append(section);
+
+    const lines = scenario.laws.filter((l) => l.line);
+    if (lines.length) {
+      time_figure(scenario, {
+        id: "rate", title: "Requests per second", unit: "per second", log: true,
+        measures: [["attempts", "attempts"], ["accepted", "accepted"], ["throttled", "throttled"], ["failed", "failed"]],
+      });
+      const windows = lines.some((l) => l.line.window.some((v) => v != null));
+      time_figure(scenario, {
+        id: "window", title: "Window", unit: "requests",
+        measures: [...(windows ? [["window", "allowed out"]] : []), ["in_flight", "in flight"]],
+      });
+    }
+    if (scenario.laws.some((l) => l.figures.times_told))
+      dots_figure(scenario, {
+        id: "time", title: "Time for the work", unit: "÷ the limit-known sender's", log: true, reference: 1,
+        measures: [["times_told", "time ÷ limit-known"]],
+      });
+    dots_figure(scenario, {
+      id: "throttled", title: "Throttled", unit: "% of attempts", measures: [["throttled_share", "share of attempts"]],
+    });
+    section.append(figures_table(scenario));
+  }
+
+  if (report.command) {
+    document.title = report.command;
+    const command = document.getElementById("command");
+    command.firstChild.textContent = report.command;
+    command.hidden = false;
+  }
+  if (report.scenarios.length > 1) {
+    const contents = document.getElementById("contents");
+    contents.append(element("ul", {}, ...report.scenarios.map(({ title }, i) =>
+      element("li", {}, element("a", { href: `#s${i}` }, title)))));
+    contents.hidden = false;
+  }
+  report.scenarios.forEach(show_scenario);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((draw) => draw()));
+})();
