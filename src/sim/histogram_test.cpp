@@ -9,7 +9,7 @@ TEST(histogram, quantiles_are_within_1_6_percent_below) {
   histogram h;
   EXPECT_EQ(h.quantile(0.5), 0ns);
   for (int i = 1; i <= 1000; ++i) h.add(i * 1ms);
-  for (auto const [share, exact] :
+  for (auto const& [share, exact] :
        {std::pair(0.5, duration(500ms)), {0.99, 990ms}, {1.0, 1000ms}, {0.001, 1ms}}) {
     EXPECT_LE(h.quantile(share), exact);
     EXPECT_GE(h.quantile(share), exact - exact / 60);
