@@ -32,6 +32,7 @@ using action = std::function<int()>;
 
 void add_run(CLI::App& program, action& chosen);
 void add_mock(CLI::App& program, action& chosen);
+void add_replay(CLI::App& program, action& chosen);
 void add_simulate(CLI::App& program, action& chosen);
 
 }  // namespace headway::app

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   action chosen;
   add_run(program, chosen);
   add_mock(program, chosen);
+  add_replay(program, chosen);
   add_simulate(program, chosen);
   try {
     program.parse(argc, argv);

@@ -86,9 +86,8 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 
 /// One limit of a server, as far as we know: an origin, a credential, and what the job says.
 struct scope {
-  int number = 0;
   std::string name;  // without the credential
-  any_governor governor;
+  traced_governor governor;
   std::vector<std::uint32_t>
       by_ticket;  // index into the runner's requests, by the ticket's low half
   time_point wake = time_point::min();
@@ -218,7 +217,7 @@ class runner {
     events_.watch(recorder_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) {
       trace_ = std::make_unique<trace>(options_.trace);
-      trace_->settings(options_.law.name, settings(), began_);
+      trace_->head({.law = options_.law, .settings = settings(), .began = began_});
     }
   }
 
@@ -253,11 +252,8 @@ class runner {
     std::string name(key.substr(0, end));
     if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
     name = printable(name);
-    if (trace_) trace_->scope(number, name);
-    return {.number = number,
-            .name = std::move(name),
-            .governor = any_governor(options_.law.backoff, options_.law.law, settings()),
-            .by_ticket = {}};
+    traced_governor governor(trace_.get(), number, name, options_.law, settings());
+    return {.name = std::move(name), .governor = std::move(governor), .by_ticket = {}};
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -418,7 +414,6 @@ class runner {
     if (slot >= s->by_ticket.size()) s->by_ticket.resize(slot + 1);
     s->by_ticket[slot] = index;
     s->wake = now;
-    if (trace_) trace_->submit(s->number, now, terms, id);
     return true;
   }
 
@@ -440,7 +435,6 @@ class runner {
       while (auto const turn = s.governor.next(now)) {
         auto const u = chance_();
         s.governor.start(now, *turn, u);
-        if (trace_) trace_->start(s.number, now, *turn, u);
         begin(s.by_ticket[static_cast<std::uint32_t>(*turn)], now);
       }
       s.wake = s.governor.wakeup(now);
@@ -455,7 +449,6 @@ class runner {
       auto content = read_file(*r.what.body_file);
       if (!content) {
         r.where->governor.cancel(now, r.id);
-        if (trace_) trace_->cancel(r.where->number, now, r.id);
         auto const error = fmt::format("cannot read {}", r.what.body_file->string());
         end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
         return;
@@ -533,7 +526,6 @@ class runner {
 
     auto const u = chance_();
     auto const ruling = s.governor.finish(now, r.id, taught, u);
-    if (trace_) trace_->finish(s.number, now, r.id, taught, u);
     s.wake = now;
 
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
@@ -551,7 +543,6 @@ class runner {
       parked_until_ = std::max(parked_until_, ruling.until);
     } else if (std::max(now, ruling.until) - *r.first_sent > options_.request_deadline) {
       s.governor.cancel(now, r.id);
-      if (trace_) trace_->cancel(s.number, now, r.id);
       end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
     }
   }
@@ -632,7 +623,6 @@ class runner {
     auto& r = *requests_[index];
     auto const now = clock_now();
     r.where->governor.cancel(now, r.id);
-    if (trace_) trace_->cancel(r.where->number, now, r.id);
     forget(index);
   }
 
@@ -655,6 +645,8 @@ class runner {
 
   int conclude() {
     recorder_->drain();
+    for (auto& [key, s] : scopes_) s.governor.end();
+    if (trace_) trace_->flush();
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
@@ -729,6 +721,7 @@ class runner {
   int const connections_max_;
   signals signals_;
   poller events_;
+  std::unique_ptr<trace> trace_;  // outlives the scopes, which write their end to it
   keyed<scope> scopes_;
   int scopes_made_ = 0;
   rng chance_;
@@ -737,7 +730,6 @@ class runner {
   std::unique_ptr<journal> journal_;
   std::unique_ptr<jobs_file> jobs_;
   std::unique_ptr<recorder> recorder_;
-  std::unique_ptr<trace> trace_;
   bound_headers headers_;
   jobs_survey survey_;
   result_writer writer_;

@@ -1,44 +1,107 @@
-/// The trace: every call into the governors with its arguments, so that a run's decisions can be
-/// made again.
+/// The trace: every call into the governors, with its arguments and its answer, so that a run's
+/// decisions can be made again (`headway replay`).
 #pragma once
 
-#include <cstdint>
-#include <cstdio>
-#include <memory>
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
-#include "headway/governor.hpp"
+#include "headway/headway.hpp"
+#include "run/file.hpp"
 
 namespace headway::app {
 
-/// One JSON object a line: first the run's settings, then `scope`, then calls in order. Times are
-/// nanoseconds since the run began; a ticket is the number that submit returned. Nothing that a
-/// request carries is written. Errors: fatal(exit_io).
+inline constexpr int trace_format = 1;
+
+inline constexpr std::array<std::string_view, 4> outcome_names = {"success", "throttle", "failure",
+                                                                  "ignore"};
+inline constexpr std::array<std::string_view, 4> resource_names = {"unknown", "rate", "concurrency",
+                                                                   "quota"};
+inline constexpr std::array<std::string_view, 4> verdict_names = {"done", "retry", "give_up",
+                                                                  "park"};
+inline constexpr std::array<std::string_view, 3> after_throttle_names = {"stand_first", "back_off",
+                                                                         "share_level"};
+
+/// What all governors of a run were made from.
+struct trace_head {
+  std::string version = HEADWAY_VERSION;
+  shipped_law law;
+  governor_settings settings;
+  time_point began{};  ///< laws may read absolute time, so that a replay must have it
+};
+
+/// One JSON object a line: first the head, then the calls in order. Instants are nanoseconds since
+/// the run began, `null` is never; a state is its fields in order. Nothing that a request carries
+/// is written.
+///
+/// Lines go to the file some at a time, never in part. Errors: fatal(exit_io).
 class trace {
  public:
+  /// Keeps its lines.
+  trace() = default;
+  /// Writes them; what is there is replaced.
   explicit trace(std::string const& path);
   ~trace();
   trace(trace const&) = delete;
   trace& operator=(trace const&) = delete;
 
-  void settings(std::string_view law, governor_settings const&, time_point now);
+  void head(trace_head const&);
   void scope(int scope, std::string_view name);
-  void submit(int scope, time_point now, request_terms const&, ticket);
+  void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
   void start(int scope, time_point now, ticket, fraction u);
-  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u);
+  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
+              decision const&);
   void cancel(int scope, time_point now, ticket);
+  void wakeup(int scope, time_point now, time_point at, reason);
+  void end(int scope, time_point now, any_governor const&);
+
+  void flush();
+
+  /// What has not been written, each line with its line feed.
+  std::string_view lines() const noexcept { return lines_; }
+  void clear() noexcept { lines_.clear(); }
 
  private:
-  void write(std::string_view line);
-  std::int64_t since(time_point now) const noexcept { return (now - began_).count(); }
+  void open_line(std::string_view call, int scope, time_point now);
+  void field(std::string_view name, time_point);
+  void close_line();
 
-  struct closer {
-    void operator()(std::FILE* f) const noexcept { std::fclose(f); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, closer> file_;
+  std::optional<file> file_;
+  std::string lines_;
   time_point began_{};
+};
+
+/// A governor whose calls go to a trace, where there is one. Ends with its state.
+class traced_governor : private any_governor {
+ public:
+  traced_governor(trace* to, int scope, std::string_view name, shipped_law const&,
+                  governor_settings const&);
+  traced_governor(traced_governor&&) noexcept;
+  traced_governor& operator=(traced_governor&&) = delete;
+  ~traced_governor();
+
+  std::variant<ticket, refused> submit(time_point now, request_terms const&);
+  void start(time_point now, ticket, fraction u);
+  decision finish(time_point now, ticket, attempt_result const&, fraction u);
+  void cancel(time_point now, ticket);
+  time_point wakeup(time_point now);
+
+  /// Writes the state; later calls are not traced.
+  void end();
+
+  using any_governor::held_until;
+  using any_governor::in_flight;
+  using any_governor::law_state;
+  using any_governor::next;
+  using any_governor::waiting;
+  using any_governor::why;
+
+ private:
+  trace* trace_;
+  int scope_;
+  time_point last_{};  // call
 };
 
 }  // namespace headway::app
