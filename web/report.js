@@ -94,7 +94,7 @@
       const chart = plot.chart;
       if (chart && chart.width !== plot.clientWidth) chart.setSize({ width: plot.clientWidth, height: chart.height });
     }).observe(plot);
-    scenario.redraws.push(draw);
+    scenario.redraws.push(changed);
     scenario.charts.push(plot);
     redraws.push(draw);
     draw();
@@ -104,16 +104,39 @@
     stroke: () => css("--ink"), font: FONT, labelFont: FONT, labelSize: 20, labelGap: 0,
     grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, ...more,
   });
-  const decades = (min, max) => {
-    const low = Math.floor(Math.log10(min)), high = Math.ceil(Math.log10(max));
-    return [10 ** low, 10 ** Math.max(high, low + 1)];
+  // 1, 2, 5, 10, … from below min to above max; the powers of ten alone where those are enough.
+  function decades(min, max) {
+    const marks = [];
+    for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)); ++power)
+      for (const digit of [1, 2, 5]) marks.push(+`${digit}e${power}`);
+    const first = marks.findLastIndex((m) => m <= min), last = marks.findIndex((m) => m >= max);
+    return marks.slice(first, Math.max(last, first + 1) + 1);
+  }
+  const logarithmic = { distr: 3, range: (_, min, max) => (min > 0 ? [decades(min, max)[0], decades(min, max).at(-1)] : [1, 10]) };
+  const log_axis = {
+    splits: (_1, _2, min, max) => {
+      const marks = decades(min, max), tens = marks.filter((m) => Number.isInteger(+Math.log10(m).toFixed(9)));
+      return tens.length > 2 ? tens : marks;
+    },
+    filter: (_, splits) => splits,
   };
   const tick = (v) => (v == null ? "" : Math.abs(v) >= 1e4 ? `${number(v / 1000)}k` : String(+v.toPrecision(6)));
 
   function time_figure(scenario, { id, title, unit, measures, log }) {
     const drawn = scenario.laws.filter((l) => l.line);
-    const points = Math.max(...drawn.map((l) => l.line.attempts.length));
-    const seconds = Array.from({ length: points }, (_, i) => +(i * scenario.step).toPrecision(6));
+    // Laws have points at multiples of `each` steps. Curves share an axis that has them all, to the end of the longest
+    // that is shown.
+    let grid = [], seconds = [];
+    const regrid = () => {
+      const shown = drawn.filter((l) => scenario.on.has(l.law)), all = new Set();
+      for (const { line } of shown.length ? shown : drawn) line.attempts.forEach((_, i) => all.add(i * line.each));
+      grid = [...all].sort((a, b) => a - b);
+      seconds = grid.map((g) => +(g * scenario.step).toPrecision(6));
+    };
+    const point = (line, measure, g) => {
+      const i = g / line.each;
+      return i >= line.attempts.length ? null : line[measure][i];  // undefined between its points: no gap
+    };
     figure(scenario, {
       id, title, measures, log, note: `${unit}, seed ${scenario.seeds[0]}`,
       options: (state, plot) => ({
@@ -121,11 +144,11 @@
         scales: {
           x: { time: false },
           y: state.scale === "log"
-            ? { distr: 3, range: (_, min, max) => (min > 0 ? decades(min, max) : [1, 10]) }
+            ? logarithmic
             : { range: (_, min, max) => [0, max > 0 ? max * 1.04 : 1] },
         },
         axes: [axis({ label: "seconds", size: 32, values: (_, splits) => splits.map(tick) }),
-          axis({ label: unit, values: (_, splits) => splits.map(tick), size: (_, values) => 14 + 7 * Math.max(1, ...(values ?? []).map((v) => v.length)) })],
+          axis({ ...(state.scale === "log" && log_axis), label: unit, values: (_, splits) => splits.map(tick), size: (_, values) => 20 + 7 * Math.max(1, ...(values ?? []).map((v) => v.length)) })],
         padding: [8, 12, 0, 0],
         series: [{}, ...drawn.map(({ law }) => ({
           label: law, show: scenario.on.has(law), width: 1.25, dash: looks.get(law).dash,
@@ -133,14 +156,20 @@
         }))],
         focus: { alpha: 0.15 },
         cursor: { y: false, sync: { key: scenario.id }, points: { size: 6 }, focus: { prox: -1 } },
-        hooks: { setCursor: [(chart) => tip(chart, plot)] },
+        hooks: { setCursor: [(chart) => tip(chart, plot, drawn, (line) => line[state.measure][Math.floor(grid[chart.cursor.idx] / line.each)])] },
       }),
-      data: (state) => [seconds, ...drawn.map(({ line }) => seconds.map((_, i) => {
-        const v = line[state.measure][i] ?? null;
-        return state.scale === "log" && v <= 0 ? null : v;
-      }))],
+      data: (state) => {
+        regrid();
+        return [seconds, ...drawn.map(({ line }) => grid.map((g) => {
+          const v = point(line, state.measure, g);
+          return state.scale === "log" && v <= 0 ? null : v;
+        }))];
+      },
       head: () => ["seconds", ...drawn.map((l) => l.law)],
-      rows: (state) => seconds.map((s, i) => [number(s), ...drawn.map(({ line }) => number(line[state.measure][i]))]),
+      rows: (state) => grid.map((g, i) => [String(seconds[i]), ...drawn.map(({ line }) => {
+        const v = point(line, state.measure, g);
+        return v === undefined ? "" : number(v);
+      })]),
     });
     const plot = scenario.charts.at(-1);
     plot.addEventListener("keydown", (event) => {
@@ -154,14 +183,13 @@
   }
 
   // What the curves are where the cursor stands.
-  function tip(chart, plot) {
+  function tip(chart, plot, laws, value_of) {
     plot.querySelector(".tip")?.remove();
     const { idx, left } = chart.cursor;
     if (idx == null || left < 0) return;
-    const values = chart.series.slice(1)
-      .map((series, i) => ({ law: series.label, shown: series.show, value: chart.data[i + 1][idx] }))
+    const values = laws.map(({ law, line }, i) => ({ law, shown: chart.series[i + 1].show, value: value_of(line) }))
       .filter((v) => v.shown && v.value != null).sort((a, b) => b.value - a.value);
-    const box = element("div", { className: "tip" }, `${number(chart.data[0][idx])} s`);
+    const box = element("div", { className: "tip" }, `${chart.data[0][idx]} s`);
     for (const { law, value } of values.slice(0, 12)) {
       const swatch = element("i");
       swatch.style.background = `var(${looks.get(law).colour})`;
@@ -186,7 +214,7 @@
     const label_width = (texts) => {
       const pen = document.createElement("canvas").getContext("2d");
       pen.font = FONT;
-      return Math.ceil(Math.max(...texts.map((t) => pen.measureText(t).width))) + 12;
+      return Math.ceil(Math.max(...texts.map((t) => pen.measureText(t).width))) + 14;
     };
     const names = laws.map((l) => l.law);
 
@@ -234,13 +262,13 @@
           padding: [8, 0, 0, 0],
           scales: {
             x: { time: false, ori: 1, dir: -1, range: [-0.5, laws.length - 0.5] },
-            y: state.scale === "log" ? { ori: 0, distr: 3, range: () => decades(min, max) }
+            y: state.scale === "log" ? { ...logarithmic, ori: 0, range: () => logarithmic.range(null, min, max) }
               : { ori: 0, range: () => [0, Math.max(max * 1.04, reference ?? 0) || 1] },
           },
           axes: [
-            axis({ side: 3, grid: { show: false }, ticks: { show: false }, size: label_width(names), splits: () => index, values: () => names }),
-            axis({ side: 2, label: unit, size: 32, values: (_, splits) => splits.map(tick) }),
-            axis({ side: 1, scale: "x", grid: { show: false }, ticks: { show: false }, size: label_width(medians), splits: () => index, values: () => medians }),
+            axis({ side: 3, grid: { show: false }, ticks: { show: false }, size: label_width(names), gap: 10, splits: () => index, values: () => names }),
+            axis({ ...(state.scale === "log" && log_axis), side: 2, label: unit, size: 32, values: (_, splits) => splits.map(tick) }),
+            axis({ side: 1, scale: "x", grid: { show: false }, ticks: { show: false }, size: label_width(medians), gap: 10, splits: () => index, values: () => medians }),
           ],
           series: [{}, { label: "median", paths: () => null, points: { show: false } }],
           cursor: { show: false },
@@ -289,7 +317,7 @@
     }
     const all = scenario.laws.map((l) => l.law);
     for (const [label, on] of [["all", true], ["none", false]]) {
-      const button = element("button", { type: "button" }, label);
+      const button = element("button", { type: "button", className: "plain" }, label);
       button.addEventListener("click", () => show(all, on));
       row.append(button);
     }
@@ -306,6 +334,11 @@
         scenario.laws.map((l) => [l.law, ...keys.map((key) => cell(l.figures[key])), `${l.finished} of ${runs}`])));
   }
 
+  function seeds_of({ seeds }) {
+    if (seeds.length === 1) return `Seed ${seeds[0]}`;
+    return seeds.length <= 8 ? `Seeds ${seeds.join(", ")}` : `${seeds.length} seeds, ${seeds[0]} to ${seeds.at(-1)}`;
+  }
+
   function show_scenario(scenario, i) {
     const rank = (l) => l.figures.times_told?.median ?? Infinity;
     scenario.laws.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
@@ -319,7 +352,7 @@
     const section = element("section", { className: "scenario", id: scenario.id, "aria-labelledby": title.id }, title);
     if (scenario.about) section.append(element("p", {}, scenario.about));
     section.append(
-      element("p", { className: "quiet" }, `${scenario.seeds.length === 1 ? "Seed" : "Seeds"} ${scenario.seeds.join(", ")}. `
+      element("p", { className: "quiet" }, `${seeds_of(scenario)}. `
         + `Laws in the order of their time; press one to hide or show its curves${few ? `, at first the ${scenario.on.size} fastest` : ""}.`),
       legend(scenario), scenario.plots);
     document.getElementById("scenarios").append(section);

@@ -43,29 +43,28 @@ void append_list(std::string& out, Items const& items, Each each) {
   out += ']';
 }
 
-/// The moments of every law, `per_point` to a point; all laws on one axis.
-struct thinning {
-  explicit thinning(comparison const& c) {
-    std::size_t longest = 0;
-    auto const look = [&](comparison::row const& r) {
-      if (r.runs.empty()) return;
-      auto const& line = r.runs.front().timeline;
-      longest = std::max(longest, line.size());
-      if (line.size() > 1) step = to_seconds(line[1].at - line[0].at);
-    };
-    for (auto const& r : c.rows) look(r);
-    look(c.told);
-    per_point = std::max<std::size_t>(1, (longest + points_max - 1) / points_max);
-  }
-  double step = 0;  ///< seconds between moments; zero: there is no timeline
-  std::size_t per_point = 1;
-};
+/// Seconds between the moments of all timelines; zero: there are none.
+double step_of(comparison const& c) {
+  double step = 0;
+  auto const look = [&](comparison::row const& r) {
+    if (r.runs.empty() || r.runs.front().timeline.size() < 2) return;
+    auto const& line = r.runs.front().timeline;
+    step = to_seconds(line[1].at - line[0].at);
+  };
+  for (auto const& r : c.rows) look(r);
+  look(c.told);
+  return step;
+}
 
-void append_timeline(std::string& out, std::vector<sim::moment> const& line, thinning const& t) {
+/// Thinned by a power of two, so that a short run keeps its detail beside a long one, and still
+/// all points are on one grid.
+void append_timeline(std::string& out, std::vector<sim::moment> const& line, double step) {
+  std::size_t each = 1;  // so many moments to a point
+  while (line.size() > each * points_max) each *= 2;
   std::vector<sim::moment> points;
   std::vector<double> seconds;  // how long each point is: the last one may be shorter
-  for (std::size_t i = 0; i < line.size(); i += t.per_point) {
-    auto const end = std::min(line.size(), i + t.per_point);
+  for (std::size_t i = 0; i < line.size(); i += each) {
+    auto const end = std::min(line.size(), i + each);
     auto point = line[end - 1];
     for (auto k = i; k + 1 < end; ++k) {
       point.attempts += line[k].attempts;
@@ -74,7 +73,7 @@ void append_timeline(std::string& out, std::vector<sim::moment> const& line, thi
       point.broken += line[k].broken;
     }
     points.push_back(point);
-    seconds.push_back(t.step * static_cast<double>(end - i));
+    seconds.push_back(step * static_cast<double>(end - i));
   }
   auto const rate = [&](char const* name, std::int32_t sim::moment::*count) {
     fmt::format_to(std::back_inserter(out), "\"{}\":", name);
@@ -83,7 +82,7 @@ void append_timeline(std::string& out, std::vector<sim::moment> const& line, thi
     });
     out += ',';
   };
-  out += '{';
+  fmt::format_to(std::back_inserter(out), "{{\"each\":{},", each);
   rate("attempts", &sim::moment::attempts);
   rate("accepted", &sim::moment::accepted);
   rate("throttled", &sim::moment::throttled);
@@ -98,8 +97,7 @@ void append_timeline(std::string& out, std::vector<sim::moment> const& line, thi
   out += '}';
 }
 
-void append_law(std::string& out, comparison const& c, comparison::row const& r,
-                thinning const& t) {
+void append_law(std::string& out, comparison const& c, comparison::row const& r, double step) {
   out += "{\"law\":";
   append_quoted(out, r.law);
   out += ",\"figures\":{";
@@ -133,15 +131,15 @@ void append_law(std::string& out, comparison const& c, comparison::row const& r,
   out += "},\"finished\":";
   append(out,
          std::count_if(r.runs.begin(), r.runs.end(), [](auto const& f) { return f.finished; }));
-  if (!r.runs.empty() && t.step > 0) {
+  if (!r.runs.empty() && step > 0) {
     out += ",\"line\":";
-    append_timeline(out, r.runs.front().timeline, t);
+    append_timeline(out, r.runs.front().timeline, step);
   }
   out += '}';
 }
 
 void append_comparison(std::string& out, comparison const& c) {
-  thinning const t(c);
+  auto const step = step_of(c);
   out += "{\"title\":";
   append_quoted(out, c.title);
   out += ",\"about\":";
@@ -149,16 +147,16 @@ void append_comparison(std::string& out, comparison const& c) {
   out += ",\"seeds\":";
   append_list(out, c.seeds, [](std::uint64_t seed) { return seed; });
   out += ",\"step\":";
-  append(out, t.step * static_cast<double>(t.per_point));
+  append(out, step);
   out += ",\"told\":";
   append_quoted(out, c.told.law);
   out += ",\"laws\":[";
   for (auto const& r : c.rows) {
     if (r.law == c.told.law) continue;
-    append_law(out, c, r, t);
+    append_law(out, c, r, step);
     out += ',';
   }
-  append_law(out, c, c.told, t);
+  append_law(out, c, c.told, step);
   out += "]}";
 }
 
