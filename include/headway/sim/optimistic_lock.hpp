@@ -1,0 +1,35 @@
+/// Optimistic concurrency: who writes what another has changed since reads again, after a backoff.
+///
+/// The simulation that made jitter known, as it is: the server never refuses and has no limit, each
+/// client writes once, so it says what a backoff costs in calls and in time, and nothing about rate
+/// limits (without any backoff it is over first). Source: AWS Architecture Blog 2015, "Exponential
+/// Backoff And Jitter", and its aws-arch-backoff-simulator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "headway/backoff/any.hpp"
+#include "headway/random.hpp"
+#include "headway/time.hpp"
+
+namespace headway::sim {
+
+struct optimistic_lock {
+  int clients = 100;
+  any_backoff backoff{};
+  int first_attempt = 1;  ///< the exponent of the first delay; AWS's simulator begins at 1
+  /// One way, |normal|.
+  duration delay_mean = 10ms;
+  duration delay_deviation = 2ms;
+};
+
+struct lock_figures {
+  std::int64_t calls = 0;  ///< writes, in vain or not
+  duration time{};         ///< until the last client has heard that its write was good
+};
+
+/// All clients begin at time 0. The same seed gives the same figures, on every compiler.
+lock_figures simulate(optimistic_lock const& s, std::uint64_t seed);
+
+}  // namespace headway::sim
