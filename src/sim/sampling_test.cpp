@@ -102,7 +102,7 @@ TEST(sampling, a_mixture_takes_each_part_as_often_as_it_weighs) {
     first += d == 1ms;
     if (d != 1ms) rest += to_seconds(d);
   }
-  EXPECT_NEAR(first, n / 4, 500);
+  EXPECT_NEAR(first, 0.25 * n, 500);
   EXPECT_NEAR(rest / (n - first), 60, 1);
   EXPECT_EQ((mixture{{{1, spread{5ms}}}}).draw(7), 5ms);
   EXPECT_EQ((mixture{{{1, spread{5ms}}, {0, spread{6ms}}}}).draw(~fraction{0}), 5ms);
