@@ -327,7 +327,11 @@
   function figures_table(scenario) {
     const keys = Object.keys(FIGURES).filter((key) => scenario.laws.some((l) => l.figures[key]));
     const runs = scenario.seeds.length;
-    const cell = (f) => (!f ? "not measured" : number(f.median) + (f.p90 !== f.median ? ` (${number(f.p90)})` : ""));
+    const cell = (f) => {
+      if (!f) return "not measured";
+      const [median, p90] = [number(f.median), number(f.p90)];
+      return p90 === median ? median : `${median} (${p90})`;
+    };
     return element("section", { className: "figures" }, element("h3", {}, "All figures"),
       table(runs > 1 ? `Median over ${runs} seeds (90th percentile where it differs)` : `Seed ${scenario.seeds[0]}`,
         ["law", ...keys.map((key) => FIGURES[key]), "all done"],
