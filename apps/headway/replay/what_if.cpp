@@ -62,6 +62,7 @@ struct scope {
   time_point wake = time_point::min();
   bool stopped = false;  // parked, or without an answer for the next attempt
   bool closed = false;   // the run dropped it
+  int arriving = 0;
   std::deque<answer> answers{};
   std::int64_t answers_used = 0;
   std::unordered_map<ticket, std::int64_t> flying{};  // recorded attempt by ticket
@@ -118,7 +119,8 @@ class experiment {
       at = std::min(at, arrivals_.front().available);
     std::erase_if(scopes_, [](auto const& entry) {
       auto const& s = entry.second;
-      return s.closed && s.governor.in_flight() == 0 && s.governor.waiting() == 0;
+      return s.closed && s.arriving == 0 && s.governor.in_flight() == 0 &&
+             s.governor.waiting() == 0;
     });
     for (auto const& [number, s] : scopes_)
       if (!s.stopped) at = std::min(at, s.wake);
@@ -152,6 +154,7 @@ class experiment {
       auto const a = arrivals_.front();
       arrivals_.pop_front();
       auto& s = scopes_.at(a.scope);
+      --s.arriving;
       s.wake = now;
       if (std::holds_alternative<ticket>(s.governor.submit(now, a.terms))) ++live_;
     }
@@ -211,6 +214,7 @@ class experiment {
       case kind::submit:
         if (c.ended) break;
         arrivals_.push_back({full_ ? time_point::min() : c.at, c.scope, c.terms});
+        ++s.arriving;
         full_ = full_ || ++recorded_live_ >= settings_.queue_max;
         break;
       case kind::start:
