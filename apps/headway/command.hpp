@@ -1,4 +1,5 @@
-/// The subcommands of the headway program: each adds its options to the parser and leaves what it does in `chosen`.
+/// The subcommands of the headway program: each adds its options to the parser and leaves what it
+/// does in `chosen`.
 #pragma once
 
 #include <functional>

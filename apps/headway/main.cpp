@@ -6,7 +6,8 @@
 int main(int argc, char** argv) {
   using namespace headway::app;
   CLI::App program{
-      "headway calls a rate-limited API as fast as it lets you; you don't have to know the limit.\n\n"
+      "headway calls a rate-limited API as fast as it lets you; you don't have to know the "
+      "limit.\n\n"
       "  headway mock --limit rate=50/s,burst=10 &\n"
       "  seq 1000 | sed 's|^|http://127.0.0.1:8429/|' > jobs.txt && headway run jobs.txt\n",
       "headway"};
