@@ -81,6 +81,8 @@ sim::limit parse_limit(std::string_view text) {
       auto const [name, n] = cut(word, '=');
       if (name != "burst" || !n) unknown(word, kind, "burst=N");
       limit.burst = whole(name, *n, 1);
+      if (limit.burst > duration(24h * 365) / limit.interval)
+        wrong("burst '{}' would take more than a year to save up", *n);
     }
     return limit;
   }

@@ -72,6 +72,7 @@ TEST(mock_grammar, says_what_is_wrong_and_what_is_allowed) {
       {limit, "rate=-1/s", "'-1/s' is not a count per time, such as 50/s, 300/min or 10/250ms"},
       {limit, "rate=0/s", "rate '0/s' is not from one a day to 1000000/s"},
       {limit, "rate=1000001/s", "rate '1000001/s' is not from one a day to 1000000/s"},
+      {limit, "rate=1/h,burst=1000000", "burst '1000000' would take more than a year to save up"},
       {limit, "rate=5/100us", "period '100us' is not from 1ms to 1h"},
       {limit, "rate=5/2h", "time '2h' is not from 0s to 1h"},
       {limit, "rate=5/s,burst=0", "burst '0' is not a whole number from 1 to 1000000"},
