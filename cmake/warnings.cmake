@@ -4,4 +4,5 @@ target_compile_options(headway_warnings INTERFACE
   -Wall -Wextra -Wpedantic
   -Wconversion        # nanoseconds and counts must not narrow silently
   -Wshadow            # a second `now` in a scope is how time travels
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-unneeded-internal-declaration>  # a defaulted == that only a concept asks for
   $<$<BOOL:${PROJECT_IS_TOP_LEVEL}>:-Werror>)

@@ -7,8 +7,8 @@ import re
 import sys
 from pathlib import Path
 
-TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "docs", "cmake")
-TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ""}
+TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
+TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
 OUTER = ("driver", "http", "redis", "sim")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
