@@ -124,18 +124,20 @@
 
   function time_figure(scenario, { id, title, unit, measures, log }) {
     const drawn = scenario.laws.filter((l) => l.line);
-    // Laws have points at multiples of `each` steps. Curves share an axis that has them all, to the end of the longest
+    // A law has points at multiples of `each` steps, and at its end. Curves share an axis that has them all, to the end of the longest
     // that is shown.
     let grid = [], seconds = [];
+    const end = (line, i) => Math.min((i + 1) * line.each, line.moments);
+    const index = (line, g) => Math.ceil(g / line.each) - 1;
     const regrid = () => {
       const shown = drawn.filter((l) => scenario.on.has(l.law)), all = new Set();
-      for (const { line } of shown.length ? shown : drawn) line.attempts.forEach((_, i) => all.add(i * line.each));
+      for (const { line } of shown.length ? shown : drawn) line.attempts.forEach((_, i) => all.add(end(line, i)));
       grid = [...all].sort((a, b) => a - b);
       seconds = grid.map((g) => +(g * scenario.step).toPrecision(6));
     };
     const point = (line, measure, g) => {
-      const i = g / line.each;
-      return i >= line.attempts.length ? null : line[measure][i];  // undefined between its points: no gap
+      if (g > line.moments) return null;
+      return end(line, index(line, g)) === g ? line[measure][index(line, g)] : undefined;  // that is no gap
     };
     figure(scenario, {
       id, title, measures, log, note: `${unit}, seed ${scenario.seeds[0]}`,
@@ -156,7 +158,7 @@
         }))],
         focus: { alpha: 0.15 },
         cursor: { y: false, sync: { key: scenario.id }, points: { size: 6 }, focus: { prox: -1 } },
-        hooks: { setCursor: [(chart) => tip(chart, plot, drawn, (line) => line[state.measure][Math.floor(grid[chart.cursor.idx] / line.each)])] },
+        hooks: { setCursor: [(chart) => tip(chart, plot, drawn, (line) => line[state.measure][index(line, grid[chart.cursor.idx])])] },
       }),
       data: (state) => {
         regrid();
@@ -189,6 +191,7 @@
     if (idx == null || left < 0) return;
     const values = laws.map(({ law, line }, i) => ({ law, shown: chart.series[i + 1].show, value: value_of(line) }))
       .filter((v) => v.shown && v.value != null).sort((a, b) => b.value - a.value);
+    if (!values.length) return;
     const box = element("div", { className: "tip" }, `${chart.data[0][idx]} s`);
     for (const { law, value } of values.slice(0, 12)) {
       const swatch = element("i");

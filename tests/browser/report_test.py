@@ -106,22 +106,22 @@ class Report(unittest.TestCase):
         self.assertEqual(self.texts("#s1 .legend button")[:3], ["told (knows the limit)", "seek", "exponential-decorrelated"])
 
     def test_curves_are_the_figures(self):
-        self.assertEqual(self.curve("s0-rate", "told"), {s: 12 - s for s in range(10)})
-        self.assertEqual(self.curve("s0-rate", "seek"), {s: 16 - s for s in range(12)})
-        self.assertEqual(self.curve("s0-window", "seek"), {s: 8 for s in range(12)})
+        self.assertEqual(self.curve("s0-rate", "told"), {s + 1: 12 - s for s in range(10)})
+        self.assertEqual(self.curve("s0-rate", "seek"), {s + 1: 16 - s for s in range(12)})
+        self.assertEqual(self.curve("s0-window", "seek"), {s + 1: 8 for s in range(12)})
         self.choose("s0-rate", "throttled")
-        self.assertEqual(self.curve("s0-rate", "told"), {s: (12 - s) // 4 for s in range(10)})
+        self.assertEqual(self.curve("s0-rate", "told"), {s + 1: (12 - s) // 4 for s in range(10)})
         self.choose("s0-rate", "accepted")
-        self.assertEqual(self.curve("s0-rate", "told"), {s: (12 - s) - (12 - s) // 4 for s in range(10)})
+        self.assertEqual(self.curve("s0-rate", "told"), {s + 1: (12 - s) - (12 - s) // 4 for s in range(10)})
         self.choose("s0-window", "in_flight")
-        self.assertEqual(self.curve("s0-window", "told"), {s: (12 - s) // 2 for s in range(10)})
+        self.assertEqual(self.curve("s0-window", "told"), {s + 1: (12 - s) // 2 for s in range(10)})
         self.assertEqual(self.ask("document.getElementById('s0-time').chart.data[1]").pop(0), 1)
 
     def test_logarithmic_scale_has_no_zeros(self):
         self.choose("s0-rate", "throttled")
         self.choose("s0-rate", "log")
         self.assertEqual(self.ask("document.getElementById('s0-rate').chart.scales.y.distr"), 3)
-        self.assertEqual(self.curve("s0-rate", "told"), {s: (12 - s) // 4 for s in range(10) if s <= 8})
+        self.assertEqual(self.curve("s0-rate", "told"), {s + 1: (12 - s) // 4 for s in range(10) if s <= 8})
 
     def test_legend_hides_and_shows(self):
         self.assertGreater(self.pixels("s1-rate", "--c1"), 20)
@@ -137,16 +137,16 @@ class Report(unittest.TestCase):
         self.press("exponential-decorrelated")
         long = self.curve("s0-rate", "exponential-decorrelated")
         self.assertEqual(len(long), 375)  # 1,500 moments, four to a point
-        self.assertEqual((long[0], long[1496]), (3998.5, 2502.5))
-        self.assertEqual(self.curve("s0-rate", "told"), {s: 12 - s for s in range(10)})
+        self.assertEqual((long[4], long[1500]), (3998.5, 2502.5))
+        self.assertEqual(self.curve("s0-rate", "told"), {s + 1: 12 - s for s in range(10)})
 
     def test_tables_have_the_numbers(self):
         rate = self.table("s0-rate")
         self.assertEqual(rate[0], ["seconds", *FASTEST, "exponential-decorrelated"])
-        self.assertEqual(rate[1][:3], ["0", "12", "16"])
-        self.assertEqual(rate[12][:3], ["11", "–", "5"])
+        self.assertEqual(rate[1][:3], ["1", "12", "16"])
+        self.assertEqual(rate[12][:3], ["12", "–", "5"])
         self.choose("s0-rate", "throttled")
-        self.assertEqual(self.table("s0-rate")[1][:3], ["0", "3", "4"])
+        self.assertEqual(self.table("s0-rate")[1][:3], ["1", "3", "4"])
         time = self.table("s0-time")
         self.assertEqual(time[0], ["law", "median", "p90", "seed 1", "seed 2", "seed 3"])
         self.assertEqual(time[1], ["told", "1", "1", "1", "1", "1"])
@@ -163,7 +163,7 @@ class Report(unittest.TestCase):
             self.page.press(key)
         self.do("0")
         self.assertEqual(self.texts("#s0-rate .tip div:first-of-type"), ["rival-544"])
-        self.assertTrue(self.texts("#s0-rate .tip")[0].startswith("1 s"))
+        self.assertTrue(self.texts("#s0-rate .tip")[0].startswith("2 s"))
         self.page.press("Tab")
         self.assertEqual(self.ask("document.activeElement.tagName"), "SUMMARY")
         self.assertEqual(self.texts(".tip"), [])

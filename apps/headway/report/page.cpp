@@ -56,33 +56,28 @@ double step_of(comparison const& c) {
   return step;
 }
 
-/// Thinned by a power of two, so that a short run keeps its detail beside a long one, and still
-/// all points are on one grid.
+/// Points at the ends of `each` moments, a power of two, so that a short run keeps its detail
+/// beside a long one, and still all points are on one grid. Rates are of the second before (or of
+/// all moments since the last point): shorter ones would show flights, not rates.
 void append_timeline(std::string& out, std::vector<sim::moment> const& line, double step) {
-  std::size_t each = 1;  // so many moments to a point
+  std::size_t each = 1;
   while (line.size() > each * points_max) each *= 2;
-  std::vector<sim::moment> points;
-  std::vector<double> seconds;  // how long each point is: the last one may be shorter
-  for (std::size_t i = 0; i < line.size(); i += each) {
-    auto const end = std::min(line.size(), i + each);
-    auto point = line[end - 1];
-    for (auto k = i; k + 1 < end; ++k) {
-      point.attempts += line[k].attempts;
-      point.accepted += line[k].accepted;
-      point.throttled += line[k].throttled;
-      point.broken += line[k].broken;
-    }
-    points.push_back(point);
-    seconds.push_back(step * static_cast<double>(end - i));
-  }
+  auto const over = std::max(each, static_cast<std::size_t>(std::lround(1 / step)));
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < line.size(); i += each)
+    ends.push_back(std::min(line.size(), i + each));
+
   auto const rate = [&](char const* name, std::int32_t sim::moment::*count) {
+    std::vector<std::int64_t> until{0};
+    for (auto const& m : line) until.push_back(until.back() + m.*count);
     fmt::format_to(std::back_inserter(out), "\"{}\":", name);
-    append_list(out, points, [&, i = std::size_t{0}](sim::moment const& m) mutable {
-      return m.*count / seconds[i++];
+    append_list(out, ends, [&](std::size_t end) {
+      auto const begin = end - std::min(end, over);
+      return static_cast<double>(until[end] - until[begin]) / (step * static_cast<double>(over));
     });
     out += ',';
   };
-  fmt::format_to(std::back_inserter(out), "{{\"each\":{},", each);
+  fmt::format_to(std::back_inserter(out), "{{\"each\":{},\"moments\":{},", each, line.size());
   rate("attempts", &sim::moment::attempts);
   rate("accepted", &sim::moment::accepted);
   rate("throttled", &sim::moment::throttled);
@@ -90,10 +85,12 @@ void append_timeline(std::string& out, std::vector<sim::moment> const& line, dou
   // A law that knows no window allows as many as there are.
   constexpr double unbounded = 1e6;
   out += "\"window\":";
-  append_list(out, points,
-              [](sim::moment const& m) { return m.window < unbounded ? m.window : INFINITY; });
+  append_list(out, ends, [&](std::size_t end) {
+    auto const window = line[end - 1].window;
+    return window < unbounded ? window : INFINITY;
+  });
   out += ",\"in_flight\":";
-  append_list(out, points, [](sim::moment const& m) { return std::int64_t{m.in_flight}; });
+  append_list(out, ends, [&](std::size_t end) { return std::int64_t{line[end - 1].in_flight}; });
   out += '}';
 }
 
