@@ -14,7 +14,7 @@ struct capped_last {
     auto const exact = exponential_backoff{.initial = 50ms, .cap = 1h}.delay(attempt, {}, u);
     return std::min<duration>(30s, exact / 2 + scale(exact, u));
   }
-  friend bool operator==(capped_last const&, capped_last const&) = default;
+  bool operator==(capped_last const&) const = default;
 };
 
 TEST(figures_003, exponential_backoff_capped_last) {
