@@ -104,8 +104,10 @@ struct naive_governor {
     if (!r || !r->flying) return {};
     bool const somebody_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
+    bool const own_ceiling = in_flight() >= settings.in_flight_max ||
+                             (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
     sample const s{r->permit, in_flight(), now - r->permit.sent,
-                   !somebody_waits && in_flight() < law.allowed()};
+                   own_ceiling || (!somebody_waits && in_flight() < law.allowed())};
     answered = true;
     r->flying = false;
     if (auto const wait = result.advice.retry_after) {
