@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -179,7 +180,7 @@ class world {
 
   static std::int64_t draw_cost(group const& g, fraction u) {
     auto const drawn = g.cost_cv > 0 ? g.cost_mean * lognormal_share(g.cost_cv, u) : g.cost_mean;
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(drawn + 0.5));
+    return std::max<std::int64_t>(1, std::llround(drawn));
   }
 
   void pump(std::uint32_t index, client& c) {

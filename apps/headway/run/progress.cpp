@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 namespace headway::app {
@@ -11,7 +12,7 @@ namespace headway::app {
 std::string in_words(duration d) {
   auto const s = to_seconds(d);
   if (s < 60) return fmt::format("{:.1f} s", s);
-  auto const whole = static_cast<std::int64_t>(s + 0.5);
+  auto const whole = std::llround(s);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }

@@ -17,7 +17,7 @@ struct answered {
   bool throttled;
 };
 constexpr bool ok = false;
-constexpr bool T = true;
+constexpr bool no = true;
 
 /// The calculated rates: each throttle is one at the rate calculated before it.
 std::vector<double> calculated(std::vector<answered> const& answers) {
@@ -45,7 +45,7 @@ TEST(cubic_rate, aws_case_1_successes_only) {
 
 TEST(cubic_rate, aws_case_2_with_throttles) {
   auto const rates =
-      calculated({{5, ok}, {6, ok}, {7, T}, {8, T}, {9, ok}, {10, ok}, {11, ok}, {12, ok}});
+      calculated({{5, ok}, {6, ok}, {7, no}, {8, no}, {9, ok}, {10, ok}, {11, ok}, {12, ok}});
   double const expect[] = {7.0,
                            9.64893600966,
                            6.754255206761999,
@@ -108,13 +108,13 @@ TEST(aws_adaptive, aws_case_3_from_a_cold_start) {
       {{1.4, ok}, 4.16, 1.0976},
       {{1.6, ok}, 5.632, 1.6384},
       {{1.8, ok}, 5.632, 2.3328},
-      {{2.0, T}, 4.3264, 3.02848},
+      {{2.0, no}, 4.3264, 3.02848},
       {{2.2, ok}, 4.3264, 3.486639},
       {{2.4, ok}, 4.3264, 3.821874},
       {{2.6, ok}, 5.66528, 4.053386},
       {{2.8, ok}, 5.66528, 4.200373},
       {{3.0, ok}, 4.333056, 4.282037},
-      {{3.2, T}, 4.333056, 2.997426},
+      {{3.2, no}, 4.333056, 2.997426},
       {{3.4, ok}, 4.333056, 3.452226},
   };
   aws_adaptive limiter;
@@ -140,7 +140,7 @@ TEST(aws_adaptive, has_no_pace_until_the_first_throttle) {
     EXPECT_LE(limiter.ready_at(1), at(10));
     limiter.take(at(10), 1, 0);
   }
-  answer(limiter, {10.1, T});
+  answer(limiter, {10.1, no});
   EXPECT_TRUE(limiter.enabled);
   EXPECT_EQ(limiter.fill, limiter.fill_min) << "nothing was measured yet";
 }
@@ -164,7 +164,7 @@ TEST(aws_adaptive, pays_out_the_old_rate_before_a_new_one_and_keeps_a_second_of_
                        .refilled = at(1),
                        .measured = {.rate = 4, .bucket = measured_rate::half_seconds(3)},
                        .started = true};
-  answer(limiter, {1.5, T});
+  answer(limiter, {1.5, no});
   EXPECT_NEAR(limiter.fill, 2.8, 1e-12);
   EXPECT_NEAR(limiter.tokens, 2.8, 1e-12) << "of 5";
 }
@@ -189,7 +189,7 @@ TEST(aws_adaptive, cuts_at_each_throttle_unless_told_otherwise) {
   auto const after_a_flight = [](auto limiter) {
     limiter = {.enabled = true, .fill = 20, .measured = {.rate = 20}, .started = true};
     auto const sent = limiter.take(at(0.1), 1, 0);
-    for (int i = 0; i < 50; ++i) answer(limiter, {0.2 + i * 0.001, T}, sent);
+    for (int i = 0; i < 50; ++i) answer(limiter, {0.2 + i * 0.001, no}, sent);
     return limiter;
   };
   EXPECT_EQ(after_a_flight(aws_adaptive{}).fill, 0.5);
