@@ -165,8 +165,9 @@ void trace::end(int scope, time_point now, any_governor const& g) {
 
 void trace::flush() {
   if (!file_ || lines_.empty()) return;
-  // All or none: what a full disk has refused once is not tried again by the destructor.
-  file_->append(std::exchange(lines_, {}));
+  auto const text = std::exchange(lines_, {});  // not tried again, should the disk be full
+  lines_.reserve(text.capacity());
+  file_->append(text);
 }
 
 void trace::open_line(std::string_view call, int scope, time_point now) {
