@@ -184,6 +184,7 @@ class governor {
     ++r.version;
     --waiting_;
     ++in_flight_;
+    r.paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
     r.permit.sent = now;
@@ -199,7 +200,7 @@ class governor {
     sample const s{.sent = r.permit,
                    .in_flight = in_flight_,
                    .rtt = now - r.permit.sent,
-                   .app_limited = application_limited(now)};
+                   .app_limited = application_limited(now, r)};
     --in_flight_;
     first_answered_ = true;
     if (result.advice.retry_after) {
@@ -282,6 +283,7 @@ class governor {
     int throttles = 0;  // refused attempts: the exponent of back_off
     reason waits_for = reason::none;
     place where = place::nowhere;
+    bool paced = false;            // the law's pace made it wait when it went
     std::uint32_t version = 0;     // of the queue's entries for it
     std::uint32_t generation = 0;  // of the tickets for its slot
     friend bool operator==(request const&, request const&) = default;
@@ -318,12 +320,14 @@ class governor {
     return latest;
   }
 
-  /// Whether something else than the law keeps requests from going: nobody waits, or the caller's
-  /// own ceiling binds.
-  bool application_limited(time_point now) const noexcept {
+  /// Whether something else than the law kept requests from going: the caller's own ceiling binds,
+  /// or `answered` went when it wished and nobody waits now. One caller who asks again only after
+  /// each answer never waits at an answer; that its request was paced shows that the law binds.
+  bool application_limited(time_point now, request const& answered) const noexcept {
     if (in_flight_ >= settings_.in_flight_max) return true;
     if (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now) return true;
-    return (queue_.empty() || queue_.top().at > now) && in_flight_ < law_.allowed();
+    return !answered.paced && (queue_.empty() || queue_.top().at > now) &&
+           in_flight_ < law_.allowed();
   }
 
   held_back head(time_point now) const noexcept {

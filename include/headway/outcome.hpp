@@ -37,10 +37,10 @@ struct stamp {
 /// One answered attempt, as a law sees it.
 struct sample {
   stamp sent{};
-  int in_flight = 1;  ///< permits out when the answer came, the answered one included
-  duration rtt{};     ///< answer - send
-  bool app_limited =
-      false;  ///< nothing was waiting: the application, not the limit, was the bottleneck
+  int in_flight = 1;         ///< permits out when the answer came, the answered one included
+  duration rtt{};            ///< answer - send
+  bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced
+                             ///< when it went, and nothing waited when the answer came
 };
 
 }  // namespace headway

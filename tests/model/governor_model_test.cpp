@@ -25,6 +25,7 @@ struct naive_governor {
     reason rests = reason::none;
     request_terms terms{};
     bool flying = false;
+    bool paced = false;
     stamp permit{};
     int failures = 0, throttles = 0;
     duration last_delay{};
@@ -92,6 +93,7 @@ struct naive_governor {
 
   void start(time_point now, ticket id, fraction u) {
     auto& r = *find(id);
+    r.paced = law.ready_at(r.terms.cost) > r.ready_since;
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.sent = now;
     r.flying = true;
@@ -107,7 +109,7 @@ struct naive_governor {
     bool const own_ceiling = in_flight() >= settings.in_flight_max ||
                              (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
     sample const s{r->permit, in_flight(), now - r->permit.sent,
-                   own_ceiling || (!somebody_waits && in_flight() < law.allowed())};
+                   own_ceiling || (!r->paced && !somebody_waits && in_flight() < law.allowed())};
     answered = true;
     r->flying = false;
     if (auto const wait = result.advice.retry_after) {

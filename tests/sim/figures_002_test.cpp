@@ -121,7 +121,7 @@ TEST(figures_002, adaptive_rate) {
   tell("adaptive rate, one call at a time", "10/s to 5/s to 2.5/s", one.in_words());
   for (auto const& s : {at_hand, decaying, one}) {
     EXPECT_EQ(s.done, 1000);
-    EXPECT_GE(s.per_second(), 2.5);
+    EXPECT_GE(s.per_second(), 3.5);
     EXPECT_LE(s.per_second(), 4);
     EXPECT_LT(s.throttled, 5);
   }
