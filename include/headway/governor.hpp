@@ -130,7 +130,7 @@ class lazy_heap {
   friend bool operator==(lazy_heap const&, lazy_heap const&) = default;
 
  private:
-  static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 64; }
+  static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 8; }
   static bool later_first(Item const& a, Item const& b) noexcept { return b < a; }
   std::vector<Item> items_;
 };

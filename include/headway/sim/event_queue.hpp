@@ -18,9 +18,8 @@ namespace headway::sim {
 template <class Event>
 class event_queue {
  public:
-  bool empty() const noexcept { return heap_.empty(); }
-  std::size_t size() const noexcept { return heap_.size(); }
-  time_point next_at() const noexcept { return time_point(duration(heap_.front().at)); }
+  bool empty() const noexcept { return size() == 0; }
+  std::size_t size() const noexcept { return heap_.size() - (hole_ ? 1 : 0); }
 
   void push(time_point at, Event event) {
     std::uint64_t slot = slots_.size();
@@ -31,16 +30,17 @@ class event_queue {
       free_.pop_back();
       slots_[slot] = std::move(event);
     }
-    heap_.push_back({});
-    sift_up(heap_.size() - 1, {at.time_since_epoch().count(), sequence_++ << slot_bits | slot});
+    entry const e{at.time_since_epoch().count(), sequence_++ << slot_bits | slot};
+    if (std::exchange(hole_, false)) return sift_down(e);
+    heap_.push_back(e);
+    sift_up(heap_.size() - 1, e);
   }
 
   /// Requires: not empty.
   std::pair<time_point, Event> pop() {
+    fill();
+    hole_ = true;
     auto const top = heap_.front();
-    auto const last = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sift_down(last);
     auto const slot = static_cast<std::size_t>(top.order & ((1U << slot_bits) - 1));
     free_.push_back(static_cast<std::uint32_t>(slot));
     return {time_point(duration(top.at)), std::move(slots_[slot])};
@@ -48,6 +48,13 @@ class event_queue {
 
  private:
   static constexpr unsigned slot_bits = 24;
+
+  void fill() {
+    if (!std::exchange(hole_, false)) return;
+    auto const last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(last);
+  }
 
   struct entry {
     std::int64_t at;
@@ -84,6 +91,7 @@ class event_queue {
   std::vector<Event> slots_;
   std::vector<std::uint32_t> free_;
   std::uint64_t sequence_ = 0;
+  bool hole_ = false;  // what was on top is gone; mostly the next push takes its place
 };
 
 }  // namespace headway::sim
