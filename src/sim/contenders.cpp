@@ -44,6 +44,15 @@ contender rival(std::string_view name, std::string_view what, rival_law law,
           }};
 }
 
+/// A law without a bound of its own before its first throttle: that of a pool of 100 workers.
+contender pool_of_100(std::string_view name, std::string_view what, rival_law law) {
+  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
+            auto bounded = settings(s, after_throttle::stand_first);
+            bounded.in_flight_max = 100;
+            return rival_governor({}, law, bounded);
+          }};
+}
+
 std::vector<contender> all() {
   any_law const no_law{paced<unpaced, headway::fixed_window>{.win = everything}};
   auto const exponential = [&](std::string_view name, std::string_view what, any_backoff b) {
@@ -69,10 +78,10 @@ std::vector<contender> all() {
   list.push_back(exponential("linear", "1 s, 2 s, 3 s, … up to 60 s", {linear_backoff{}}));
   list.push_back(exponential("hammer", "again at once", {constant_backoff{.wait = 0ns}}));
   list.push_back(rival("cubic", "a window by RFC 9438", {cubic_window_law{}}));
-  list.push_back(rival("aws-adaptive", "the adaptive mode of the AWS SDKs, as botocore does it",
-                       {aws_adaptive{}}));
-  list.push_back(
-      rival("aws-adaptive-one-cut", "the same, one cut for each flight", {aws_adaptive_one_cut{}}));
+  list.push_back(pool_of_100(
+      "aws-adaptive", "the adaptive mode of the AWS SDKs, as botocore does it", {aws_adaptive{}}));
+  list.push_back(pool_of_100("aws-adaptive-one-cut", "the same, one cut for each flight",
+                             {aws_adaptive_one_cut{}}));
   list.push_back(rival("netflix-aimd", "Netflix concurrency-limits AIMD", {netflix_aimd_law{}}));
   list.push_back(rival("netflix-gradient2", "Netflix concurrency-limits Gradient2",
                        {netflix_gradient2_law{}}));

@@ -19,6 +19,7 @@ enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, rep
 struct event {
   kind what;
   outcome came = outcome::success;
+  std::uint8_t tries = 0;  // that an SDK has made inside the call
   std::uint32_t client = 0;
   ticket id{};
   duration retry_after{-1};  // negative: no hint
@@ -33,26 +34,31 @@ struct client {
   std::int64_t unasked = 0;  // requests not yet submitted
   bool on = true;            // of on/off arrivals
   bool gone = false;
-  std::int64_t asked = 0, done = 0;
-  std::vector<time_point> since{};  // when it was submitted, by a ticket's low half
+  std::int64_t asked = 0, done = 0, ended = 0;
+  time_point held_until = time_point::min();  // by a hint
+  std::vector<time_point> since{};            // when it was submitted, by a ticket's low half
   std::vector<std::int64_t>
       costs{};  // … and what it costs the server; empty where that is always 1
 };
+
+/// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
+constexpr full_jitter sdk_backoff{.base = 1s, .cap = 20s};
 
 constexpr duration slice = 100ms;  // of the goodput kept for the recovery time
 
 class world {
  public:
   world(scenario const& s, contender const& law, simulation_options const& o)
-      : scenario_(s), options_(o), server_(s.server), chance_(o.seed) {
+      : scenario_(s), options_(o), server_(seeded(s.server, o.seed)), chance_(o.seed) {
     for (auto const& g : s.groups) add(g, law);
     if (options_.timeline_step > 0ns) figures_.timeline.reserve(256);
   }
 
   figures run() {
     auto const end = later(time_point{}, scenario_.lasts);
-    while (!events_.empty() && events_.next_at() <= end && wanted_ != 0) {
+    while (!events_.empty() && wanted_ != 0) {
       auto const [at, e] = events_.pop();
+      if (at > end) break;
       now_ = at;
       if (++figures_.events > options_.events_max)
         throw std::runtime_error(scenario_.name + ": more than " +
@@ -66,6 +72,11 @@ class world {
   }
 
  private:
+  static behaviour seeded(behaviour b, std::uint64_t seed) {
+    b.drifts.seed = derive(seed, b.drifts.seed);
+    return b;
+  }
+
   // ── who takes part ──────────────────────────────────────────────────────────────────────────
 
   void add(group const& g, contender const& subject) {
@@ -84,7 +95,10 @@ class world {
         } else {
           auto const* loop = std::get_if<closed_loop>(&g.work);
           c.unasked = loop != nullptr ? loop->requests : std::numeric_limits<std::int64_t>::max();
-          if (!g.background) endless_ = true;
+          if (!g.background && loop != nullptr && loop->requests != closed_loop{}.requests)
+            wanted_ += loop->requests;
+          else if (!g.background)
+            endless_ = true;
         }
         auto const joins = time_point(g.joins + i * g.stagger);
         events_.push(joins, {.what = kind::join, .client = index});
@@ -98,6 +112,12 @@ class world {
 
   void happen(event const& e) {
     auto& c = clients_[e.client];
+    if (e.what == kind::wake && c.armed != now_) return;  // outdated: armed for earlier since
+    auto const resumes = later(time_point(c.of->suspended_at), c.of->suspended_for);
+    if (now_ >= time_point(c.of->suspended_at) && now_ < resumes && e.what != kind::arrival) {
+      if (e.what == kind::wake) c.armed = resumes;
+      return events_.push(resumes, e);
+    }
     switch (e.what) {
       case kind::join:
         join(e.client, c);
@@ -109,11 +129,10 @@ class world {
         toggle(e.client, c);
         break;
       case kind::submit:
-        submit(c);
+        submit(e.client, c);
         if (c.on) next_submission(e.client, c);
         break;
       case kind::wake:
-        if (c.armed != now_) return;  // outdated: it was armed for an earlier instant since
         c.armed = never;
         break;
       case kind::arrival:
@@ -124,14 +143,15 @@ class world {
         break;
     }
     pump(e.client, c);
+    if (options_.audit && !c.gone) audit(c);
   }
 
   void join(std::uint32_t index, client& c) {
     if (auto const* b = std::get_if<batch>(&c.of->work)) {
       if (b->rate > 0) return next_submission(index, c);
-      while (c.unasked > 0) submit(c);
+      while (c.unasked > 0) submit(index, c);
     } else if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
-      for (int i = 0; i < loop->workers && c.unasked > 0; ++i) submit(c);
+      for (int i = 0; i < loop->workers && c.unasked > 0; ++i) submit(index, c);
     } else {
       next_submission(index, c);
       auto const& open = std::get<open_arrivals>(c.of->work);
@@ -163,19 +183,37 @@ class world {
                  {.what = kind::submit, .client = index});
   }
 
-  void submit(client& c) {
+  void submit(std::uint32_t index, client& c) {
     if (c.gone || c.unasked <= 0) return;
     --c.unasked;
     ++c.asked;
     if (!c.of->background) ++figures_.requests;
-    auto const id =
-        std::visit([&](auto& g) { return std::get<ticket>(g.submit(now_)); }, c.governor);
-    auto const slot = static_cast<std::uint32_t>(id);
+    auto const uniform = c.of->cost_mean == 1 && c.of->cost_cv == 0;
+    auto const cost = uniform ? 1 : draw_cost(*c.of, c.chance());
+    auto const terms = request_terms{.cost = c.of->cost_known ? cost : 1};
+    auto const admitted = std::visit([&](auto& g) { return g.submit(now_, terms); }, c.governor);
+    auto const* const id = std::get_if<ticket>(&admitted);
+    if (id == nullptr) return refused_at_once(index, c);
+    auto const slot = static_cast<std::uint32_t>(*id);
     if (slot >= c.since.size()) c.since.resize(slot + 1);
     c.since[slot] = now_;
-    if (c.of->cost_mean == 1 && c.of->cost_cv == 0) return;
+    if (uniform) return;
     if (slot >= c.costs.size()) c.costs.resize(slot + 1);
-    c.costs[slot] = draw_cost(*c.of, c.chance());
+    c.costs[slot] = cost;
+  }
+
+  /// The client's own governor will never admit it. A worker turns to the next after a second.
+  void refused_at_once(std::uint32_t index, client& c) {
+    give_up(c);
+    if (std::holds_alternative<closed_loop>(c.of->work) && c.unasked > 0)
+      events_.push(now_ + 1s, {.what = kind::submit, .client = index});
+  }
+
+  void give_up(client& c) {
+    ++c.ended;
+    if (c.of->background) return;
+    ++figures_.given_up;
+    if (wanted_ > 0) --wanted_;
   }
 
   static std::int64_t draw_cost(group const& g, fraction u) {
@@ -188,13 +226,9 @@ class world {
     std::visit(
         [&](auto& g) {
           while (auto const turn = g.next(now_)) {
+            if (options_.audit) audit_start(c, g);
             g.start(now_, *turn, c.chance());
-            if (!c.of->background) {
-              ++figures_.attempts;
-              ++moment_.attempts;
-            }
-            auto const travel = scenario_.net.connect + scale(scenario_.net.jitter, c.chance());
-            events_.push(now_ + travel, {.what = kind::arrival, .client = index, .id = *turn});
+            send({.what = kind::arrival, .client = index, .id = *turn}, c);
           }
           auto const wake = g.wakeup(now_);
           if (wake == never || wake >= c.armed) return;
@@ -202,6 +236,15 @@ class world {
           events_.push(c.armed, {.what = kind::wake, .client = index});
         },
         c.governor);
+  }
+
+  void send(event const& arrival, client& c, duration after = {}) {
+    if (!c.of->background) {
+      ++figures_.attempts;
+      ++moment_.attempts;
+    }
+    auto const travel = scenario_.net.connect + scale(scenario_.net.jitter, c.chance());
+    events_.push(now_ + after + travel, arrival);
   }
 
   void arrive(event const& e, client& c) {
@@ -217,6 +260,12 @@ class world {
       events_.push(now_ + net.timeout, answer);
       return;
     }
+    if (a.what == outcome::throttle && e.tries < c.of->sdk_retries) {
+      if (!c.of->background) count(a.what);
+      auto again = e;
+      auto const rest = sdk_backoff.delay(again.tries++, {}, c.chance());
+      return send(again, c, a.after + rest);
+    }
     if (a.what == outcome::success) {
       if (net.misread > 0 && unit(c.chance()) < net.misread) answer.came = outcome::throttle;
       if (!c.of->background) server_latency_.add(a.after);
@@ -227,27 +276,31 @@ class world {
   void reply(event const& e, client& c) {
     if (c.gone) return;
     attempt_result result{.what = e.came};
-    if (e.retry_after >= 0ns) result.advice.retry_after = e.retry_after;
+    if (e.retry_after >= 0ns) {
+      result.advice.retry_after = e.retry_after;
+      c.held_until = std::max(c.held_until, later(now_, e.retry_after));
+    }
     auto const ruling =
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
     if (!c.of->background) count(e.came);
     if (ruling.what == verdict::retry || ruling.what == verdict::park) return;
     if (ruling.what == verdict::done && e.came == outcome::success)
-      ended(e, c);
-    else if (!c.of->background)
-      ++figures_.given_up;
-    if (!c.of->background && wanted_ > 0) --wanted_;
+      succeed(e, c);
+    else
+      give_up(c);
     if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
       if (loop->think == 0ns)
-        submit(c);
+        submit(e.client, c);
       else if (c.unasked > 0)
         events_.push(now_ + loop->think, {.what = kind::submit, .client = e.client});
     }
   }
 
-  void ended(event const& e, client& c) {
+  void succeed(event const& e, client& c) {
+    ++c.ended;
     ++c.done;
     if (c.of->background) return;
+    if (wanted_ > 0) --wanted_;
     ++figures_.done;
     figures_.completion = now_.time_since_epoch();
     latency_.add(now_ - c.since[static_cast<std::uint32_t>(e.id)]);
@@ -256,6 +309,32 @@ class world {
       if (i >= goodput_.size()) goodput_.resize(i + 1);
       ++goodput_[i];
     }
+  }
+
+  // ── what must always hold ───────────────────────────────────────────────────────────────────
+
+  [[noreturn]] void broken(char const* what) const {
+    throw std::logic_error(scenario_.name + ", seed " + std::to_string(options_.seed) + ", " +
+                           std::to_string(to_seconds(now_.time_since_epoch())) + " s: " + what);
+  }
+
+  /// Nobody goes before the law's pace, beyond its window, or while a hint holds the scope.
+  void audit_start(client const& c, auto const& g) const {
+    if (g.in_flight() >= g.law_state().allowed()) broken("sent beyond the window");
+    if (g.law_state().ready_at(1) > now_) broken("sent before its pace");
+    if (c.held_until > now_) broken("sent while a hint held it");
+  }
+
+  /// Every request is waiting, in flight or ended, and who waits alone will be woken.
+  void audit(client const& c) const {
+    std::visit(
+        [&](auto const& g) {
+          auto const open = static_cast<std::int64_t>(g.waiting()) + g.in_flight();
+          if (open != c.asked - c.ended) broken("a request was lost or ended twice");
+          if (g.waiting() > 0 && g.in_flight() == 0 && c.armed == never)
+            broken("requests wait and nothing will wake them");
+        },
+        c.governor);
   }
 
   // ── what is noted ───────────────────────────────────────────────────────────────────────────

@@ -20,7 +20,8 @@ struct line {
   duration give_up_after = 1h;
 };
 
-struct figures {
+/// What came of it.
+struct tally {
   int attempts = 0, throttled = 0, done = 0;
   int peak = 0;     ///< most in flight
   duration took{};  ///< until the last answer
@@ -33,7 +34,7 @@ struct figures {
 /// Runs `l.requests` requests through `g` against `server(now, u) -> answer`. Events of one instant
 /// happen in the order in which they were scheduled.
 template <class Governor, class Server>
-figures run(line const& l, Governor g, Server server, std::uint64_t seed) {
+tally run(line const& l, Governor g, Server server, std::uint64_t seed) {
   enum class kind { wakeup, submit, arrival, reply };
   struct event {
     time_point at;
@@ -53,7 +54,7 @@ figures run(line const& l, Governor g, Server server, std::uint64_t seed) {
     events.push(e);
   };
   rng draw(seed);
-  figures f;
+  tally f;
   std::vector<duration> latencies;
   time_point now{};
   auto armed = never;
@@ -65,6 +66,7 @@ figures run(line const& l, Governor g, Server server, std::uint64_t seed) {
     now = e.at;
     switch (e.what) {
       case kind::wakeup:
+        if (e.at != later(armed, l.wakes_late)) continue;  // armed for earlier since
         armed = never;
         break;
       case kind::submit:

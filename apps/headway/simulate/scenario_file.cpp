@@ -306,6 +306,10 @@ sim::group read_group(section& in) {
   in.text("leaves", time_into(g.leaves));
   in.number("cost", g.cost_mean, 1, 1e6);
   in.number("cost-cv", g.cost_cv, 0, 100);
+  in.flag("cost-known", g.cost_known);
+  in.number("sdk-retries", g.sdk_retries, 0, 255);
+  in.text("suspended-at", time_into(g.suspended_at));
+  in.text("suspended-for", time_into(g.suspended_for));
   in.flag("background", g.background);
 
   constexpr double most = 1e9;
@@ -334,6 +338,7 @@ sim::group read_group(section& in) {
   }
   in.not_with("arrivals", "workers");
   in.only_with("think", "workers");
+  in.only_with("suspended-at", "suspended-for");
   for (std::string_view const key : {"on", "off", "evenly"}) {
     in.only_with(key, "arrivals");
     in.not_with(key, "requests");
@@ -485,7 +490,7 @@ sim::truth obvious_truth(sim::scenario const& s) {
   double cost = 1, clients = 0;
   for (auto const& g : s.groups) {
     if (g.background) continue;
-    cost = std::max(cost, g.cost_mean);
+    if (!g.cost_known) cost = std::max(cost, g.cost_mean);
     clients += g.clients;
   }
   auto const slots = [&](std::int64_t n) -> sim::truth {

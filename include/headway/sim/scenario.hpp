@@ -49,8 +49,14 @@ struct group {
   duration joins{};    ///< when the first of them begins
   duration stagger{};  ///< each begins so much after the one before
   duration leaves = duration::max();
-  double cost_mean = 1;  ///< what a request costs the server; the client takes it for 1
-  double cost_cv = 0;    ///< lognormal; zero: always the mean
+  double cost_mean = 1;     ///< what a request costs the server
+  double cost_cv = 0;       ///< lognormal; zero: always the mean
+  bool cost_known = false;  ///< to the client, which takes it for 1 otherwise
+  /// So often does an SDK inside the call try again by itself when it is throttled, unknown to the
+  /// client. At most 255.
+  int sdk_retries = 0;
+  duration suspended_at{};   ///< the machine sleeps: answers and timers wait for its return
+  duration suspended_for{};  ///< zero: never
   bool background = false;
   friend bool operator==(group const&, group const&) = default;
 };
