@@ -184,6 +184,10 @@ class governor {
     ++r.version;
     --waiting_;
     ++in_flight_;
+    auto const cost = static_cast<std::uint64_t>(r.terms.cost);
+    r.units_sent = units_sent_ += cost;
+    if (now >= resets_) remaining_ = unknown;
+    if (remaining_ != unknown) remaining_ -= cost;
     r.paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
@@ -203,10 +207,7 @@ class governor {
                    .app_limited = application_limited(now, r)};
     --in_flight_;
     first_answered_ = true;
-    if (result.advice.retry_after) {
-      hold_until_ = std::max(hold_until_, later(now, std::max(*result.advice.retry_after, 0ns)));
-      law_.on_hint(now, result.advice);
-    }
+    obey(now, r, result.advice, s.rtt);
     switch (result.what) {
       case outcome::success:
         law_.on_success(now, s, derive(u, 0));
@@ -266,12 +267,17 @@ class governor {
   std::size_t waiting() const noexcept { return waiting_; }
   L const& law_state() const noexcept { return law_; }
   int level() const noexcept { return level_.level; }
-  time_point held_until() const noexcept { return hold_until_; }
+  time_point held_until(std::int64_t cost = 1) const noexcept {
+    return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
+                                                         : hold_until_;
+  }
 
   friend bool operator==(governor const&, governor const&) = default;
 
  private:
   enum class place : std::uint8_t { nowhere, waiting, flying };
+
+  static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
 
   struct request {
     time_point ready_since{};
@@ -279,8 +285,9 @@ class governor {
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
-    int failures = 0;   // broken attempts: what attempts_max counts
-    int throttles = 0;  // refused attempts: the exponent of back_off
+    std::uint64_t units_sent = 0;  // by all, when it went
+    int failures = 0;              // broken attempts: what attempts_max counts
+    int throttles = 0;             // refused attempts: the exponent of back_off
     reason waits_for = reason::none;
     place where = place::nowhere;
     bool paced = false;            // the law's pace made it wait when it went
@@ -308,6 +315,21 @@ class governor {
     return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
   }
 
+  /// Retry-After holds the scope; so does a limit of which nothing remains, until its reset. A
+  /// reset sooner than two round trips is left to the law: such a count is older than what it
+  /// counts.
+  void obey(time_point now, request const& answered, hint const& advice, duration rtt) {
+    if (advice.retry_after)
+      hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
+    if (advice.remaining && advice.reset) {
+      auto const sent_since = units_sent_ - answered.units_sent;
+      auto const left = static_cast<std::uint64_t>(std::max<std::int64_t>(*advice.remaining, 0));
+      remaining_ = *advice.reset <= 2 * rtt ? unknown : left - std::min(left, sent_since);
+      resets_ = later(now, std::max(*advice.reset, 0ns));
+    }
+    if (advice != hint{}) law_.on_hint(now, advice);
+  }
+
   /// What a request of `cost` that is ready since `since` must wait for, in flight permits apart.
   held_back ready_for(std::int64_t cost, time_point since) const noexcept {
     held_back latest{reason::none, since};
@@ -316,7 +338,7 @@ class governor {
     };
     at_least(reason::pace, law_.ready_at(cost));
     if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->ready_at(cost));
-    at_least(reason::server_hint, hold_until_);
+    at_least(reason::server_hint, held_until(cost));
     return latest;
   }
 
@@ -367,14 +389,15 @@ class governor {
   decision wait_again(time_point now, std::uint32_t index, again a) {
     auto& r = requests_[index];
     if (a.since == never) return give_up(index, a.why);
-    auto const earliest = std::max(a.since, hold_until_);
+    auto const held = held_until(r.terms.cost);
+    auto const earliest = std::max(a.since, held);
     if (earliest > r.terms.deadline) return give_up(index, reason::deadline);
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
     if (r.terms.deadline != never)
       deadlines_.push({r.terms.deadline, r.sequence, index, r.version});
-    auto const why = hold_until_ > std::max(a.since, now) ? reason::server_hint : a.why;
+    auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
     return {parked ? verdict::park : verdict::retry, why, earliest};
   }
@@ -428,7 +451,10 @@ class governor {
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
   std::uint64_t next_sequence_ = 0;
-  time_point hold_until_ = time_point::min();
+  std::uint64_t units_sent_ = 0;               // modulo 2^64
+  time_point hold_until_ = time_point::min();  // by Retry-After
+  std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since
+  time_point resets_ = time_point::min();      // until then `remaining_` is all there is
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
 };

@@ -22,7 +22,9 @@ enum class resource : std::uint8_t { unknown, rate, concurrency, quota };
 /// What the server advises. Times are relative to the arrival of the answer; absent means that it
 /// did not say.
 struct hint {
-  std::optional<duration> retry_after;
+  std::optional<duration> retry_after{};
+  std::optional<std::int64_t> remaining{};  ///< units left of the limit that has the least left
+  std::optional<duration> reset{};          ///< until all of it is back
   friend bool operator==(hint const&, hint const&) = default;
 };
 

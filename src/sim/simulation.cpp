@@ -22,7 +22,6 @@ struct event {
   std::uint8_t tries = 0;  // that an SDK has made inside the call
   std::uint32_t client = 0;
   ticket id{};
-  duration retry_after{-1};  // negative: no hint
 };
 
 /// A client: its governor, what it still has to ask for, and what came of it.
@@ -38,7 +37,8 @@ struct client {
   time_point held_until = time_point::min();  // by a hint
   std::vector<time_point> since{};            // when it was submitted, by a ticket's low half
   std::vector<std::int64_t>
-      costs{};  // … and what it costs the server; empty where that is always 1
+      costs{};               // … and what it costs the server; empty where that is always 1
+  std::vector<hint> told{};  // … and what comes with its answer; empty where nothing is told
 };
 
 /// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
@@ -252,11 +252,17 @@ class world {
     auto const cost = c.costs.empty() ? 1 : c.costs[slot];
     auto const a = server_.arrive(now_, cost, chance_());
     event answer{.what = kind::reply, .came = a.what, .client = e.client, .id = e.id};
-    if (scenario_.hints && a.retry_after) answer.retry_after = *a.retry_after;
+    if (scenario_.hints != telling::nothing) {
+      if (slot >= c.told.size()) c.told.resize(slot + 1);
+      c.told[slot] = {.retry_after = a.retry_after};
+      if (scenario_.hints == telling::remaining)
+        c.told[slot] = {a.retry_after, a.remaining, a.reset};
+    }
     auto const& net = scenario_.net;
     auto const lost = a.after == duration::max() || (net.lost > 0 && unit(c.chance()) < net.lost);
     if (lost) {
       answer.came = outcome::failure;
+      if (slot < c.told.size()) c.told[slot] = {};
       events_.push(now_ + net.timeout, answer);
       return;
     }
@@ -276,10 +282,10 @@ class world {
   void reply(event const& e, client& c) {
     if (c.gone) return;
     attempt_result result{.what = e.came};
-    if (e.retry_after >= 0ns) {
-      result.advice.retry_after = e.retry_after;
-      c.held_until = std::max(c.held_until, later(now_, e.retry_after));
-    }
+    if (auto const slot = static_cast<std::uint32_t>(e.id); slot < c.told.size())
+      result.advice = c.told[slot];
+    if (auto const wait = result.advice.retry_after)
+      c.held_until = std::max(c.held_until, later(now_, *wait));
     auto const ruling =
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
     if (!c.of->background) count(e.came);

@@ -29,6 +29,7 @@ struct naive_governor {
     stamp permit{};
     int failures = 0, throttles = 0;
     duration last_delay{};
+    std::int64_t sent = 0;
   };
   governor_settings settings;
   L law;
@@ -36,7 +37,9 @@ struct naive_governor {
   std::vector<request> alive{};
   std::uint64_t submitted = 0;
   int level = 0, quiet = 0;
-  time_point held_until = time_point::min();
+  time_point held_until = time_point::min(), resets = time_point::min();
+  std::optional<std::int64_t> remaining{};
+  std::int64_t sent = 0;
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -44,6 +47,9 @@ struct naive_governor {
     return static_cast<int>(std::ranges::count_if(alive, [](auto& r) { return r.flying; }));
   }
   std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
+  time_point held(std::int64_t cost) const {
+    return remaining && *remaining < cost ? std::max(held_until, resets) : held_until;
+  }
   request* find(ticket id) {
     auto const found = std::ranges::find(alive, id, &request::id);
     return found == alive.end() ? nullptr : &*found;
@@ -76,7 +82,7 @@ struct naive_governor {
     hold(r->rests, r->ready_since);
     hold(reason::pace, law.ready_at(r->terms.cost));
     if (settings.rate_ceiling) hold(reason::quota, settings.rate_ceiling->ready_at(r->terms.cost));
-    hold(reason::server_hint, held_until);
+    hold(reason::server_hint, held(r->terms.cost));
     return all;
   }
 
@@ -85,7 +91,7 @@ struct naive_governor {
     auto at = std::max(now, law.ready_at(terms.cost));
     if (settings.rate_ceiling) at = std::max(at, settings.rate_ceiling->ready_at(terms.cost));
     if (at == never) return held_back{reason::quota, never};
-    at = std::max(at, held_until);
+    at = std::max(at, held(terms.cost));
     if (at == never) return held_back{reason::server_hint, never};
     if (at > terms.deadline) return held_back{reason::deadline, at};
     return {};
@@ -97,6 +103,9 @@ struct naive_governor {
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.sent = now;
     r.flying = true;
+    r.sent = sent += r.terms.cost;
+    if (now >= resets) remaining.reset();
+    if (remaining) *remaining -= r.terms.cost;
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
   }
@@ -112,10 +121,14 @@ struct naive_governor {
                    own_ceiling || (!r->paced && !somebody_waits && in_flight() < law.allowed())};
     answered = true;
     r->flying = false;
-    if (auto const wait = result.advice.retry_after) {
-      held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
-      law.on_hint(now, result.advice);
+    auto const& [wait, left, reset] = result.advice;
+    if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
+    if (left && reset) {
+      remaining.reset();
+      if (*reset > 2 * s.rtt) remaining = std::max(*left - (sent - r->sent), std::int64_t{0});
+      resets = later(now, std::max(*reset, duration(0)));
     }
+    if (wait || left || reset) law.on_hint(now, result.advice);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
       law.on_success(now, s, for_law);
@@ -144,10 +157,11 @@ struct naive_governor {
     return {};
   }
   decision again(time_point now, request& r, reason why) {
-    auto const earliest = std::max(r.ready_since, held_until);
+    auto const until = held(r.terms.cost);
+    auto const earliest = std::max(r.ready_since, until);
     if (earliest > r.terms.deadline) return give_up(r.id, reason::deadline);
     r.rests = why;
-    if (held_until > now && held_until > r.ready_since) {
+    if (until > now && until > r.ready_since) {
       bool const patience = earliest - now <= settings.hint_max;
       return {patience ? verdict::retry : verdict::park, reason::server_hint, earliest};
     }
@@ -264,6 +278,8 @@ class history {
                                                             : outcome::success,
                      .may_retry = pick(4) != 0};
     if (pick(16) < hints_) r.advice.retry_after = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
+    if (pick(16) < hints_) r.advice.remaining = static_cast<std::int64_t>(pick(12)) - 2;
+    if (pick(16) < hints_) r.advice.reset = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
     if (unbounded_hints_ && pick(100) == 0) r.advice.retry_after = duration::max();
     return r;
   }
@@ -316,7 +332,7 @@ class history {
     ASSERT_EQ(real_.waiting(), naive_.waiting());
     ASSERT_EQ(real_.law_state(), naive_.law);
     ASSERT_EQ(real_.level(), naive_.level);
-    ASSERT_EQ(real_.held_until(), naive_.held_until);
+    ASSERT_EQ(real_.held_until(), naive_.held(1));
 
     auto const before = real_;
     auto const turn = real_.next(now_);

@@ -30,7 +30,7 @@ class world_maker {
     s.server.error_latency = milliseconds(0, 100);
     if (one_in(3)) s.server.failures = 0.05;
     if (one_in(4)) s.server.hints = {.factor = one_in(2) ? 0.0 : 3.0, .offset = -1s};
-    s.hints = one_in(2);
+    s.hints = static_cast<telling>(pick(3));
     s.net.connect = milliseconds(0, 100);
     if (one_in(3)) s.net.lost = 0.02, s.net.timeout = 1s;
     if (one_in(3)) s.net.misread = 0.02;

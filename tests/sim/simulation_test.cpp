@@ -151,6 +151,21 @@ TEST(simulation, capacity_drifts_with_the_seed) {
   EXPECT_NE(run(s, "told", 1).throttled, run(s, "told", 2).throttled);
 }
 
+TEST(simulation, nobody_guesses_where_the_server_tells_what_remains) {
+  auto s = bucket();
+  s.server.limits = {fixed_window{.count = 300, .period = 1min}};
+  s.groups = {group{.work = batch{.requests = 1500}}};
+  s.lasts = 1h;
+  for (auto const* law : {"seek", "adaptive-rate"}) {
+    s.hints = telling::nothing;
+    EXPECT_GT(run(s, law).throttled, 0) << law;
+    s.hints = telling::remaining;
+    auto const f = run(s, law);
+    EXPECT_EQ(f.throttled, 0) << law;
+    EXPECT_LT(f.completion, 4min + 10s) << law;  // the fifth window of 300 opens after 4 minutes
+  }
+}
+
 // That the comparison of two runs can fail: this law takes its rate from an address.
 TEST(simulation, a_source_of_chance_shows) {
   std::vector<std::unique_ptr<int>> kept;

@@ -46,7 +46,9 @@ attempt_result moody(fraction u) {
   if (u % 5 == 0)
     return {.what = outcome::throttle,
             .short_of = resource::rate,
-            .advice = {u % 3 == 0 ? std::optional<duration>(40ms) : std::nullopt}};
+            .advice = {.retry_after = u % 3 == 0 ? std::optional<duration>(40ms) : std::nullopt,
+                       .remaining = u % 5 == 0 ? std::optional<std::int64_t>(3) : std::nullopt,
+                       .reset = u % 5 == 0 ? std::optional<duration>(300ms) : std::nullopt}};
   if (u % 10 == 1) return {.what = outcome::failure, .may_retry = u % 4 != 1};
   return {};
 }

@@ -168,6 +168,9 @@ std::optional<traced_call> trace_reader::next() {
     c.result.what = o.one_of<outcome>("outcome", outcome_names);
     if (o.has("short_of")) c.result.short_of = o.one_of<resource>("short_of", resource_names);
     if (o.has("retry_after")) c.result.advice.retry_after = duration(o.whole("retry_after"));
+    if (o.has("remaining"))
+      c.result.advice.remaining = o.whole("remaining", any_of_type<std::int64_t>);
+    if (o.has("reset")) c.result.advice.reset = duration(o.whole("reset"));
     if (o.has("may_retry")) c.result.may_retry = o.flag("may_retry");
     auto const v = o.one_of<verdict>("verdict", verdict_names);
     c.ended = v == verdict::done || v == verdict::give_up;

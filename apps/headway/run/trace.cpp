@@ -128,6 +128,9 @@ void trace::finish(int scope, time_point now, ticket t, attempt_result const& r,
     fmt::format_to(out, FMT_COMPILE(R"(,"short_of":"{}")"), name_of(resource_names, r.short_of));
   if (r.advice.retry_after)
     fmt::format_to(out, FMT_COMPILE(R"(,"retry_after":{})"), r.advice.retry_after->count());
+  if (r.advice.remaining)
+    fmt::format_to(out, FMT_COMPILE(R"(,"remaining":{})"), *r.advice.remaining);
+  if (r.advice.reset) fmt::format_to(out, FMT_COMPILE(R"(,"reset":{})"), r.advice.reset->count());
   if (!r.may_retry) lines_ += R"(,"may_retry":false)";
   fmt::format_to(out, FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
                  name_of(verdict_names, answer.what));

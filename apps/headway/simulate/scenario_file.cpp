@@ -377,12 +377,18 @@ void read_server(section& in, sim::scenario& s) {
   in.text("error-latency", time_into(server.error_latency));
   in.text("failures", share_into(server.failures));
   in.node("hints", [&](toml::node const& n) {
-    s.hints = true;
-    if (n.is_boolean()) {
-      in.flag("hints", s.hints);
-      return;
-    }
+    auto const tell = [&](std::string_view what) {
+      if (what == "retry-after")
+        s.hints = sim::telling::retry_after;
+      else if (what == "remaining")
+        s.hints = sim::telling::remaining;
+      else
+        wrong("'{}' is not retry-after or remaining", what);
+    };
+    if (n.is_string()) return tell(**n.as_string());
+    s.hints = sim::telling::retry_after;
     in.table("hints", [&](section& fault) {
+      fault.text("tell", tell);
       fault.number("factor", server.hints.factor, 0, 1000);
       fault.text("offset", [&](auto v) { server.hints.offset = parse_offset(v); });
     });

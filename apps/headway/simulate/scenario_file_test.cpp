@@ -67,7 +67,7 @@ clients = [
   is.server.error_latency = 3ms;
   is.server.failures = 0.01;
   is.server.hints = {.factor = 0.5, .offset = -2s};
-  is.hints = true;
+  is.hints = sim::telling::retry_after;
   is.net = {4ms, 5ms, 6us, 0.02, 7s, 0.03};
   is.told = {25, 9};
   is.lasts = 2h;
@@ -96,7 +96,7 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
       {"clients = { think = \"5s\" }", "1: think goes with workers only"},
       {"clients = { background = true }", "1: clients are all background"},
-      {"hints = \"yes\"", "1: hints 'yes' is not a table"},
+      {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
       {"schedule = \"5s:unlimited; 5s:unlimited\"", "1: schedule '5s:unlimited' is not later"},
       {"about = \"a\nb\"", "1: "},
   };

@@ -79,12 +79,19 @@ struct truth {
   friend bool operator==(truth const&, truth const&) = default;
 };
 
+/// What a server tells of its limits.
+enum class telling : std::uint8_t {
+  nothing,
+  retry_after,  ///< with each throttle: when the request would be admitted
+  remaining,    ///< that, and with each answer what is left and until when all of it is back
+};
+
 struct scenario {
   std::string name;
   std::string about;
   behaviour server{};
   wire net{};
-  bool hints = false;  ///< throttles come with an honest Retry-After
+  telling hints = telling::nothing;
   std::vector<group> groups{group{}};
   truth told{};
   duration lasts = 1h;  ///< ends at the latest
