@@ -48,7 +48,9 @@ struct seek {
   std::uint64_t cut_successes = 0;   ///< successes at the last cut
   std::uint64_t mark_successes = 0;  ///< successes and time when the ceiling was met last
   time_point mark{};
+  time_point last_cut{};
   bool was_shut = false;  ///< nothing was accepted for a while since then
+  int shut_in_a_row = 0;  ///< cuts with a success or two between them
 
   static constexpr double rate_min = 1.0 / 600;    // one probe in ten minutes
   static constexpr double ramp_seconds_max = 0.7;  // to double: 0.5 hears a 150 ms reject too late
@@ -109,14 +111,19 @@ struct seek {
     ++epoch;
     auto const accepted = successes - std::exchange(cut_successes, successes);
     if (accepted < 3 && ceiling > 0) {
-      if (!touched && accepted > 0) ceiling = (rate + ceiling) / 2;
+      // Soon after a cut, what was sent too fast still fills the server: that tells no ceiling.
+      auto const settled = now > later(last_cut, from_seconds(2 * srtt));
+      if (!touched && accepted > 0 && (++shut_in_a_row > 2 || settled))
+        ceiling = (rate + ceiling) / 2;
       rate /= 2;  // shut: probe ever more slowly, but remember the ceiling
       was_shut = true;
     } else {
       auto const mean = static_cast<double>(successes - std::exchange(mark_successes, successes)) /
                         std::max(to_seconds(now - std::exchange(mark, now)), 1e-9);
       met(mean);
+      shut_in_a_row = 0;
     }
+    last_cut = now;
     rate = std::max(rate, rate_min);
     next = std::max(next, later(now, from_seconds(1 / rate)));
   }
