@@ -44,6 +44,11 @@ double attempts_per_request(sim::figures const& f) {
                      : static_cast<double>(f.attempts) / static_cast<double>(f.done);
 }
 
+/// 600 points on a curve need no more, and a long scenario must not fill the memory.
+static duration timeline_step(sim::scenario const& s) {
+  return std::clamp<duration>(s.lasts / 36'000, 100ms, 10s);
+}
+
 std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, comparing const& how) {
   // The limit-known sender is simulated once, first, whether or not it is among the laws.
   auto const* const told = sim::contender_named("told");
@@ -64,11 +69,13 @@ std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, com
   auto const work = [&] {
     for (auto i = next++; i < all; i = next++) {
       auto const row = i / seeds;
+      auto const& scenario = scenarios[row / laws.size()];
+      bool const drawn = how.timelines && i % seeds == 0;
       try {
         if (!endless[row])
-          runs[i] = sim::simulate(scenarios[row / laws.size()], *laws[row % laws.size()],
+          runs[i] = sim::simulate(scenario, *laws[row % laws.size()],
                                   {.seed = how.seeds[i % seeds],
-                                   .timeline_step = i % seeds == 0 ? how.timeline_step : 0ns,
+                                   .timeline_step = drawn ? timeline_step(scenario) : 0ns,
                                    .events_max = how.events_max});
       } catch (std::runtime_error const&) {
         endless[row] = true;

@@ -57,7 +57,7 @@ double attempts_per_request(sim::figures const&);  ///< attempts ÷ requests don
 struct comparing {
   std::vector<sim::contender const*> laws{};
   std::vector<std::uint64_t> seeds{};
-  duration timeline_step{};  ///< of the first seed; zero: no timelines
+  bool timelines = false;  ///< of the first seed
   std::int64_t events_max = 20'000'000;
   int threads = 0;                                                  ///< zero: as many as cores
   std::function<void(std::int64_t done, std::int64_t all)> tick{};  ///< from one thread at a time

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "command.hpp"
+#include "report/page.hpp"
 #include "simulate/comparison.hpp"
 #include "simulate/output.hpp"
 #include "simulate/scenario_file.hpp"
@@ -31,7 +32,7 @@ struct words {
   std::uint64_t seed = 1;
   int threads = 0;
   std::int64_t events_max = 20'000'000;
-  std::string json, csv, golden;
+  std::string json, csv, report, golden;
   bool list = false, digest = false, update = false;
 };
 
@@ -125,12 +126,52 @@ class bar {
   std::int64_t percent_ = -1;
 };
 
-void write(std::string const& name, std::string const& text) {
-  std::ofstream out;
-  if (name != "-") out.open(name, std::ios::binary | std::ios::trunc);
-  auto& to = name == "-" ? std::cout : out;
-  to << text << std::flush;
-  if (!to) throw fatal(exit_io, fmt::format("{}: {}", name, std::strerror(errno)));
+/// A file to write, opened before the work begins so that an error is not told a minute late. "-"
+/// is stdout, "" nothing.
+class destination {
+ public:
+  explicit destination(std::string name) : name_(std::move(name)) {
+    if (name_.empty() || is_stdout()) return;
+    file_.open(name_, std::ios::binary | std::ios::app);  // what was there stays until write()
+    if (!file_) fail();
+  }
+  bool wanted() const { return !name_.empty(); }
+  bool is_stdout() const { return name_ == "-"; }
+
+  void write(std::string const& text) {
+    std::error_code none;
+    if (!is_stdout() && fs::is_regular_file(name_, none)) fs::resize_file(name_, 0, none);
+    auto& to = is_stdout() ? std::cout : file_;
+    to << text << std::flush;
+    if (!to) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw fatal(exit_io, fmt::format("{}: {}", name_, std::strerror(errno)));
+  }
+
+  std::string name_;
+  std::ofstream file_;
+};
+
+/// What was typed, fit to be typed again.
+std::string command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::string line = "headway", word;
+  std::getline(in, word, '\0');
+  while (std::getline(in, word, '\0')) {
+    constexpr auto plain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,=:%+";
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) {
+      line += ' ' + word;
+      continue;
+    }
+    for (auto at = word.find('\''); at != word.npos; at = word.find('\'', at + 4))
+      word.replace(at, 1, "'\\''");
+    line += " '" + word + '\'';
+  }
+  return line;
 }
 
 int list() {
@@ -143,7 +184,6 @@ int list() {
 }
 
 comparing how_of(words const& w, bar& shown) {
-  if (w.seeds < 1 || w.seeds > 10'000) throw fatal(exit_usage, "--seeds is from 1 to 10000");
   comparing how{.laws = laws_of(w.laws),
                 .events_max = w.events_max,
                 .threads = w.threads,
@@ -181,7 +221,7 @@ int golden(words const& w) {
     ++differ;
     if (w.update) {
       fs::create_directories(folder);
-      write(file.string(), is);
+      destination(file.string()).write(is);
       fmt::print("{} written\n", file.string());
     } else {
       fmt::print("{} differs:\n{}", file.string(), difference(was, is));
@@ -198,6 +238,11 @@ int simulate(words const& w) {
   if (!w.golden.empty()) return golden(w);
   if (w.scenarios.empty())
     throw fatal(exit_usage, "simulate: which scenario? headway simulate --list names them");
+  destination json(w.json), csv(w.csv), report(w.report);
+  auto const to_stdout = json.is_stdout() + csv.is_stdout() + report.is_stdout();
+  if (to_stdout > 1)
+    throw fatal(exit_usage, "only one of --json, --csv and --report can be - (stdout)");
+  if (report.wanted()) require_report();
   std::vector<sim::scenario> scenarios;
   std::vector<std::string> titles;
   for (auto const& name : w.scenarios)
@@ -209,14 +254,17 @@ int simulate(words const& w) {
   std::vector<comparison> results;
   {
     bar shown(scenarios.size() == 1 ? scenarios[0].name : "all");
-    results = compare(scenarios, how_of(w, shown));
+    auto how = how_of(w, shown);
+    how.timelines = report.wanted();
+    results = compare(scenarios, how);
   }
   for (std::size_t i = 0; i < results.size(); ++i) results[i].title = titles[i];
-  if (w.json != "-" && w.csv != "-")
+  if (to_stdout == 0)
     for (auto const& c : results)
       fmt::print("{}{}", &c == &results.front() ? "" : "\n", as_table(c, w.digest));
-  if (!w.json.empty()) write(w.json, as_json(results));
-  if (!w.csv.empty()) write(w.csv, as_csv(results));
+  if (json.wanted()) json.write(as_json(results));
+  if (csv.wanted()) csv.write(as_csv(results));
+  if (report.wanted()) report.write(report_page(results, command_line()));
   return exit_ok;
 }
 
@@ -229,8 +277,9 @@ void add_simulate(CLI::App& program, action& chosen) {
       "Tries control laws on a server that you describe, in virtual time: the policies that ship,\n"
       "beside the published ones and a sender that is told the limit.\n\n"
       "  headway simulate seed-003\n"
-      "  headway simulate bucket-50 --law seek,reno-0.9 --sweep latency=5ms,50ms,200ms --seeds 31\n"
-      "  headway simulate my-api.toml --json results.json\n\n"
+      "  headway simulate bucket-50-50ms --law seek,reno-0.9 --sweep latency=5ms,50ms,200ms "
+      "--seeds 31\n"
+      "  headway simulate my-api.toml --report my-api.html --json my-api.json\n\n"
       "A scenario is a few lines of TOML:\n\n"
       "  about = \"my API, as its documentation has it\"\n"
       "  limit = \"rate=50/s,burst=10\"\n"
@@ -245,24 +294,36 @@ void add_simulate(CLI::App& program, action& chosen) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->default_str("");
-  option("--seeds", w->seeds, "N", "So many seeds: the table has medians and 90th percentiles");
-  option("--seed", w->seed, "N", "The first of them");
-  option("--sweep", w->sweeps, "KEY=VALUE,...",
-         "Each value for a key of the scenario, such as latency=5ms,50ms or\n"
-         "clients.requests=100,1000; values with commas are separated by ';'; repeatable: every\n"
-         "combination")
-      ->allow_extra_args(false)
-      ->default_str("");
-  option("--json", w->json, "FILE", "All figures, by seed (- is stdout, without the table)");
-  option("--csv", w->csv, "FILE", "The same, a line for each scenario, law and seed");
+  auto* const seeds =
+      option("--seeds", w->seeds, "N",
+             "So many seeds, 1 to 10000: the table has medians and 90th percentiles")
+          ->check(CLI::Range(1, 10'000));
+  auto* const seed = option("--seed", w->seed, "N", "The first of them");
+  auto* const sweep =
+      option(
+          "--sweep", w->sweeps, "KEY=VALUE,...",
+          "Each value for a key of the scenario, such as latency=5ms,50ms or\n"
+          "clients.requests=100,1000; values with commas are separated by ';'; repeatable: every\n"
+          "combination")
+          ->allow_extra_args(false)
+          ->default_str("");
+  auto* const report =
+      option("--report", w->report, "FILE", "A page with curves and tables, for any browser");
+  auto* const json =
+      option("--json", w->json, "FILE", "All figures, by seed (- is stdout, without the table)");
+  auto* const csv =
+      option("--csv", w->csv, "FILE", "The same, a line for each scenario, law and seed");
   sub->add_flag("--digest", w->digest, "What happened as one number: the same on every compiler");
   sub->add_flag("--list", w->list, "The scenarios and laws that there are");
-  option("--threads", w->threads, "N",
-         "As many as cores unless given; results do not depend on it");
-  option("--events-max", w->events_max, "N", "A law that takes more on some seed is left out");
-  option("--golden", w->golden, "FOLDER",
-         "Compare to the byte with the results in FOLDER; its scenarios are beside it");
-  sub->add_flag("--update", w->update, "With --golden: write them instead");
+  option("--threads", w->threads, "N", "1 to 1024; 0 for each core; results do not depend on it")
+      ->check(CLI::Range(0, 1024));
+  option("--events-max", w->events_max, "N", "A law that takes more on some seed is left out")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{2'000'000'000}));
+  auto* const golden =
+      option("--golden", w->golden, "FOLDER",
+             "Compare to the byte with the results in FOLDER; its scenarios are beside it");
+  for (auto* const other : {seeds, seed, sweep, report, json, csv}) golden->excludes(other);
+  sub->add_flag("--update", w->update, "With --golden: write them instead")->needs(golden);
   sub->callback([w, &chosen] { chosen = [w] { return simulate(*w); }; });
 }
 
