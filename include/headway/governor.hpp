@@ -192,6 +192,8 @@ class governor {
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
     r.permit.sent = now;
+    r.permit.in_flight = in_flight_;
+    r.permit.cost = r.terms.cost;
     if (!first_sent_) first_sent_ = now;
     prune();
   }

@@ -33,6 +33,8 @@ struct stamp {
   time_point sent{};
   std::uint64_t epoch = 0;      ///< count of cuts so far: only a throttle of the current epoch cuts
   std::uint64_t successes = 0;  ///< successes known to the law so far
+  int in_flight = 0;            ///< permits out, this one included
+  std::int64_t cost = 1;
   friend bool operator==(stamp const&, stamp const&) = default;
 };
 

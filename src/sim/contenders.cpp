@@ -30,6 +30,28 @@ contender shipped(shipped_law const& l) {
           .pool = l.name == "auto-sleeper" ? 100 : 1};
 }
 
+/// The default law without one of its parts.
+contender ablation(std::string_view name, std::string_view what, bool seek::parts::*part) {
+  return {.name = name, .what = what, .make = [part](scenario const& s) -> client_governor {
+            seek law;
+            law.with.*part = false;
+            return default_governor({}, law, settings(s, after_throttle::stand_first));
+          }};
+}
+
+std::vector<contender> all_ablations() {
+  using parts = seek::parts;
+  return {
+      ablation("seek-slots", "never names slots", &parts::slots),
+      ablation("seek-drain", "never looks at latency", &parts::drain),
+      ablation("seek-periods", "never learns from what a cycle accepted", &parts::periods),
+      ablation("seek-doubt", "never takes a cut back", &parts::doubt),
+      ablation("seek-failures", "takes no number of failures for overload", &parts::failures),
+      ablation("seek-confidence", "climbs as often at a ceiling that proves true",
+               &parts::confidence),
+  };
+}
+
 contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
                 after_throttle throttled) {
   return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
@@ -101,9 +123,16 @@ std::vector<contender> const& contenders() {
   return list;
 }
 
+std::vector<contender> const& ablations() {
+  static auto const list = all_ablations();
+  return list;
+}
+
 contender const* contender_named(std::string_view name) noexcept {
-  auto const found = std::ranges::find(contenders(), name, &contender::name);
-  return found == contenders().end() ? nullptr : &*found;
+  for (auto const* list : {&contenders(), &ablations()})
+    if (auto const found = std::ranges::find(*list, name, &contender::name); found != list->end())
+      return &*found;
+  return nullptr;
 }
 
 }  // namespace headway::sim

@@ -86,11 +86,15 @@ TYPED_TEST(law_conformance, one_cut_for_each_flight) {
     s.answer(outcome::throttle, flight[0], 50);
     auto const cut = s.it;
     EXPECT_NE(cut, before) << "the first throttle of flight " << flights << " cuts";
+    auto const interval = s.interval();
     for (int i = 1; i < 50; ++i) {
       s.now += 1ms;
       s.answer(outcome::throttle, flight[static_cast<std::size_t>(i)], 50 - i);
     }
-    EXPECT_EQ(s.it, cut) << "the others of flight " << flights << " do not";
+    // They may be counted, but change nothing that is decided by.
+    EXPECT_EQ(s.it.ready_at(1), cut.ready_at(1)) << "the others of flight " << flights << " do not";
+    EXPECT_EQ(s.it.allowed(), cut.allowed()) << flights;
+    EXPECT_LE(s.interval(), interval) << flights;
   }
 }
 
@@ -110,9 +114,10 @@ TYPED_TEST(law_conformance, does_not_grow_while_the_application_is_the_bottlenec
 
 TYPED_TEST(law_conformance, works_after_ten_thousand_throttles_and_returns) {
   sender<TypeParam> s;
+  auto const start = s.now;
   for (int i = 0; i < 10'000; ++i) {
     s.exchange(outcome::throttle, 1);
-    ASSERT_LE(s.wait(), 20min) << i;
+    ASSERT_LE(s.wait(), std::max<duration>(20min, (s.now - start) / 2)) << i;
     ASSERT_GT(s.it.allowed(), 0) << i;
   }
   if (TestFixture::constant) return;
@@ -124,8 +129,10 @@ TYPED_TEST(law_conformance, works_after_ten_thousand_throttles_and_returns) {
   EXPECT_TRUE(s.it.allowed() > allowed || interval_after < interval / 2);
 }
 
+// But the first success after a row of refusals: the server is open again.
 TYPED_TEST(law_conformance, no_answer_makes_the_next_send_earlier) {
   sender<TypeParam> s;
+  bool refused = false;
   rng draw(6);
   for (int i = 0; i < 5'000; ++i) {
     auto const sent = s.send();
@@ -133,7 +140,10 @@ TYPED_TEST(law_conformance, no_answer_makes_the_next_send_earlier) {
     auto const before = std::max(s.now, s.it.ready_at(1));
     auto const what = draw() % 4 == 0 ? outcome::throttle : outcome::success;
     s.answer(what, sent, static_cast<int>(1 + draw() % 30), draw() % 4 == 0);
-    ASSERT_GE(std::max(s.now, s.it.ready_at(1)), before) << i;
+    bool const opens = std::exchange(refused, what == outcome::throttle) && !refused;
+    if (!opens) {
+      ASSERT_GE(std::max(s.now, s.it.ready_at(1)), before) << i;
+    }
     ASSERT_GT(s.it.allowed(), 0) << i;
   }
 }

@@ -103,6 +103,8 @@ struct naive_governor {
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.sent = now;
     r.flying = true;
+    r.permit.in_flight = in_flight();
+    r.permit.cost = r.terms.cost;
     r.sent = sent += r.terms.cost;
     if (now >= resets) remaining.reset();
     if (remaining) *remaining -= r.terms.cost;

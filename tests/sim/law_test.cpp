@@ -108,7 +108,7 @@ TEST(default_law, stays_next_to_limits_that_nobody_told_it) {
        50,
        0.85,
        0.02},
-      {"50/s by delay only", delays(20ms, usual), {.requests = 1200}, 50, 0.95, 0, 25, 500ms},
+      {"50/s by delay only", delays(20ms, usual), {.requests = 1200}, 50, 0.95, 0, 60, 700ms},
   };
   for (auto const& r : rows) {
     double share = 1e9, throttled = 0;

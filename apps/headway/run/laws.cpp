@@ -17,12 +17,14 @@ shipped_law const& law_named(std::string_view name) {
   throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
 }
 
-std::string learned(any_law const& l) {
+std::string findings(any_law const& l) {
   if (auto const* s = std::get_if<seek>(&l.choice)) {
-    if (s->answers == 0) return "";
-    auto const latency = fmt::format("latency {:.0f} ms", s->srtt * 1e3);
-    if (s->ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", s->rate, latency);
-    return fmt::format("a limit of about {:.3g}/s, {}", s->ceiling, latency);
+    auto const k = s->knows();
+    if (k.latency == 0) return "";
+    auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    if (s->ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
+    if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
+    return fmt::format("a limit of about {:.3g}/s, {}", k.rate, latency);
   }
   if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
     return fmt::format("a window of {:.1f}", r->win.cwnd);

@@ -16,6 +16,6 @@ shipped_law const& law_named(std::string_view name);
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
 /// tell.
-std::string learned(any_law const&);
+std::string findings(any_law const&);
 
 }  // namespace headway::app

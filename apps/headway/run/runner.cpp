@@ -665,7 +665,7 @@ class runner {
         s.broken, s.in_flight_peak);
     text += where_time_went();
     for (auto& [key, sc] : scopes_)
-      if (auto const found = learned(sc.governor.law_state()); !found.empty())
+      if (auto const found = findings(sc.governor.law_state()); !found.empty())
         text += fmt::format("{}: {}\n", sc.name, found);
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);

@@ -2,177 +2,507 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "headway/policy.hpp"
 
 namespace headway {
 
-/// The default law: looks for the ceiling, stays just below it, and touches it ever more rarely.
+/// What a law has found out about a server: small enough to save and to send. A member is 0 where
+/// nothing is known.
+struct learned {
+  double rate = 0;     ///< where rejects begin, units per second
+  double slots = 0;    ///< where they begin, permits, if that is what the server counts
+  double latency = 0;  ///< of an answer, seconds
+  friend bool operator==(learned const&, learned const&) = default;
+};
+
+/// The default law: finds out what limits it, stays just below, and touches that ever more rarely.
 ///
-///        a reject: ceiling = rate, halve
-///   ramp ────────────────────► approach ──► creep ─┐ a reject at the ceiling: it is measured, and
-///   the
-///    ▲                            ▲           │ ▲  │ next climb takes twice as long while it
-///    proves true │                            └───────────┘ └──┘ │                   a reject
-///    below it: it fell └── 25 % above the ceiling without a reject: it has moved
+///            a reject: a ceiling is guessed
+///    ramp ─────────────────────────────────► approach ─────► creep ──┐ a reject from just below:
+///     ▲ ▲                                       ▲  ▲          │ ▲    │ the ceiling is measured;
+///     the │ └───── 25 % above it, no reject ────────┼──┼──────────┘ └────┘ next climb takes longer
+///     │                                         │  └─ a reject further below: it fell
+///     └─ its flight was accepted: false alarm   │
+///                                               │ the first success: what was accepted per cycle,
+///    any ── a reject, and again soon after ──► shut     or what was known before
+///    any ── answers take longer ──► drain: our own queue, or a slow server?
 ///
-/// A bucket is empty at each reject, so what it accepted between two of them is its rate; slots
-/// show theirs as the rate at the reject. The larger of the two is the new ceiling. A server that
-/// stays shut (it counts rejects, or its period is used up) is probed half as often each time, and
-/// the ceiling is remembered.
+/// `level` is what is sent: units per second, or permits once equal counts in flight explain the
+/// rejects at unequal rates. Requests are paced evenly either way, so that it works far below one
+/// in flight. A bucket is empty at each reject: what it accepted since the last one is its rate. A
+/// server that accepts nothing is probed at intervals that grow with the time since it shut, faster
+/// the less it has ever accepted; accepted ÷ cycle is its rate when it opens. Latency is judged by
+/// the lowest of a block: when that doubles, a pause of our own tells our queue (it falls) from a
+/// slow server (it stays, and is the new normal). Failures count only when a quarter of the answers
+/// fail.
 ///
-/// The state is a rate, paced evenly, so that it works far below one request in flight. The window
-/// only keeps latency from running away: it holds what the rate needs at 2.5 times the base
-/// latency, and nothing grows while the smoothed latency is above twice the base.
-///
-/// Units: rates in units per second.
+/// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
-/// for each flight, no growth beyond what flies); the constants are measured in
-/// tests/sim/law_test.cpp.
+/// for each flight, no growth beyond what flies), RFC 6817 (leave). Each constant was chosen on
+/// scenarios/*.toml and checked on scenarios/held-out; docs/design/003 says what else was tried,
+/// and docs/default-law.md what each part buys.
 struct seek {
-  double rate = 20;          ///< now
-  double ceiling = 0;        ///< where rejects begin; 0: not met yet
-  bool touched = false;      ///< the ceiling was met from just below, hence measured, not guessed
-  double creep_seconds = 1;  ///< time to climb 3 %
+  double level = 20;     ///< knob: the rate to begin with, units per second
+  double waste = 0.025;  ///< knob: a climb by 3 % takes 1/waste requests for each reject it costs
+  double leave = 0;      ///< knob: share of the limit left to others, who are yielded to
+
+  double ceiling = 0;    ///< where rejects begin, in units of level; 0: not met yet
+  bool slots = false;    ///< level is permits, not units per second
+  bool touched = false;  ///< the ceiling was met from just below, hence measured, not guessed
+  bool guess = false;    ///< the ceiling is one acceptance after a long search, hardly known
+  bool resumed = false;  ///< opened again with the ceiling from before: approach it with care
+  bool shut = false;     ///< nothing is accepted
+  bool warm = false;     ///< the ceiling is remembered, and not met in this life yet
+  double climb_seconds = climb_seconds_first;
+  double touch_rejects = 1;  ///< that touching the ceiling costs
+  double ease = 1;           ///< of the share that leave allows: others were yielded to
+
   time_point next{};
-  time_point behind =
-      time_point::min();  ///< a send came later than its pace: something else is the limit
-
-  double srtt = 0;  ///< smoothed latency, seconds
-  double base = 0;  ///< the lowest that it has been
-  int answers = 0;  ///< of those that base starts from, up to base_answers
-
+  time_point behind = time_point::min();  ///< a send came later than its pace
   std::uint64_t epoch = 0;
   std::uint64_t successes = 0;
-  std::uint64_t cut_successes = 0;   ///< successes at the last cut
-  std::uint64_t mark_successes = 0;  ///< successes and time when the ceiling was met last
-  time_point mark{};
-  time_point last_cut{};
-  bool was_shut = false;  ///< nothing was accepted for a while since then
-  int shut_in_a_row = 0;  ///< cuts with a success or two between them
+  std::uint64_t epoch_successes = 0;  ///< that were sent since the last cut
+  double units = 0;                   ///< accepted
+  double failing = 0;                 ///< share of answers that are failures
+  int flight_rejects = 0;             ///< since the last cut
 
-  static constexpr double rate_min = 1.0 / 600;    // one probe in ten minutes
+  struct cut {
+    time_point at{};
+    double units = 0;
+    std::uint64_t successes = 0;
+    double rate = 0;
+    int out = 0;  ///< permits out when the rejected request went, it included
+    friend bool operator==(cut const&, cut const&) = default;
+  };
+  cut last{};
+  int shut_in_a_row = 0;  ///< cuts with hardly a success between them
+
+  struct alarm {       ///< a reject while ramping: its flight may prove it false
+    double level = 0;  ///< to return to; 0: none
+    double ceiling = 0;
+    time_point sent{};
+    int accepted = 0;  ///< of those sent after it
+    friend bool operator==(alarm const&, alarm const&) = default;
+  };
+  alarm doubt{};
+
+  struct cycle {  ///< from one opening of the server to the next
+    time_point began{};
+    double accepted = 0;  ///< units sent and not refused
+    int cuts = 0;
+    time_point shut{};     ///< the first refusal of the row
+    time_point refused{};  ///< the last
+    double closed = 0;     ///< how long, last time
+    int alike = 0;         ///< closings in a row that were not much longer than the one before
+    friend bool operator==(cycle const&, cycle const&) = default;
+  };
+  cycle server{};
+
+  struct latency {
+    double mean = 0;        ///< smoothed; 0: no answer yet
+    double base = 0;        ///< the lowest of a block while nothing queued
+    double lowest = 0;      ///< of this block
+    int answers = 0;        ///< in it
+    int high = 0;           ///< blocks in a row that were too high
+    double delivered = 0;   ///< units per second in the block before
+    time_point block{};     ///< its begin; while draining: what was sent before does not count
+    time_point answered{};  ///< the last answer
+    double drained = 0;     ///< the latency that made us drain; 0: we do not
+    double resume = 0;      ///< the level before
+    friend bool operator==(latency const&, latency const&) = default;
+  };
+  latency wait{};
+  double unit = 1;   ///< mean cost of an answered request
+  double room = 64;  ///< permits, while they are not the limit
+
+  /// What can be left out, to see what it buys (docs/default-law.md).
+  struct parts {
+    bool slots = true;       ///< tell slots from a rate
+    bool drain = true;       ///< tell our own queue from a slow server
+    bool periods = true;     ///< learn from what a cycle accepted
+    bool doubt = true;       ///< take back a cut whose flight was accepted
+    bool failures = true;    ///< many failures are overload
+    bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
+    friend bool operator==(parts const&, parts const&) = default;
+  };
+  parts with{};
+
+  static constexpr double rate_min = 1.0 / 600;  // one probe in ten minutes
+  static constexpr double rate_max = 1e7;
   static constexpr double ramp_seconds_max = 0.7;  // to double: 0.5 hears a 150 ms reject too late
   static constexpr double ramp_seconds_min = 0.05;
-  static constexpr double ramp_answers = 20;  // … and not in fewer answers than tell a small limit
-  static constexpr double known_factor = 2;   // the second ramp is half as steep
-  static constexpr double below = 0.97;  // of the ceiling: refills a bucket, costs 3 % for a second
-  static constexpr double step = 0.03;   // of the ceiling: one climb
-  static constexpr double creep_answers = 40;  // a climb: one reject in 2 × 40 answers is 1.2 %
-  static constexpr double creep_seconds_max = 30;
-  static constexpr double moved = 1.25;  // above the ceiling without a reject
-  static constexpr std::uint64_t few =
-      100;  // successes that may have been a burst, and tell no rate
-  static constexpr double behind_seconds =
-      0.01;                                     // so long after a late send the pace does not bind
-  static constexpr double latency_min = 0.002;  // shorter queues are not worth avoiding
-  static constexpr int base_answers = 12;
+  static constexpr double ramp_answers = 20;  // … and not in fewer than tell a small limit
+  static constexpr double guess_answers = 16;
+  static constexpr double known_factor = 2;  // a ramp above a known ceiling is half as steep
+  static constexpr double dip = 0.95;        // after a touch: the server has too much already
+  static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
+  static constexpr double below = 0.985;     // of the ceiling: where climbs begin
+  static constexpr double step = 0.03;       // of the ceiling: one climb
+  static constexpr double guessed_answers = 20;     // for one, while the ceiling is a guess
+  static constexpr double climb_seconds_first = 4;  // 1: seed 003 wastes 1.8 %, 8: steps take 13 s
+  static constexpr double climb_seconds_max = 12;
+  static constexpr double confirmed = 1.4;      // times longer, when the ceiling proves true
+  static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
+  static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
+  static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
+  static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour
+  static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
+  static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
+  static constexpr int block_answers = 24;
+  static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
   double allowed() const noexcept {
-    if (answers == 0) return 64;
-    return std::max(4.0, 2.5 * rate * usual() + 1);
+    return slots ? std::max(1.0, std::floor(share() * level)) : room;
   }
 
+  /// Units per second that are sent.
+  double pace() const noexcept { return share() * (slots ? 1.03 : 1) * rate_of(level); }
+
   stamp take(time_point now, std::int64_t cost, fraction) noexcept {
-    auto const interval = from_seconds(static_cast<double>(cost) / rate);
-    auto const slack =
-        std::max(interval / 2, duration(1ms));  // a late wake-up must not lower the rate
-    if (now - next > slack) behind = now;
+    if (server.began == time_point{}) server.began = now;
+    server.accepted += static_cast<double>(cost);
+    auto seconds = static_cast<double>(cost) / pace();
+    if (shut) seconds = std::max({seconds, probe_interval(now), 2 * wait.mean});
+    auto const interval = from_seconds(seconds);
+    auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
+    if (now - next > slack)
+      behind = now;
+    else if (wait.mean == 0 && epoch == 0 && ceiling == 0)
+      level += ln2 / ramp_seconds_max;
     next = later(std::max(next, now - slack), interval);
     return {.sent = now, .epoch = epoch, .successes = successes};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
+    auto const cost = static_cast<double>(s.sent.cost);
     ++successes;
-    learn_latency(to_seconds(s.rtt));
-    if (s.app_limited || now < later(behind, from_seconds(std::max(srtt, behind_seconds))) ||
-        srtt > 2 * usual())
-      return;
-    if (ramping()) {
-      auto seconds = std::clamp(4 * srtt, ramp_seconds_min, ramp_seconds_max);
-      if (ceiling > 0) seconds *= known_factor;
-      rate *= 1 + ln2 / std::max(rate * seconds, ramp_answers);
-    } else if (rate < below * ceiling) {
-      rate += (below * ceiling - rate) / std::max(12.0, 0.3 * rate) + 1e-4 * ceiling;
-    } else {
-      auto needed = std::max(creep_answers, ceiling * creep_seconds);
-      auto const needed_min = std::max(8.0, rate * srtt);
-      for (auto above = rate / ceiling - 1; above > step && needed > needed_min; above -= step)
-        needed /= 2;  // the expected reject did not come
-      rate += step * ceiling / std::max(needed, needed_min);
-    }
+    units += cost;
+    unit += successes == 1 ? cost - unit : (cost - unit) / 20;
+    failing -= failing / 16;
+    ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
+    if (s.sent.epoch == epoch)
+      ++epoch_successes;
+    else if (doubt.level > 0 && s.sent.sent > doubt.sent && ++doubt.accepted >= 16)
+      take_back();
+    if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
+    learn_latency(now, s);
+    if (!s.app_limited && wait.drained == 0 && binds(now, s)) grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction) noexcept {
+    ++flight_rejects;
+    server.accepted -= static_cast<double>(s.sent.cost);
+    doubt.level = 0;
     if (s.sent.epoch != epoch) return;
     ++epoch;
-    auto const accepted = successes - std::exchange(cut_successes, successes);
-    if (accepted < 3 && ceiling > 0) {
-      // Soon after a cut, what was sent too fast still fills the server: that tells no ceiling.
-      auto const settled = now > later(last_cut, from_seconds(2 * srtt));
-      if (!touched && accepted > 0 && (++shut_in_a_row > 2 || settled))
-        ceiling = (rate + ceiling) / 2;
-      rate /= 2;  // shut: probe ever more slowly, but remember the ceiling
-      was_shut = true;
-    } else {
-      auto const mean = static_cast<double>(successes - std::exchange(mark_successes, successes)) /
-                        std::max(to_seconds(now - std::exchange(mark, now)), 1e-9);
-      met(mean);
-      shut_in_a_row = 0;
+    auto const accepted = std::exchange(epoch_successes, 0);
+    auto const out = s.sent.in_flight;
+    if (accepted < 3 && std::exchange(warm, false)) return forget(now);
+    if (leave > 0 && touched && share() < 0.9) {  // others are there
+      ease = std::max(ease / 2, 0.05);
+      next = std::max(next, later(now, from_seconds(2 * unit / pace())));
+      return;
     }
-    last_cut = now;
-    rate = std::max(rate, rate_min);
-    next = std::max(next, later(now, from_seconds(1 / rate)));
+    warm = resumed = false;
+    shut_in_a_row = accepted < 3 ? shut_in_a_row + 1 : 0;
+    if (touched) touch_rejects += (flight_rejects - touch_rejects) / 4;
+    flight_rejects = 0;
+    if (!shut) server.shut = server.refused = s.sent.sent;
+    if (accepted >= 3) ++server.cuts;
+    name_limit(out);
+    auto const before = std::exchange(last, {now, units, successes, rate_of(level), out});
+    auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
+    if (slots)
+      refused_slots(now, accepted, out, before.at);
+    else if (accepted < 3 && ceiling > 0) {
+      if (!std::exchange(shut, true)) level /= 2;
+      server.refused = s.sent.sent;
+    } else {
+      refused_rate(s, mean, accepted);
+      if (accepted >= 20) server.alike = 0;
+    }
+    level = std::clamp(level, rate_min, rate_max);
+    auto const pause =
+        shut ? std::max(unit / pace(), probe_interval(now)) : (slots ? 1 : 2) * unit / pace();
+    next = std::max(next, later(now, from_seconds(pause)));
   }
 
-  void on_failure(time_point, sample const&, fraction) noexcept {}
+  void on_failure(time_point now, sample const& s, fraction u) noexcept {
+    room = std::max(std::min(room, usual_room()), room - 1);
+    failing += (1 - failing) / 16;
+    if (with.failures && failing > 0.25) on_throttle(now, s, resource::unknown, u);
+  }
+
   void on_hint(time_point, hint const&) noexcept {}
   friend bool operator==(seek const&, seek const&) = default;
+
+  /// What it would tell the next run.
+  learned knows() const noexcept {
+    if (ceiling == 0) return {.rate = successes > 0 ? pace() : 0, .latency = wait.mean};
+    return {.rate = rate_of(ceiling), .slots = slots ? ceiling : 0, .latency = wait.mean};
+  }
+
+  /// Begins with what an earlier run has learned, trusted less as it ages: half of it after a week.
+  /// A refusal before the third success means that the memory is wrong: it is dropped.
+  void remember(learned const& was, duration age) noexcept {
+    if (!(was.rate > 0) || !(was.rate <= rate_max)) return;
+    auto const trust = std::exp2(-std::max(to_seconds(age), 0.0) / (7 * 24 * 3600));
+    slots = with.slots && was.slots >= 1 && was.slots <= 1e6 && was.latency > 0;
+    if (was.latency > 0 && was.latency < 3600) wait.mean = was.latency;
+    ceiling = slots ? was.slots : was.rate;
+    level = std::clamp(rest() * (0.5 + 0.5 * trust), rate_min, rate_max);
+    warm = true;
+  }
 
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
-  /// A ceiling, `mean` being what was accepted per second since the last one.
-  void met(double mean) noexcept {
-    if (std::exchange(was_shut, false) && mean < rate) {  // the truth lies between the two
-      ceiling = std::min(std::sqrt(mean * rate), 0.95 * rate);
-      touched = false;
-      rate = below * ceiling;
-    } else if (ramping()) {
-      auto const proven = below * ceiling;
-      ceiling = rate;
-      rate = successes < few ? std::min(rate / 2, seek{}.rate) : std::max(rate / 2, proven);
-      touched = false;
-    } else if (rate >= 0.9 * ceiling) {
-      auto const found = std::clamp(mean, 0.95 * rate, rate);
-      creep_seconds = found > 0.9 * ceiling ? std::min(creep_seconds_max, creep_seconds * 2) : 1;
-      ceiling = found;
-      touched = true;
-      rate = below * ceiling;
+  double rate_of(double l) const noexcept {
+    return slots ? l * unit / std::max(wait.mean, 1e-6) : l;
+  }
+  double share() const noexcept { return leave > 0 && touched ? (1 - leave) * ease : 1; }
+  bool ramping() const noexcept { return level > moved * ceiling; }
+  double rest() const noexcept {
+    return slots ? std::max(below * ceiling, ceiling - 1) : below * ceiling;
+  }
+
+  /// Whether the law, and nothing else, kept more from being sent.
+  bool binds(time_point now, sample const& s) const noexcept {
+    if (slots) return s.in_flight + 1 >= allowed();
+    return now >= later(behind, from_seconds(std::max(wait.mean, behind_seconds)));
+  }
+
+  void grow(double cost) noexcept {
+    auto const rate = rate_of(level);
+    if (ramping()) {
+      auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
+      if (ceiling > 0) seconds *= known_factor;
+      auto const late =
+          std::min(std::exp2(wait.mean / seconds), 4.0);  // answers tell of older rates
+      auto const answers = guess ? guess_answers : ramp_answers;
+      level *= 1 + ln2 * cost / std::max(rate * seconds / late, answers * unit);
+    } else if (level < rest()) {
+      auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
+      level += (rest() - level) * cost / over + 1e-4 * ceiling;
+    } else if (leave > 0 && touched && level > (1 + step) * ceiling) {
+      return;  // what is left to others would hide a ceiling far above
     } else {
-      ceiling = rate;
-      creep_seconds = 1;
-      touched = false;
-      rate *= 0.7;
+      auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
+                             rate_of(ceiling) * climb_seconds);
+      auto const needed_min = std::max(8 * unit, rate * wait.mean);
+      for (auto above = level / ceiling - 1; above > step && needed > needed_min; above -= step)
+        needed /= 2;  // the expected reject did not come
+      level += step * ceiling * cost / std::max(needed, needed_min);
+    }
+    level = std::min(level, rate_max);
+  }
+
+  /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
+  /// far below that number is refused for its rate.
+  void name_limit(int out) noexcept {
+    auto const rate = rate_of(level);
+    if (slots && ((out < 0.8 * level && out + 2 < level) || shut_in_a_row >= 3)) {
+      level = rate;
+      ceiling = rate_of(ceiling);
+      slots = false;
+    } else if (with.slots && !slots && wait.mean > 0 && out >= 8 &&
+               successes >= last.successes + 3 && std::abs(out - last.out) <= 0.05 * out &&
+               std::abs(std::log(rate / std::max(last.rate, rate_min))) > 0.2) {
+      slots = true;
+      level = ceiling = out;
     }
   }
 
-  double usual() const noexcept { return std::max(base, latency_min); }
-  bool ramping() const noexcept { return rate > moved * ceiling; }
-
-  void learn_latency(double rtt) noexcept {
-    if (answers < base_answers) {
-      if (++answers == 1 && ceiling == 0)
-        rate = std::max(rate, 0.25 / std::max(rtt, 1e-6));  // a near server
-      srtt += (rtt - srtt) / answers;
-      base = srtt;
+  void refused_slots(time_point now, std::uint64_t accepted, int out, time_point before) noexcept {
+    shut = false;
+    if (accepted >= 3) {
+      auto const at = std::max(static_cast<double>(out), 0.99 * level);
+      met(at, 0.85 * level, accepted);
+    } else if (now > later(before, from_seconds(2 * wait.mean))) {
+      ceiling = level;
+      level /= 2;
+      touched = false;
     } else {
-      srtt += (rtt - srtt) / std::max(20.0, rate * srtt);
-      base = std::min(base, srtt);
+      level = std::min(level, out - 1.0);
     }
+    level = std::max(level, 1.0);
+  }
+
+  /// `mean` is what was accepted per second since the cut before.
+  void refused_rate(sample const& s, double mean, std::uint64_t accepted) noexcept {
+    if (!ramping()) return met(level, mean, accepted);
+    if (with.doubt && wait.drained == 0) doubt = {level, ceiling, s.sent.sent, 0};
+    // Of those out, some had left the server before it refused, and some have not reached it.
+    auto const half = to_seconds(s.rtt) / 2;
+    auto held = s.sent.in_flight - 1.0;
+    if (wait.mean > 4 * half)
+      held = (held - static_cast<double>(successes - s.sent.successes) / 2) * wait.mean /
+             (wait.mean - half);
+    if (with.slots && held > 16 && successes >= 12) {
+      slots = true;
+      touched = false;
+      ceiling = held;
+      level = below * held;
+      return;
+    }
+    auto const proven = below * ceiling;
+    ceiling = level;
+    if (std::exchange(guess, false))
+      level = std::max(0.8 * level, proven);
+    else  // fewer than a hundred may have been a burst, and tell no rate
+      level = successes < 100 ? std::min(level / 2, seek{}.level) : std::max(level / 2, proven);
+    touched = false;
+  }
+
+  /// A ceiling, outside the ramp; `mean` is what was accepted per second since the cut before,
+  /// `accepted` how many of those were sent since: the more, the rarer the rejects.
+  void met(double at, double mean, std::uint64_t accepted) noexcept {
+    if (at < 0.9 * ceiling) {
+      ceiling = at;
+      climb_seconds = 1;
+      touched = false;
+      level = std::clamp(mean, 0.6 * at, 0.95 * at);
+      return;
+    }
+    if (with.confidence)
+      climb_seconds =
+          at < ceiling
+              ? std::max(climb_seconds_first, climb_seconds / confirmed)
+              : std::max(climb_seconds, std::min(climb_seconds_max, climb_seconds * confirmed));
+    ceiling = slots ? at : std::clamp(mean, (accepted < 40 ? touch_min : 0.98) * at, 0.99 * at);
+    touched = true;
+    level = dip * ceiling;
+  }
+
+  void take_back() noexcept {
+    level = std::exchange(doubt.level, 0);
+    ceiling = doubt.ceiling;
+    slots = false;
+  }
+
+  /// The memory is wrong: what it said is forgotten, what the caller set is not.
+  void forget(time_point now) noexcept {
+    seek fresh{.waste = waste, .leave = leave, .with = with};
+    fresh.level = std::min(fresh.level, rate_of(level) / 2);
+    fresh.epoch = epoch;
+    fresh.next = std::max(next, later(now, from_seconds(unit / fresh.level)));
+    *this = fresh;
+  }
+
+  double probe_interval(time_point now) const noexcept {
+    auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
+    auto const since = to_seconds(now - server.shut);
+    return std::min(since * std::clamp(patience, patience_min, patience_max),
+                    std::max(probe_seconds, since * patience_min));
+  }
+
+  /// The first success after a row of refusals, of a request that went at `sent`. Either the server
+  /// has a period (or a rate far below ours), and accepted ÷ cycle is its rate; or it was away, and
+  /// is what it was. The first time is taken for a period if nothing was known or refused before;
+  /// when it happens again, it is one.
+  void opened(time_point now, time_point sent) noexcept {
+    shut = false;
+    auto const accepted = std::max(server.accepted - unit, unit);
+    auto const closed = to_seconds(sent - server.shut);
+    auto const least = accepted / std::max(to_seconds(sent - server.began), 1e-6);
+    auto const most =
+        std::min(accepted / std::max(to_seconds(server.refused - server.began), 1e-6), 4 * least);
+    auto const alike = closed > 4 * server.closed ? 1 : server.alike + 1;
+    auto const known = touched || (server.cuts > 1 && accepted >= 10 * unit);
+    auto const long_enough = accepted <= 2 * unit || closed > 4 * wait.mean;
+    server = {.began = sent, .accepted = unit, .closed = closed, .alike = alike};
+    if (with.periods && ((long_enough && !known) || alike >= 2)) {
+      auto const few = accepted < 16 * unit;
+      climb_seconds = few ? 1 : std::max(climb_seconds, closed);
+      if (most < below * level) touched = false;
+      auto const highest = successes == 1 && ceiling > 0 ? ceiling : most;
+      level = std::clamp(few ? std::sqrt(least * highest) : least, rate_min, rate_max);
+      guess = accepted <= 2 * unit;
+      ceiling = guess ? level / 1.3 : std::max(most, rate_min);
+    } else {
+      touched = false;
+      resumed = true;
+    }
+    next = std::min(next, later(now, from_seconds(unit / pace())));
+  }
+
+  double usual_room() const noexcept {
+    return 4 + 2.5 * rate_of(level) / unit * std::max(wait.mean, latency_min);
+  }
+
+  void learn_latency(time_point now, sample const& s) noexcept {
+    auto const rtt = to_seconds(s.rtt);
+    if (wait.mean == 0) {
+      wait.mean = rtt;
+      room = s.in_flight + 4.0;
+      if (ceiling == 0)
+        level = std::max(level, 0.25 * unit / std::max(rtt, 1e-6));  // a near server
+    }
+    wait.mean += (rtt - wait.mean) / std::max(20.0, rate_of(level) / unit * wait.mean);
+    room = s.in_flight >= room - 1
+               ? room + 1
+               : std::max(usual_room(), room + (usual_room() - room) / std::max(20.0, room));
+    if (with.drain) judge_latency(now, s);
+  }
+
+  void judge_latency(time_point now, sample const& s) noexcept {
+    bool const draining = wait.drained > 0;
+    if (draining && now >= wait.block)
+      level = std::max(level, slots ? wait.resume : std::min(wait.resume, 0.97 * wait.delivered));
+    if (draining && s.sent.sent < wait.block) return;
+    auto const silent = to_seconds(now - std::exchange(wait.answered, now));
+    if (silent > 4 * (wait.mean + unit / pace())) {
+      wait.answers = 0;
+      if (!draining) wait.block = now;
+    }
+    auto const rtt = to_seconds(s.rtt);
+    wait.lowest = wait.answers == 0 ? rtt : std::min(wait.lowest, rtt);
+    ++wait.answers;
+    auto const lasted = to_seconds(now - wait.block);
+    if (wait.answers < (draining ? 8 : block_answers) || lasted < wait.mean) return;
+    auto const delivered = wait.answers * unit / std::max(lasted, 1e-9);
+    wait.answers = 0;
+    wait.block = now;
+    if (draining) {
+      auto const ours = wait.drained - wait.lowest > 0.25 * (wait.drained - wait.base);
+      wait.drained = 0;
+      level = wait.resume;
+      if (ours) {
+        level = std::min(rate_of(wait.resume), 0.97 * wait.delivered);
+        slots = false;
+        ceiling = level / below;
+      } else {
+        wait.base = wait.lowest;
+      }
+      return;
+    }
+    auto const before = std::exchange(wait.delivered, delivered);
+    if (wait.base == 0) {
+      wait.base = wait.lowest;
+    } else if (ramping() && !slots && delivered < 1.25 * before &&
+               s.in_flight > 1.5 * delivered / unit * wait.mean + 8) {
+      level = delivered;  // we ramp, what is delivered does not
+      drain(now, s.in_flight * unit / delivered);
+    } else if (wait.lowest <= 1.5 * wait.base + std::max(latency_min, wait.mean / 4)) {
+      wait.base += (wait.lowest - wait.base) / (wait.lowest < wait.base ? 4 : 32);
+      wait.high = 0;
+    } else if (++wait.high >= (ramping() ? 1 : 2)) {
+      drain(now, wait.lowest);
+    }
+  }
+
+  /// Sends a quarter for as long as our queue, if it is ours, takes to empty.
+  void drain(time_point now, double high) noexcept {
+    wait.high = 0;
+    wait.drained = high;
+    wait.resume = level;
+    level /= 4;
+    wait.block = later(now, from_seconds((high - wait.base) / 0.75));
   }
 };
 static_assert(law<seek>);

@@ -30,6 +30,9 @@ struct contender {
 /// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
 std::vector<contender> const& contenders();
 
+/// The default law, each time without one of its parts: "seek-slots" never names slots.
+std::vector<contender> const& ablations();
+
 /// Null where there is none of that name.
 contender const* contender_named(std::string_view name) noexcept;
 
