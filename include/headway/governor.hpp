@@ -90,6 +90,13 @@ enum class after_throttle : std::uint8_t {
   share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
 };
 
+/// What the decisions of a governor that only observes would have been.
+struct observation {
+  std::int64_t requests = 0;  ///< that would have been held back when they went
+  duration held{};            ///< for so long in all, had they been sent in time
+  friend bool operator==(observation const&, observation const&) = default;
+};
+
 struct governor_settings {
   int attempts_max = 4;  ///< failures until a request is given up; throttles never count
   std::size_t queue_max = 1024;
@@ -97,6 +104,8 @@ struct governor_settings {
   duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_first;
   int quiet_successes = 10;  ///< of the shared retry level
+  bool observe = false;      ///< decide and record, but delay nothing: see observed(). What is
+                         ///< throttled backs off by itself, since nothing else holds it.
   std::optional<gcra> rate_ceiling{};
   int in_flight_max = std::numeric_limits<int>::max();
   retry_budget budget{};
@@ -159,7 +168,8 @@ class governor {
     auto const earliest = ready_for(terms.cost, now);
     if (earliest.until == never)
       return refused{earliest.why == reason::server_hint ? earliest.why : reason::quota, never};
-    if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
+    if (earliest.until > terms.deadline && !settings_.observe)
+      return refused{reason::deadline, earliest.until};
     auto const index = allocate();
     auto& r = requests_[index];
     r.terms = terms;
@@ -190,7 +200,13 @@ class governor {
     if (remaining_ != unknown) remaining_ -= cost;
     r.paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
-    r.permit = law_.take(now, r.terms.cost, u);
+    auto taken = now;
+    if (settings_.observe) {
+      taken = std::max(now, law_.ready_at(r.terms.cost));
+      if (taken > now || in_flight_ > law_.allowed()) ++observed_.requests;
+      observed_.held += taken - now;
+    }
+    r.permit = law_.take(taken, r.terms.cost, u);
     r.permit.sent = now;
     r.permit.in_flight = in_flight_;
     r.permit.cost = r.terms.cost;
@@ -269,6 +285,8 @@ class governor {
   std::size_t waiting() const noexcept { return waiting_; }
   L const& law_state() const noexcept { return law_; }
   int level() const noexcept { return level_.level; }
+  /// Of settings.observe; zero otherwise.
+  observation const& observed() const noexcept { return observed_; }
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
                                                          : hold_until_;
@@ -358,6 +376,7 @@ class governor {
     auto const& r = requests_[queue_.top().index];
     if (r.terms.deadline < now) return {reason::deadline, never};
     auto latest = ready_for(r.terms.cost, r.ready_since);
+    if (settings_.observe) return {r.waits_for, r.ready_since};
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
@@ -373,7 +392,7 @@ class governor {
     time_point since;  // ready since, for the turn order
   };
   again after_throttled(time_point now, request& r, fraction u) {
-    if (settings_.throttled == after_throttle::stand_first)
+    if (settings_.throttled == after_throttle::stand_first && !settings_.observe)
       return {reason::none, std::min(r.ready_since, now)};
     auto const attempt = settings_.throttled == after_throttle::share_level
                              ? std::max(level_.level - 1, 0)
@@ -459,6 +478,7 @@ class governor {
   time_point resets_ = time_point::min();      // until then `remaining_` is all there is
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
+  observation observed_{};
 };
 
 }  // namespace headway

@@ -30,25 +30,39 @@ contender shipped(shipped_law const& l) {
           .pool = l.name == "auto-sleeper" ? 100 : 1};
 }
 
-/// The default law without one of its parts.
-contender ablation(std::string_view name, std::string_view what, bool seek::parts::*part) {
-  return {.name = name, .what = what, .make = [part](scenario const& s) -> client_governor {
-            seek law;
-            law.with.*part = false;
+contender variant(std::string_view name, std::string_view what, seek law) {
+  return {.name = name, .what = what, .make = [law](scenario const& s) -> client_governor {
             return default_governor({}, law, settings(s, after_throttle::stand_first));
           }};
 }
 
-std::vector<contender> all_ablations() {
-  using parts = seek::parts;
+/// Remembers what `told` is told, from an hour ago.
+contender warm() {
   return {
-      ablation("seek-slots", "never names slots", &parts::slots),
-      ablation("seek-drain", "never looks at latency", &parts::drain),
-      ablation("seek-periods", "never learns from what a cycle accepted", &parts::periods),
-      ablation("seek-doubt", "never takes a cut back", &parts::doubt),
-      ablation("seek-failures", "takes no number of failures for overload", &parts::failures),
-      ablation("seek-confidence", "climbs as often at a ceiling that proves true",
-               &parts::confidence),
+      .name = "seek-warm", .what = "remembers the limit", .make = [](scenario const& s) {
+        seek law;
+        law.remember({.rate = s.told.rate, .slots = s.told.window, .latency = 0.6}, 1h);
+        return client_governor(default_governor({}, law, settings(s, after_throttle::stand_first)));
+      }};
+}
+
+std::vector<contender> all_variants() {
+  return {
+      variant("seek-no-slots", "never names slots", {.with = {.slots = false}}),
+      variant("seek-no-drain", "never looks at latency", {.with = {.drain = false}}),
+      variant("seek-no-periods", "never learns from what a cycle accepted",
+              {.with = {.periods = false}}),
+      variant("seek-no-doubt", "never takes a cut back", {.with = {.doubt = false}}),
+      variant("seek-no-failures", "no number of failures is overload",
+              {.with = {.failures = false}}),
+      variant("seek-no-confidence", "climbs as often at a ceiling that proves true",
+              {.with = {.confidence = false}}),
+      variant("seek-start-10", "begins with 10/s", {.level = 10}),
+      variant("seek-start-40", "begins with 40/s", {.level = 40}),
+      variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),
+      variant("seek-waste-6", "climbs at more than twice the pace", {.waste = 0.06}),
+      variant("seek-leave-30", "leaves 30 % to others", {.leave = 0.3}),
+      warm(),
   };
 }
 
@@ -123,13 +137,13 @@ std::vector<contender> const& contenders() {
   return list;
 }
 
-std::vector<contender> const& ablations() {
-  static auto const list = all_ablations();
+std::vector<contender> const& variants() {
+  static auto const list = all_variants();
   return list;
 }
 
 contender const* contender_named(std::string_view name) noexcept {
-  for (auto const* list : {&contenders(), &ablations()})
+  for (auto const* list : {&contenders(), &variants()})
     if (auto const found = std::ranges::find(*list, name, &contender::name); found != list->end())
       return &*found;
   return nullptr;

@@ -47,7 +47,7 @@ class Work:
                 stdin=stdin,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, **environment},
+                env={**os.environ, "XDG_STATE_HOME": str(self.path / "state"), **environment},
             )
 
     def run(self, *options, timeout=120, **how):

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "../model/seeds.hpp"
@@ -133,6 +134,55 @@ TEST(default_law, stays_next_to_limits_that_nobody_told_it) {
         "p95 %.0f ms\n",
         r.name, 100 * share, 100 * throttled, peak, 1e3 * to_seconds(p95));
   }
+}
+
+seek remembering(learned const& what, duration age = 1h) {
+  seek law;
+  law.remember(what, age);
+  return law;
+}
+
+tally to_50_a_second(seek const& law, int requests) {
+  default_governor const g({}, law, unbounded_queue());
+  return run({.requests = requests}, g,
+             modelled({.limits = {token_bucket{20ms, 11}}, .latency = {20ms, 80ms}}), 7);
+}
+
+TEST(default_law, what_was_learned_spares_the_next_run_the_search) {
+  auto const cold = to_50_a_second({}, 400);
+  EXPECT_GT(cold.throttled, 4);
+  auto const warm = to_50_a_second(remembering({.rate = 50, .latency = 0.05}), 400);
+  EXPECT_LE(warm.throttled, 2);
+  EXPECT_LE(to_seconds(warm.took), to_seconds(cold.took) + 0.2);
+}
+
+// A memory of the wrong server costs no more than a cold start and one cut.
+TEST(default_law, a_wrong_memory_is_dropped_at_once) {
+  auto const cold = to_50_a_second({}, 400);
+  for (double const rate : {1.0, 10.0, 500.0, 20'000.0}) {
+    auto const wrong = to_50_a_second(remembering({.rate = rate, .latency = 0.05}), 400);
+    EXPECT_LE(wrong.throttled, cold.throttled + 12) << rate;
+    EXPECT_LE(to_seconds(wrong.took), to_seconds(cold.took) * 1.5 + 1) << rate;
+  }
+  auto const slots = to_50_a_second(remembering({.rate = 50, .slots = 40, .latency = 0.05}), 400);
+  EXPECT_LE(slots.throttled, cold.throttled + 12);
+}
+
+TEST(default_law, nonsense_is_not_remembered) {
+  auto const nan = std::numeric_limits<double>::quiet_NaN();
+  auto const much = std::numeric_limits<double>::infinity();
+  for (double const rate : {0.0, -1.0, nan, much, 1e300})
+    EXPECT_EQ(remembering({.rate = rate, .latency = 0.1}), seek{}) << rate;
+  for (double const bad : {-1.0, nan, much, 1e300})
+    EXPECT_EQ(remembering({.rate = 50, .slots = bad, .latency = bad}), remembering({.rate = 50}));
+  EXPECT_EQ(remembering({.rate = 50}, -1h), remembering({.rate = 50}, 0s));
+}
+
+TEST(default_law, trusts_a_memory_less_as_it_ages) {
+  auto const rate = [](duration age) { return remembering({.rate = 100}, age).pace(); };
+  EXPECT_NEAR(rate(0s), 98.5, 0.1);
+  EXPECT_NEAR(rate(7 * 24h), 98.5 * 0.75, 0.1);
+  EXPECT_NEAR(rate(365 * 24h), 98.5 * 0.5, 0.1);
 }
 
 TEST(default_law, same_seed_same_run) {

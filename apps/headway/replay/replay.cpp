@@ -43,7 +43,8 @@ replayed replay(std::string const& path) {
     again.clear();
     using kind = traced_call::kind;
     if (call->what == kind::scope) {
-      scopes.try_emplace(call->scope, &again, call->scope, call->name, head.law, head.settings);
+      scopes.try_emplace(call->scope, &again, call->scope, call->name, head.law, head.settings,
+                         call->memory);
       if (!same()) return result;
       continue;
     }

@@ -116,6 +116,8 @@ void trace_reader::read_head() {
   auto const* const law = shipped_law_named(o.text("law"));
   if (law == nullptr) fail(fmt::format("\"law\" is not one of {}", law_names()));
   head_.law = *law;
+  if (o.has("leave"))
+    if (auto* const s = std::get_if<seek>(&head_.law.law.choice)) s->leave = o.real("leave");
   head_.began = time_point(duration(o.whole("began", {0, instant_max})));
 
   auto& s = head_.settings;
@@ -146,6 +148,11 @@ std::optional<traced_call> trace_reader::next() {
   c.scope = o.whole<int>("scope");
   if (!o.has("call")) {
     c.name = o.text("name");
+    if (o.has("remembered")) {
+      auto const m = o.inner("remembered");
+      c.memory = {{m.real("rate"), m.real("slots"), m.real("latency")},
+                  duration(m.whole("age", {0, instant_max}))};
+    }
     if (!open_.insert(c.scope).second) fail(fmt::format("scope {} is there already", c.scope));
     return c;
   }

@@ -30,6 +30,7 @@ struct traced_call {
   attempt_result result{};  ///< of finish
   bool ended = false;       ///< submit: it was refused; finish: the request has come to its end
   std::string name{};       ///< of scope
+  std::optional<remembered> memory{};  ///< of scope
 };
 
 /// Memory does not grow with the trace. Errors: fatal(exit_usage) that names file:line.

@@ -36,13 +36,19 @@ std::string results_beside(std::string const& jobs) {
 /// What the command line says, as text, until it is checked.
 struct arguments {
   run_options options;
-  std::string rate, law = std::string(shipped_laws().front().name), level = "power",
-                    progress = "auto";
+  std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
+                           progress = "auto";
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
     auto o = options;
     o.law = law_named(law);
+    if (!leave.empty()) {
+      auto* const s = std::get_if<seek>(&o.law.law.choice);
+      if (s == nullptr) throw fatal(exit_usage, "--leave is for the default law only");
+      s->leave = option_value("--leave", leave, parse_share);
+      if (s->leave > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
+    }
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"   ? progress_style::json
@@ -101,6 +107,12 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(CLI::Range(1, 60'000));
   run->add_option("--law", a->law, "How the limit is looked for: " + law_names())
       ->capture_default_str();
+  run->add_option("--leave", a->leave,
+                  "Stay this far below the limit, as 30%, and yield to others");
+  auto* const state = run->add_option(
+      "--state", o.state,
+      "What earlier runs learned of the limits [XDG_STATE_HOME/headway/limits.json]");
+  run->add_flag("--cold", o.cold, "Neither use nor keep what was learned")->excludes(state);
   run->add_option("--attempts-max", o.attempts_max,
                   "Failures until a request is given up; throttles never count")
       ->check(CLI::Range(1, 1'000'000))

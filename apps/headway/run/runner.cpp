@@ -133,6 +133,7 @@ class runner {
   int run() {
     open_input();
     if (options_.dry_run) return plan();
+    if (!options_.cold) recall_what_was_learned();
     open_output();
     events_.watch(signals_.fd(), EPOLLIN);
     loop();
@@ -252,7 +253,8 @@ class runner {
     std::string name(key.substr(0, end));
     if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
     name = printable(name);
-    traced_governor governor(trace_.get(), number, name, options_.law, settings());
+    traced_governor governor(trace_.get(), number, name, options_.law, settings(),
+                             memory_.recall(name));
     return {.name = std::move(name), .governor = std::move(governor), .by_ticket = {}};
   }
 
@@ -667,6 +669,7 @@ class runner {
     for (auto& [key, sc] : scopes_)
       if (auto const found = findings(sc.governor.law_state()); !found.empty())
         text += fmt::format("{}: {}\n", sc.name, found);
+    keep_what_was_learned();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
 
@@ -696,6 +699,29 @@ class runner {
     return lost > 0 ? exit_failed : exit_ok;
   }
 
+  /// Only a file that was asked for can stop a run.
+  void recall_what_was_learned() {
+    try {
+      memory_ = memory(options_.state.empty() ? memory::default_path() : options_.state);
+    } catch (fatal const& e) {
+      if (!options_.state.empty()) throw;
+      say(fmt::format("nothing is remembered: {}", e.what()));
+    }
+  }
+
+  /// A run that has done its work does not fail for this.
+  void keep_what_was_learned() {
+    for (auto& [key, sc] : scopes_)
+      if (auto const* s = std::get_if<seek>(&sc.governor.law_state().choice);
+          s != nullptr && s->ceiling > 0 && s->successes >= 3)
+        memory_.learn(sc.name, s->knows());
+    try {
+      memory_.keep();
+    } catch (fatal const& e) {
+      say(fmt::format("what was learned is not kept: {}", e.what()));
+    }
+  }
+
   void say(std::string_view what) const {
     std::fputs(fmt::format("headway: {}\n", what).c_str(), stderr);
   }
@@ -721,6 +747,7 @@ class runner {
   int const connections_max_;
   signals signals_;
   poller events_;
+  memory memory_;
   std::unique_ptr<trace> trace_;  // outlives the scopes, which write their end to it
   keyed<scope> scopes_;
   int scopes_made_ = 0;

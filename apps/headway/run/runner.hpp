@@ -23,6 +23,8 @@ struct run_options {
   std::vector<std::string> headers;       ///< as --header gives them
   std::vector<std::string> header_hosts;  ///< as --header-for gives them
   shipped_law law = shipped_laws().front();
+  std::string state;  ///< what was learned, a path; "" is the default one
+  bool cold = false;  ///< neither read nor kept
   std::optional<gcra> rate_ceiling{};
   int concurrency_ceiling = 0;  ///< 0: none
   int attempts_max = 4;

@@ -85,13 +85,20 @@ void trace::head(trace_head const& h) {
   if (auto const& ceiling = s.rate_ceiling)
     fmt::format_to(out, R"(,"rate_ceiling":{{"interval":{},"burst_tolerance":{}}})",
                    ceiling->interval.count(), ceiling->burst_tolerance.count());
+  if (auto const* law = std::get_if<seek>(&h.law.law.choice); law != nullptr && law->leave > 0)
+    fmt::format_to(out, R"(,"leave":{})", law->leave);
   fmt::format_to(out, R"(,"state":"{}","backoff":"{}")", state(h.law.law), state(h.law.backoff));
   close_line();
 }
 
-void trace::scope(int scope, std::string_view name) {
+void trace::scope(int scope, std::string_view name, std::optional<remembered> const& memory) {
   fmt::format_to(std::back_inserter(lines_), R"({{"scope":{},"name":)", scope);
   append_quoted(lines_, shortened(name));
+  if (memory)
+    fmt::format_to(std::back_inserter(lines_),
+                   R"(,"remembered":{{"rate":{},"slots":{},"latency":{},"age":{}}})",
+                   memory->what.rate, memory->what.slots, memory->what.latency,
+                   memory->age.count());
   close_line();
 }
 
@@ -193,9 +200,12 @@ void trace::close_line() {
 }
 
 traced_governor::traced_governor(trace* to, int scope, std::string_view name,
-                                 shipped_law const& law, governor_settings const& settings)
-    : any_governor(law.backoff, law.law, settings), trace_(to), scope_(scope) {
-  if (trace_) trace_->scope(scope_, name);
+                                 shipped_law const& law, governor_settings const& settings,
+                                 std::optional<remembered> const& memory)
+    : any_governor(law.backoff, memory ? with_memory(law, *memory).law : law.law, settings),
+      trace_(to),
+      scope_(scope) {
+  if (trace_) trace_->scope(scope_, name, memory);
 }
 
 traced_governor::traced_governor(traced_governor&& other) noexcept

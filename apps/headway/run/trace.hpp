@@ -10,6 +10,7 @@
 
 #include "headway/headway.hpp"
 #include "run/file.hpp"
+#include "run/memory.hpp"
 
 namespace headway::app {
 
@@ -48,7 +49,7 @@ class trace {
   trace& operator=(trace const&) = delete;
 
   void head(trace_head const&);
-  void scope(int scope, std::string_view name);
+  void scope(int scope, std::string_view name, std::optional<remembered> const& = {});
   void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
   void start(int scope, time_point now, ticket, fraction u);
   void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
@@ -77,7 +78,7 @@ class trace {
 class traced_governor : private any_governor {
  public:
   traced_governor(trace* to, int scope, std::string_view name, shipped_law const&,
-                  governor_settings const&);
+                  governor_settings const&, std::optional<remembered> const& = {});
   traced_governor(traced_governor&&) noexcept;
   traced_governor& operator=(traced_governor&&) = delete;
   ~traced_governor();

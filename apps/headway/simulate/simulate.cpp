@@ -180,6 +180,8 @@ int list() {
     fmt::print("  {:22} {}\n", file.stem().string(), read_scenario(file.string()).about);
   fmt::print("laws\n");
   for (auto const& law : sim::contenders()) fmt::print("  {:24} {}\n", law.name, law.what);
+  fmt::print("the default law, otherwise (only where --law names them)\n");
+  for (auto const& law : sim::variants()) fmt::print("  {:24} {}\n", law.name, law.what);
   return exit_ok;
 }
 

@@ -55,7 +55,9 @@ struct seek {
   bool guess = false;    ///< the ceiling is one acceptance after a long search, hardly known
   bool resumed = false;  ///< opened again with the ceiling from before: approach it with care
   bool shut = false;     ///< nothing is accepted
-  bool warm = false;     ///< the ceiling is remembered, and not met in this life yet
+  bool settled =
+      false;          ///< the ceiling was met or nearly reached: the share that leave allows begins
+  bool warm = false;  ///< the ceiling is remembered, and not met in this life yet
   double climb_seconds = climb_seconds_first;
   double touch_rejects = 1;  ///< that touching the ceiling costs
   double ease = 1;           ///< of the share that leave allows: others were yielded to
@@ -149,6 +151,7 @@ struct seek {
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour
+  static constexpr std::uint64_t rare = 40;     // accepted between two rejects: no descent any more
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
   static constexpr int block_answers = 24;
@@ -203,8 +206,10 @@ struct seek {
     auto const accepted = std::exchange(epoch_successes, 0);
     auto const out = s.sent.in_flight;
     if (accepted < 3 && std::exchange(warm, false)) return forget(now);
-    if (leave > 0 && touched && share() < 0.9) {  // others are there
+    if (leave > 0 && settled) {  // others are there, or the limit has fallen
       ease = std::max(ease / 2, 0.05);
+      ceiling *= 0.99;
+      level = std::min(level, ceiling);
       next = std::max(next, later(now, from_seconds(2 * unit / pace())));
       return;
     }
@@ -265,7 +270,7 @@ struct seek {
   double rate_of(double l) const noexcept {
     return slots ? l * unit / std::max(wait.mean, 1e-6) : l;
   }
-  double share() const noexcept { return leave > 0 && touched ? (1 - leave) * ease : 1; }
+  double share() const noexcept { return leave > 0 && settled ? (1 - leave) * ease : 1; }
   bool ramping() const noexcept { return level > moved * ceiling; }
   double rest() const noexcept {
     return slots ? std::max(below * ceiling, ceiling - 1) : below * ceiling;
@@ -279,6 +284,7 @@ struct seek {
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
+    if (epoch_successes >= rare && level >= rest() && !ramping()) settled = true;
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
@@ -289,7 +295,7 @@ struct seek {
     } else if (level < rest()) {
       auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
       level += (rest() - level) * cost / over + 1e-4 * ceiling;
-    } else if (leave > 0 && touched && level > (1 + step) * ceiling) {
+    } else if (leave > 0 && level > (1 + step) * ceiling) {
       return;  // what is left to others would hide a ceiling far above
     } else {
       auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
@@ -374,8 +380,9 @@ struct seek {
           at < ceiling
               ? std::max(climb_seconds_first, climb_seconds / confirmed)
               : std::max(climb_seconds, std::min(climb_seconds_max, climb_seconds * confirmed));
-    ceiling = slots ? at : std::clamp(mean, (accepted < 40 ? touch_min : 0.98) * at, 0.99 * at);
+    ceiling = slots ? at : std::clamp(mean, (accepted < rare ? touch_min : 0.98) * at, 0.99 * at);
     touched = true;
+    if (accepted >= rare) settled = true;
     level = dip * ceiling;
   }
 

@@ -30,8 +30,8 @@ struct contender {
 /// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
 std::vector<contender> const& contenders();
 
-/// The default law, each time without one of its parts: "seek-slots" never names slots.
-std::vector<contender> const& ablations();
+/// The default law with other knobs, and without one of its parts at a time.
+std::vector<contender> const& variants();
 
 /// Null where there is none of that name.
 contender const* contender_named(std::string_view name) noexcept;

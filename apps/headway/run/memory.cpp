@@ -1,0 +1,136 @@
+#include "run/memory.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <simdjson.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "command.hpp"
+#include "run/result.hpp"
+
+namespace headway::app {
+
+namespace fs = std::filesystem;
+
+shipped_law with_memory(shipped_law law, remembered const& r) {
+  if (auto* const s = std::get_if<seek>(&law.law.choice)) s->remember(r.what, r.age);
+  return law;
+}
+
+std::string memory::default_path() {
+  auto const from = [](char const* name) {
+    auto const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): at the start
+    return std::string(value != nullptr ? value : "");
+  };
+  auto const state = from("XDG_STATE_HOME");
+  auto const home = from("HOME");
+  if (!state.empty()) return state + "/headway/limits.json";
+  return home.empty() ? "" : home + "/.local/state/headway/limits.json";
+}
+
+memory::memory(std::string path) : path_(std::move(path)), known_(read()) {}
+
+memory::entries memory::read() const {
+  std::error_code none;
+  if (path_.empty() || !fs::exists(path_, none)) return {};
+  std::ifstream in(path_, std::ios::binary);
+  std::string text(bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad() || (!in && !in.eof()))
+    throw fatal(exit_io, fmt::format("{}: {}", path_, std::strerror(errno)));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  auto const not_ours = [&] {
+    return fatal(exit_usage, fmt::format("{} is not a file of learned limits; it is left as it is "
+                                         "(--state names another, --cold does without)",
+                                         path_));
+  };
+  if (text.size() > bytes_max) throw not_ours();
+  simdjson::dom::parser parser;
+  simdjson::dom::object all;
+  simdjson::dom::object scopes;
+  std::int64_t version = 0;
+  if (parser.parse(text).get(all) != simdjson::SUCCESS ||
+      all["headway_limits"].get(version) != simdjson::SUCCESS || version != 1 ||
+      all["scopes"].get(scopes) != simdjson::SUCCESS)
+    throw not_ours();
+  entries found;
+  for (auto const [scope, value] : scopes) {
+    entry e;
+    std::int64_t at = 0;
+    if (value["rate"].get(e.what.rate) != simdjson::SUCCESS ||
+        value["slots"].get(e.what.slots) != simdjson::SUCCESS ||
+        value["latency"].get(e.what.latency) != simdjson::SUCCESS ||
+        value["at"].get(at) != simdjson::SUCCESS || at < 0 || at > 1'000'000'000'000)
+      throw not_ours();
+    e.at = wall_clock::time_point(std::chrono::seconds(at));
+    found.emplace(scope, e);
+  }
+  return found;
+}
+
+std::optional<remembered> memory::recall(std::string const& scope) const {
+  auto const found = known_.find(scope);
+  if (found == known_.end()) return std::nullopt;
+  auto const age = wall_clock::now() - found->second.at;  // not negative, should the clock be set
+  return remembered{found->second.what, std::max<duration>(age, 0ns)};
+}
+
+void memory::learn(std::string const& scope, learned const& what) {
+  fresh_[scope] = {what, wall_clock::now()};
+}
+
+void memory::keep() {
+  if (path_.empty() || fresh_.empty()) return;
+  auto const failed = [&](std::string_view file) {
+    return fatal(exit_io, fmt::format("{}: {}", file, std::strerror(errno)));
+  };
+  std::error_code error;
+  if (auto const folder = fs::path(path_).parent_path(); !folder.empty()) {
+    fs::create_directories(folder, error);
+    if (error) throw fatal(exit_io, fmt::format("{}: {}", folder.string(), error.message()));
+  }
+  auto const lock_name = path_ + ".lock";
+  int const lock = open(lock_name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) throw failed(lock_name);
+  flock(lock, LOCK_EX);
+  auto all = read();
+  for (auto const& [scope, e] : fresh_) all.insert_or_assign(scope, e);
+  while (all.size() > scopes_max)
+    all.erase(std::ranges::min_element(all, {}, [](auto const& e) { return e.second.at; }));
+  std::string text = "{\"headway_limits\": 1, \"scopes\": {";
+  for (auto const& [scope, e] : all) {
+    text += text.back() == '{' ? "\n  " : ",\n  ";
+    append_quoted(text, scope);
+    fmt::format_to(
+        std::back_inserter(text),
+        R"(: {{"rate": {:.6g}, "slots": {:.6g}, "latency": {:.6g}, "at": {}}})", e.what.rate,
+        e.what.slots, e.what.latency,
+        std::chrono::duration_cast<std::chrono::seconds>(e.at.time_since_epoch()).count());
+  }
+  text += "\n}}\n";
+  auto const fresh = path_ + ".new";
+  int const to = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool const written =
+      to >= 0 && write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  bool const there = written && fsync(to) == 0 && rename(fresh.c_str(), path_.c_str()) == 0;
+  auto const why = errno;
+  if (to >= 0) close(to);
+  if (!there) {
+    unlink(fresh.c_str());
+    errno = why;
+  }
+  close(lock);
+  if (!there) throw failed(path_);
+}
+
+}  // namespace headway::app

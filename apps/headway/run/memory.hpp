@@ -1,0 +1,61 @@
+/// What runs have learned about servers, kept from one to the next.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "headway/law/shipped.hpp"
+
+namespace headway::app {
+
+struct remembered {
+  learned what{};
+  duration age{};
+  friend bool operator==(remembered const&, remembered const&) = default;
+};
+
+/// The law as it begins with this memory; itself where it cannot remember.
+shipped_law with_memory(shipped_law, remembered const&);
+
+/// A small file of JSON, one entry a scope: nothing that a request carries is in it.
+///
+/// Errors: fatal(exit_usage) where the file is something else, so that it is never overwritten;
+/// fatal(exit_io) where it cannot be read or written. Two runs may keep theirs at the same time:
+/// each replaces only its own scopes. Threads: distinct objects safe.
+class memory {
+ public:
+  using wall_clock = std::chrono::system_clock;
+
+  /// Remembers nothing, and keeps nothing.
+  memory() = default;
+  explicit memory(std::string path);
+
+  /// XDG_STATE_HOME/headway/limits.json, else below HOME; "" where neither is set.
+  static std::string default_path();
+
+  std::optional<remembered> recall(std::string const& scope) const;
+  void learn(std::string const& scope, learned const&);
+
+  /// Merges what was learned into the file: by a new one that takes its place, readable by its
+  /// owner only.
+  void keep();
+
+ private:
+  struct entry {
+    learned what{};
+    wall_clock::time_point at{};
+  };
+  using entries = std::map<std::string, entry>;
+  entries read() const;
+
+  static constexpr std::size_t scopes_max = 1000;  // the oldest are forgotten
+  static constexpr std::size_t bytes_max = 1 << 20;
+
+  std::string path_;
+  entries known_;
+  entries fresh_;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,75 @@
+"""What a run learned of a limit, kept for the next; and a share of it left to others."""
+import json
+import unittest
+
+import servers
+from work import Work, gets, measured, succeeded
+
+BUCKET = "burst=10 nodelay; limit_req_status 429"
+
+
+class Learned(unittest.TestCase):
+    def run_twice(self, *options):
+        """The logs of two runs against one server, the second for other jobs."""
+        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work:
+            logs = []
+            for turn in range(2):
+                if turn:
+                    work.write(gets(server, 300))
+                before = len(server.log())
+                journal = f"{turn}.headway"
+                self.assertEqual(
+                    work.run("--journal", journal, "--out", f"{turn}.jsonl", *options), 0, work.stderr()
+                )
+                logs.append(server.log()[before:])
+            said = work.stderr()
+            kept = work.path / "state" / "headway" / "limits.json"
+            return logs, said, json.loads(kept.read_text()) if kept.exists() else None
+
+    @staticmethod
+    def refused(log):
+        return sum(r.status == 429 for r in log)
+
+    def test_the_second_run_knows_the_limit(self):
+        (first, second), said, kept = self.run_twice()
+        measured(f"refused of 300: {self.refused(first)} cold, {self.refused(second)} warm")
+        self.assertGreaterEqual(self.refused(first), 3)
+        self.assertLessEqual(self.refused(second), 2)
+        (limit,) = kept["scopes"].values()
+        self.assertAlmostEqual(limit["rate"], 50, delta=2.5)
+        self.assertIn("a limit of about", said)
+
+    def test_cold_neither_uses_nor_keeps_it(self):
+        (first, second), _, kept = self.run_twice("--cold")
+        self.assertGreaterEqual(self.refused(second), 3)
+        self.assertIsNone(kept)
+
+    def test_a_file_that_is_something_else_is_left_alone(self):
+        with servers.nginx() as server, Work(gets(server, 3)) as work:
+            diary = work.path / "diary"
+            diary.write_text("dear diary")
+            self.assertEqual(work.run("--state", "diary"), 2)
+            self.assertIn("is not a file of learned limits", work.stderr())
+            self.assertEqual(diary.read_text(), "dear diary")
+            default = work.path / "state" / "headway"
+            default.mkdir(parents=True)
+            (default / "limits.json").write_text("dear diary")
+            self.assertEqual(work.run(), 0, work.stderr())
+            self.assertIn("nothing is remembered", work.stderr())
+            self.assertEqual((default / "limits.json").read_text(), "dear diary")
+            self.assertEqual(work.outcomes(), succeeded(3))
+
+    def test_leaves_a_share_to_others(self):
+        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 900)) as work:
+            self.assertEqual(work.run("--leave", "30%"), 0, work.stderr())
+            log = server.log()
+        late = [r for r in log if r.start > log.starts()[0] + 10]
+        rate = len(late) / (max(r.end for r in late) - min(r.start for r in late))
+        measured(f"--leave 30% of 50/s: {rate:.1f}/s after 10 s, {self.refused(late)} refused")
+        self.assertLessEqual(rate, 0.75 * 50)
+        self.assertGreaterEqual(rate, 0.5 * 50)
+        self.assertLessEqual(self.refused(late), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
