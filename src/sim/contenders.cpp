@@ -52,7 +52,6 @@ std::vector<contender> all_variants() {
       variant("seek-no-drain", "never looks at latency", {.with = {.drain = false}}),
       variant("seek-no-periods", "never learns from what a cycle accepted",
               {.with = {.periods = false}}),
-      variant("seek-no-doubt", "never takes a cut back", {.with = {.doubt = false}}),
       variant("seek-no-failures", "no number of failures is overload",
               {.with = {.failures = false}}),
       variant("seek-no-confidence", "climbs as often at a ceiling that proves true",

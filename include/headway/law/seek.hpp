@@ -20,15 +20,14 @@ struct learned {
 
 /// The default law: finds out what limits it, stays just below, and touches that ever more rarely.
 ///
-///            a reject: a ceiling is guessed
-///    ramp ─────────────────────────────────► approach ─────► creep ──┐ a reject from just below:
-///     ▲ ▲                                       ▲  ▲          │ ▲    │ the ceiling is measured;
-///     the │ └───── 25 % above it, no reject ────────┼──┼──────────┘ └────┘ next climb takes longer
-///     │                                         │  └─ a reject further below: it fell
-///     └─ its flight was accepted: false alarm   │
-///                                               │ the first success: what was accepted per cycle,
-///    any ── a reject, and again soon after ──► shut     or what was known before
-///    any ── answers take longer ──► drain: our own queue, or a slow server?
+///        a reject: a ceiling is guessed
+///   ramp ─────────────────────────────► approach ──► creep ──┐ a reject from just below: the
+///    ▲                                      ▲  ▲      │ ▲    │ ceiling is measured; the next
+///    └────── 25 % above it, no reject ──────┼──┼──────┘ └────┘ climb takes longer
+///                                           │  └ a reject further below: it fell
+///                                           │ the first success: what a cycle accepted, or what
+///   any ── a reject, again soon after ──► shut   was known before
+///   any ── answers take longer ──► drain: our own queue, or a slow server?
 ///
 /// `level` is what is sent: units per second, or permits once equal counts in flight explain the
 /// rejects at unequal rates. Requests are paced evenly either way, so that it works far below one
@@ -42,8 +41,8 @@ struct learned {
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
 /// for each flight, no growth beyond what flies), RFC 6817 (leave). Each constant was chosen on
-/// scenarios/*.toml and checked on scenarios/held-out; docs/design/003 says what else was tried,
-/// and docs/default-law.md what each part buys.
+/// scenarios/*.toml and checked on scenarios/held-out; docs/design/003-what-limits.md says what
+/// else was tried, and docs/default-law.md what each part buys.
 struct seek {
   double level = 20;     ///< knob: the rate to begin with, units per second
   double waste = 0.025;  ///< knob: a climb by 3 % takes 1/waste requests for each reject it costs
@@ -82,15 +81,6 @@ struct seek {
   cut last{};
   int shut_in_a_row = 0;  ///< cuts with hardly a success between them
 
-  struct alarm {       ///< a reject while ramping: its flight may prove it false
-    double level = 0;  ///< to return to; 0: none
-    double ceiling = 0;
-    time_point sent{};
-    int accepted = 0;  ///< of those sent after it
-    friend bool operator==(alarm const&, alarm const&) = default;
-  };
-  alarm doubt{};
-
   struct cycle {  ///< from one opening of the server to the next
     time_point began{};
     double accepted = 0;  ///< units sent and not refused
@@ -125,7 +115,6 @@ struct seek {
     bool slots = true;       ///< tell slots from a rate
     bool drain = true;       ///< tell our own queue from a slow server
     bool periods = true;     ///< learn from what a cycle accepted
-    bool doubt = true;       ///< take back a cut whose flight was accepted
     bool failures = true;    ///< many failures are overload
     bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
     friend bool operator==(parts const&, parts const&) = default;
@@ -188,10 +177,7 @@ struct seek {
     unit += successes == 1 ? cost - unit : (cost - unit) / 20;
     failing -= failing / 16;
     ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
-    if (s.sent.epoch == epoch)
-      ++epoch_successes;
-    else if (doubt.level > 0 && s.sent.sent > doubt.sent && ++doubt.accepted >= 16)
-      take_back();
+    if (s.sent.epoch == epoch) ++epoch_successes;
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
     if (!s.app_limited && wait.drained == 0 && binds(now, s)) grow(cost);
@@ -200,7 +186,6 @@ struct seek {
   void on_throttle(time_point now, sample const& s, resource, fraction) noexcept {
     ++flight_rejects;
     server.accepted -= static_cast<double>(s.sent.cost);
-    doubt.level = 0;
     if (s.sent.epoch != epoch) return;
     ++epoch;
     auto const accepted = std::exchange(epoch_successes, 0);
@@ -253,7 +238,8 @@ struct seek {
   }
 
   /// Begins with what an earlier run has learned, trusted less as it ages: half of it after a week.
-  /// A refusal before the third success means that the memory is wrong: it is dropped.
+  /// A refusal before the third success means that the memory is wrong: it is dropped. One that is
+  /// too low costs a hundred requests at about its rate.
   void remember(learned const& was, duration age) noexcept {
     if (!(was.rate > 0) || !(was.rate <= rate_max)) return;
     auto const trust = std::exp2(-std::max(to_seconds(age), 0.0) / (7 * 24 * 3600));
@@ -342,7 +328,6 @@ struct seek {
   /// `mean` is what was accepted per second since the cut before.
   void refused_rate(sample const& s, double mean, std::uint64_t accepted) noexcept {
     if (!ramping()) return met(level, mean, accepted);
-    if (with.doubt && wait.drained == 0) doubt = {level, ceiling, s.sent.sent, 0};
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
     auto held = s.sent.in_flight - 1.0;
@@ -384,12 +369,6 @@ struct seek {
     touched = true;
     if (accepted >= rare) settled = true;
     level = dip * ceiling;
-  }
-
-  void take_back() noexcept {
-    level = std::exchange(doubt.level, 0);
-    ceiling = doubt.ceiling;
-    slots = false;
   }
 
   /// The memory is wrong: what it said is forgotten, what the caller set is not.

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Writes the tables of docs/default-law.md: simulates for about two minutes on two cores.
+
+  docs/default_law.py [HEADWAY]     build/headway unless given
+"""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+from which_law import FAMILIES, between, percent
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "default-law.md"
+HEADWAY = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "headway")
+HELD_OUT = sorted(p.stem for p in (ROOT / "scenarios" / "held-out").glob("*.toml"))
+PARTS = ["slots", "drain", "periods", "failures", "confidence"]
+KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
+RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
+
+
+def simulate(scenarios, laws, seeds, *options):
+    """scenario title -> law -> {"median": …, "p90": …, "runs": […]}"""
+    out = subprocess.run(
+        [HEADWAY, "simulate", *scenarios, "--law", ",".join(laws), "--seeds", str(seeds), "--json", "-",
+         "--events-max", "5000000", *options], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    return {s["title"]: {r["law"]: r for r in s["laws"] if "median" in r} for s in json.loads(out)["scenarios"]}
+
+
+def held_out(names):
+    return [str(ROOT / "scenarios" / "held-out" / f"{n}.toml") for n in names]
+
+
+def ratio(run):
+    """Completion as a multiple of the limit-known sender's; also where the scenario has no end."""
+    return run["times_told"] if run["times_told"] > 0 else math.inf
+
+
+# What issue 4 asks for: scenario, options, ratio at most, throttled share at most, what else is shown.
+# The rows of seed 003 count in multiples of the clairvoyant sender's 20.149 s (200.149 s).
+CLAIRVOYANT = {"seed-003": 20.149, "seed-003-2pct": 20.149, "seed-003-long": 200.149, "seed-003-exponential": 20.149}
+GATES = [
+    ("seed-003", 1.045, 0.01), ("seed-003-2pct", 1.055, 0.01), ("seed-003-exponential", 1.20, 0.022),
+    ("seed-003-long", 1.02, 0.006), ("slots-2", 1.15, 0.04), ("slots-8", 1.15, 0.04), ("slots-100", 1.15, 0.04),
+    ("slots-500", 1.15, 0.04), ("emr", 1.02, 0.025), ("bucket-50-5ms", 1.02, 0.015), ("bucket-50-50ms", 1.02, 0.015),
+    ("bucket-50-200ms", 1.02, 0.015), ("bucket-200-workers", 1.02, 0.015), ("bucket-10000", 1.02, 0.015),
+    ("no-burst-10", 1.08, 0.015), ("no-burst-50", 1.08, 0.015), ("no-burst-200", 1.08, 0.015),
+    ("minute-3", 1.15, 0.10), ("minute-20", 1.15, 0.10), ("minute-60", 1.15, 0.10),
+    ("cliff-500", 1.03, 0.04), ("cliff-3000", 1.03, 0.04),
+    ("window-300-60s", 1.1, 0.04), ("window-1000-600s", 1.1, 0.04), ("window-50-1s", 1.1, 0.04),
+    ("window-300-60s-hints", None, 0.01), ("window-1000-600s-hints", None, 0.01), ("window-50-1s-hints", None, 0.01),
+    ("window-300-60s-remaining", None, 0), ("window-1000-600s-remaining", None, 0), ("window-50-1s-remaining", None, 0),
+    ("sliding-50-1s", 1.1, 0.03), ("sliding-300-60s", 1.1, 0.03), ("ban", None, None), ("costs", 1.1, 0.04),
+    ("llm-rate", 1.05, 0.02), ("llm-slots", 1.05, 0.02), ("llm-mixed", 1.05, 0.02),
+    ("open-50", None, 0), ("open-90", None, 0), ("stationary", 1.005, 0.003),
+    ("steps-rate", 1.2, 0.04), ("steps-slots", 1.2, 0.04), ("outage", 1.12, 0.025), ("latency-x10", 1.1, None),
+    ("queueing", 1.02, None), ("clients-10", None, 0.04), ("clients-100", None, 0.18),
+    ("fleet-20", 1.3, 0.20), ("fleet-100", 1.3, 0.20), ("fleet-100x20", 1.3, 0.20), ("emr-rival", None, 0.05),
+    ("misread", 1.12, 0.02), ("unrelated-500s", 1.12, 0.02), ("overload-500s", 1.12, 0.02),
+    ("overload-timeouts", 1.12, 0.02),
+]
+
+
+def gates():
+    found = simulate([g[0] for g in GATES], ["seek"], 31)
+    rows = ["| scenario | asked | time ÷ told | throttled | worst second | besides |", "|---|---|---:|---:|---:|---|"]
+    met = 0
+    for name, most, share in GATES:
+        run = found[name]["seek"]
+        median, p90 = run["median"], run["p90"]
+        times = ratio(median)
+        note = ""
+        if name in CLAIRVOYANT:
+            times = median["completion_s"] / CLAIRVOYANT[name]
+            note = f"of the clairvoyant; {ratio(median):.3f} of told"
+        if median["jain"] < 0.995:
+            note = f"Jain {median['jain']:.2f}"
+        if median["recovery_s"] > 0:
+            note = f"back to nine tenths in {median['recovery_s']:.1f} s"
+        if name == "queueing":
+            note = f"server p99 {median['server_p99_s']:.2f} s"
+        good = (most is None or times <= most + 5e-4) and (share is None or median["throttled_share"] <= share + 5e-5)
+        met += good
+        asked = " ".join(([f"≤ {most}"] if most else []) + ([f"≤ {percent(share)}"] if share is not None else []))
+        rows.append(f"| {name}{'' if good else ' ✗'} | {asked} | {times:.3f} ({p90['times_told']:.3f}) "
+                    f"| {percent(median['throttled_share'])} ({percent(p90['throttled_share'])}) "
+                    f"| {median['worst_second']:.0f} | {note} |")
+    short = []
+    for n in (30, 100, 300):
+        (title, laws), = simulate(["short"], ["seek"], 31, "--sweep", f"clients.requests={n}").items()
+        short.append(f"{laws['seek']['median']['throttled']:.0f} of {n}")
+    warm = simulate(["seed-003"], ["seek-warm"], 3)["seed-003"]["seek-warm"]["median"]
+    rows.append("")
+    rows.append(f"{met} of {len(GATES)} rows hold; ✗ marks the others; the 90th percentile is in brackets. Refused: "
+                f"{', '.join(short)} requests at 50/s (asked: 1, 2, 4). Warm, seed 003 takes "
+                f"{warm['completion_s'] / 20.149:.3f} of the clairvoyant's time at "
+                f"{percent(warm['throttled_share'])} (asked: 1.03, 0.2 %).")
+    return "\n".join(rows)
+
+
+def mean_regret(found, names, law):
+    """Geometric mean of the time as a multiple of told's, but at least 1, and the mean throttled share."""
+    runs = [found[n][law]["median"] if law in found[n] else None for n in names]
+    logs = [math.log(min(max(ratio(r), 1), 100)) if r else math.log(100) for r in runs]
+    return math.exp(sum(logs) / len(logs)), sum(r["throttled_share"] if r else 1 for r in runs) / len(runs)
+
+
+def cell(found, names, law):
+    regret, share = mean_regret(found, names, law)
+    return f"{regret:.3f} · {percent(share)}"
+
+
+def ablation(tuned, fresh):
+    rows = ["| law | tuned on (" + str(sum(map(len, FAMILIES.values()))) + f") | held out ({len(fresh)}) "
+            "| worst of the held-out ones |", "|---|---:|---:|---|"]
+    every = [n for names in FAMILIES.values() for n in names]
+    for law in ["seek", *(f"seek-no-{p}" for p in PARTS), *RIVALS]:
+        worst = max(fresh, key=lambda n: ratio(fresh[n][law]["median"]) if law in fresh[n] else 100)
+        times = ratio(fresh[worst][law]["median"]) if law in fresh[worst] else math.inf
+        rows.append(f"| {law} | {cell(tuned, every, law)} | {cell(fresh, list(fresh), law)} "
+                    f"| {worst} {'does not end' if math.isinf(times) else f'{times:.2f}'} |")
+    return "\n".join(rows)
+
+
+def families(tuned):
+    rows = ["| family | " + " | ".join(KNOBS) + " | chosen on the other five | gives |",
+            "|---|" + "---:|" * len(KNOBS) + "---|---:|"]
+    cost = {(f, law): math.log(mean_regret(tuned, names, law)[0]) + 2 * mean_regret(tuned, names, law)[1]
+            for f, names in FAMILIES.items() for law in KNOBS}
+    for family, names in FAMILIES.items():
+        others = [f for f in FAMILIES if f != family]
+        chosen = min(KNOBS, key=lambda law: max(cost[f, law] for f in others))
+        rows.append(f"| {family} | " + " | ".join(cell(tuned, names, law) for law in KNOBS) +
+                    f" | {chosen} | {cell(tuned, names, chosen)} |")
+    return "\n".join(rows)
+
+
+def held(fresh):
+    shown = ["seek", *RIVALS]
+    rows = ["| scenario | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
+    for name in fresh:
+        cells = [f"{ratio(fresh[name][l]['median']):.2f} · {percent(fresh[name][l]['median']['throttled_share'])}"
+                 if l in fresh[name] else "–" for l in shown]
+        rows.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def main():
+    parts = [f"seek-no-{p}" for p in PARTS]
+    every = sorted({n for names in FAMILIES.values() for n in names})
+    tuned = simulate(every, sorted({*KNOBS, *parts, *RIVALS}), 9)
+    fresh = simulate(held_out(HELD_OUT), ["seek", *parts, *RIVALS], 9)
+    page = PAGE.read_text()
+    for name, text in (("gates", gates()), ("ablation", ablation(tuned, fresh)), ("families", families(tuned)),
+                       ("held-out", held(fresh))):
+        page = between(page, name, text)
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
