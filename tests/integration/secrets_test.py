@@ -10,7 +10,7 @@ FROM_ENV = "Authorization: ${env:KEY}"
 
 class Secrets(unittest.TestCase):
     def leaks(self, work):
-        files = [file for file in work.path.iterdir() if file.name != "header"]
+        files = [file for file in work.path.rglob("*") if file.is_file() and file.name != "header"]
         return [file.name for file in files if SECRET.encode() in file.read_bytes()]
 
     def test_nothing_shows_it(self):

@@ -134,8 +134,8 @@ struct seek {
   static constexpr double step = 0.03;       // of the ceiling: one climb
   static constexpr double guessed_answers = 20;     // for one, while the ceiling is a guess
   static constexpr double climb_seconds_first = 4;  // 1: seed 003 wastes 1.8 %, 8: steps take 13 s
-  static constexpr double climb_seconds_max = 12;
-  static constexpr double confirmed = 1.4;      // times longer, when the ceiling proves true
+  static constexpr double climb_seconds_max = 6;    // 12: steps take 30 s, 6: half of that
+  static constexpr double confirmed = 1.4;          // times longer, when the ceiling proves true
   static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
@@ -242,7 +242,7 @@ struct seek {
   /// too low costs a hundred requests at about its rate.
   void remember(learned const& was, duration age) noexcept {
     if (!(was.rate > 0) || !(was.rate <= rate_max)) return;
-    auto const trust = std::exp2(-std::max(to_seconds(age), 0.0) / (7 * 24 * 3600));
+    auto const trust = 1 / (1 + std::max(to_seconds(age), 0.0) / (7 * 24 * 3600));
     slots = with.slots && was.slots >= 1 && was.slots <= 1e6 && was.latency > 0;
     if (was.latency > 0 && was.latency < 3600) wait.mean = was.latency;
     ceiling = slots ? was.slots : was.rate;
@@ -274,8 +274,8 @@ struct seek {
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
-      auto const late =
-          std::min(std::exp2(wait.mean / seconds), 4.0);  // answers tell of older rates
+      auto const doublings = std::min(wait.mean / seconds, 2.0);
+      auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
       auto const answers = guess ? guess_answers : ramp_answers;
       level *= 1 + ln2 * cost / std::max(rate * seconds / late, answers * unit);
     } else if (level < rest()) {
@@ -288,7 +288,7 @@ struct seek {
                              rate_of(ceiling) * climb_seconds);
       auto const needed_min = std::max(8 * unit, rate * wait.mean);
       for (auto above = level / ceiling - 1; above > step && needed > needed_min; above -= step)
-        needed /= 2;  // the expected reject did not come
+        needed /= 4;  // the expected reject did not come
       level += step * ceiling * cost / std::max(needed, needed_min);
     }
     level = std::min(level, rate_max);
@@ -298,13 +298,14 @@ struct seek {
   /// far below that number is refused for its rate.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
+    auto const unlike = rate > 1.22 * last.rate || last.rate > 1.22 * rate;
     if (slots && ((out < 0.8 * level && out + 2 < level) || shut_in_a_row >= 3)) {
       level = rate;
       ceiling = rate_of(ceiling);
       slots = false;
     } else if (with.slots && !slots && wait.mean > 0 && out >= 8 &&
                successes >= last.successes + 3 && std::abs(out - last.out) <= 0.05 * out &&
-               std::abs(std::log(rate / std::max(last.rate, rate_min))) > 0.2) {
+               unlike) {
       slots = true;
       level = ceiling = out;
     }
