@@ -1,6 +1,10 @@
-"""Close to a limit that nobody told, with few rejections: by the log of who has the limit."""
+"""Close to a limit that nobody told, with few rejections: by the log of who has the limit.
+
+HEADWAY_LONG=1 sends 5,000 requests where otherwise 15 s are enough.
+"""
 import contextlib
 import http.client
+import os
 import threading
 import time
 import unittest
@@ -34,24 +38,29 @@ class Case(NamedTuple):
     throttled_max: float
 
 
-REJECT = "burst=10 nodelay; limit_req_status 429"
+LONG = 5000 if os.environ.get("HEADWAY_LONG") else 0
+BURST = "burst=10 nodelay; limit_req_status 429"
 SILENT = "burst=10 nodelay"  # 503, no hint
+NO_BURST = "nodelay; limit_req_status 429"  # told the limit, 94 % of 37/s and 92 % of 180/s: nginx counts ms
 CASES = {
-    "nginx 7/s, 429": Case(servers.limit_req(7, REJECT), 420, 7, 10, 0.90, 0.03),
-    "nginx 7/s, 503": Case(servers.limit_req(7, SILENT), 420, 7, 10, 0.90, 0.03),
-    "nginx 37/s, 429": Case(servers.limit_req(37, REJECT), 740, 37, 10, 0.90, 0.03),
-    "nginx 37/s, 503": Case(servers.limit_req(37, SILENT), 740, 37, 10, 0.90, 0.03),
-    "nginx 180/s, 429": Case(servers.limit_req(180, REJECT), 4500, 180, 10, 0.90, 0.03),
-    "nginx 180/s, 503": Case(servers.limit_req(180, SILENT), 4500, 180, 10, 0.90, 0.03),
+    "nginx 7/s, 100 requests": Case(servers.limit_req(7, BURST), 100, 7, 10, 0.90, 0.08),
+    "nginx 7/s, 429": Case(servers.limit_req(7, BURST), 420, 7, 10, 0.95, 0.03),
+    "nginx 7/s, 503": Case(servers.limit_req(7, SILENT), 420, 7, 10, 0.95, 0.03),
+    "nginx 37/s, 429": Case(servers.limit_req(37, BURST), LONG or 740, 37, 10, 0.95, 0.02),
+    "nginx 37/s, 503": Case(servers.limit_req(37, SILENT), LONG or 740, 37, 10, 0.95, 0.02),
+    "nginx 37/s without burst": Case(servers.limit_req(37, NO_BURST), LONG or 1500, 37, 0, 0.75, 0.02),
+    "nginx 180/s, 429": Case(servers.limit_req(180, BURST), 5000, 180, 10, 0.92, 0.01),
+    "nginx 180/s, 503": Case(servers.limit_req(180, SILENT), 5000, 180, 10, 0.92, 0.01),
+    "nginx 180/s without burst": Case(servers.limit_req(180, NO_BURST), 5000, 180, 0, 0.75, 0.02),
     "nginx 16 slots": Case(slots(16, 100), 4800, 160, 0, 0.85, 0.05),
-    "HAProxy 50/s that counts rejects": Case(counts_rejects(50), 1500, 50, 0, 0.85, 0.03),
+    "HAProxy 50/s that counts rejects": Case(counts_rejects(50), LONG or 1500, 50, 0, 0.85, 0.03),
 }
 
 
 def send_all(name, server, jobs):
     """The server's log of a run that did all its jobs."""
     with Work(gets(server, jobs)) as work:
-        assert work.run() == 0, work.stderr()
+        assert work.run(timeout=300) == 0, work.stderr()
         log = server.log()
         assert work.outcomes() == succeeded(jobs), "not everything succeeded"
     assert not log.twice(), f"answered twice: {log.twice()}"
@@ -59,7 +68,7 @@ def send_all(name, server, jobs):
         f"/{i}" for i in range(1, jobs + 1)
     }, "not everything was answered"
     measured(
-        f"{name}: {jobs} in {log.seconds():.1f} s, {100 * log.throttled_share():.1f} % of attempts "
+        f"{name}: {jobs} in {log.seconds():.1f} s, {100 * log.throttled_share():.2f} % of attempts "
         f"throttled, at most {log.peak_in_flight()} in flight, p95 {log.p95():.3f} s"
     )
     return log
@@ -116,7 +125,6 @@ class Limits(unittest.TestCase):
         for name, case in CASES.items():
             with self.subTest(name):
                 log = self.logs[name].result()
-                self.assertGreaterEqual(log.seconds(), 15)
                 self.assertGreaterEqual(log.share(case.limit, case.burst), case.share_min)
                 self.assertLessEqual(log.throttled_share(), case.throttled_max)
 
