@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
@@ -37,7 +39,7 @@ std::string results_beside(std::string const& jobs) {
 struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto";
+                           progress = "auto", speaks;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
@@ -49,6 +51,7 @@ struct arguments {
       s->leave = option_value("--leave", leave, parse_share);
       if (s->leave > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
     }
+    if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"   ? progress_style::json
@@ -107,6 +110,10 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(CLI::Range(1, 60'000));
   run->add_option("--law", a->law, "How the limit is looked for: " + law_names())
       ->capture_default_str();
+  run->add_option(
+      "--profile", a->speaks,
+      "How the provider says 'slow down': " + fmt::format("{}", fmt::join(profile::names(), ", ")) +
+          ", or a file [by host, else generic]");
   run->add_option("--leave", a->leave,
                   "Stay this far below the limit, as 30%, and yield to others");
   auto* const state = run->add_option(

@@ -25,6 +25,7 @@
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
 #include "run/poller.hpp"
+#include "run/profile.hpp"
 #include "run/recorder.hpp"
 #include "run/result.hpp"
 #include "run/text.hpp"
@@ -90,8 +91,10 @@ struct scope {
   traced_governor governor;
   std::vector<std::uint32_t>
       by_ticket;  // index into the runner's requests, by the ticket's low half
+  profile const* speaks = nullptr;
   time_point wake = time_point::min();
   bool parked = false;
+  std::string stopped{};  // why nothing more goes there: the server's own words
 
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
@@ -110,11 +113,13 @@ struct request {
   time_point sent{};
   int attempts = 0;
   int throttled = 0;
+  std::string said;          // what the server called the last refusal
+  bool out = false;          // its turn has come, and it has not been answered
   bool intended = false;     // the journal knows that it may have been sent
   std::uint64_t intent = 0;  // number of that change
 
   std::size_t bytes() const noexcept {
-    return what.url.size() + what.body.value_or("").size() + what.meta.size();
+    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size();
   }
 };
 
@@ -255,7 +260,11 @@ class runner {
     name = printable(name);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
-    return {.name = std::move(name), .governor = std::move(governor), .by_ticket = {}};
+    return {.name = std::move(name),
+            .governor = std::move(governor),
+            .by_ticket = {},
+            .speaks = options_.speaks ? &*options_.speaks
+                                      : &profile::of_host(host_of(key.substr(0, end)))};
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -387,6 +396,7 @@ class runner {
       held_job_ = std::move(j);
       return false;
     }
+    if (!s->stopped.empty()) return true;  // left for a later run
     request_terms const terms{.cost = j.cost};
     auto const submitted = s->governor.submit(now, terms);
     if (auto const* no = std::get_if<refused>(&submitted)) {
@@ -407,16 +417,21 @@ class runner {
     auto& r = *requests_[index];
     r.what = std::move(j);
     r.where = s;
-    r.id = id;
     r.headers = std::move(headers);
     r.read = now;
     bytes_ += r.bytes();
     ++live_;
-    auto const slot = static_cast<std::uint32_t>(id);
-    if (slot >= s->by_ticket.size()) s->by_ticket.resize(slot + 1);
-    s->by_ticket[slot] = index;
-    s->wake = now;
+    queue(index, id, now);
     return true;
+  }
+
+  void queue(std::uint32_t index, ticket id, time_point now) {
+    auto& s = *requests_[index]->where;
+    requests_[index]->id = id;
+    auto const slot = static_cast<std::uint32_t>(id);
+    if (slot >= s.by_ticket.size()) s.by_ticket.resize(slot + 1);
+    s.by_ticket[slot] = index;
+    s.wake = now;
   }
 
   std::uint32_t free_request() {
@@ -446,6 +461,7 @@ class runner {
   void begin(std::uint32_t index, time_point now) {
     auto& r = *requests_[index];
     r.sent = now;
+    r.out = true;
     if (!r.first_sent) r.first_sent = now;
     if (r.what.body_file && r.attempts == 0) {
       auto content = read_file(*r.what.body_file);
@@ -472,9 +488,10 @@ class runner {
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = *requests_[index];
-      if (!draining_ && r.intent > committed) return;
+      auto const given_up = draining_ || !r.where->stopped.empty();
+      if (!given_up && r.intent > committed) return;
       intending_.pop_front();
-      if (draining_) {
+      if (given_up) {
         recorder_->clear(r.what.line);
         r.intended = false;
         abandon(index);
@@ -509,16 +526,20 @@ class runner {
     auto& s = *r.where;
     auto const now = clock_now();
     --flying_;
+    r.out = false;
 
-    auto const complete = answer.state == send_state::answered && answer.error.empty();
-    attempt_result taught;
-    taught.what =
-        answer.state == send_state::answered ? http::classify(answer.status) : outcome::failure;
-    if (taught.what == outcome::success && !complete && !answer.too_large)
-      taught.what = outcome::failure;
-    if (taught.what != outcome::success) taught.advice.retry_after = answer.retry_after;
-    taught.may_retry = !answer.futile && (answer.state == send_state::not_sent ||
-                                          idempotent(r.what) || options_.retry_unsafe);
+    auto const told = judge(r, answer);
+    attempt_result taught = lesson_of(told, answer);
+    taught.may_retry =
+        !answer.futile && told.what != reaction::permanent &&
+        (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
+    r.said = told.code;
+    if (told.remainder) {
+      bytes_ -= r.bytes();
+      r.what.body = *told.remainder;
+      r.what.body_file.reset();
+      bytes_ += r.bytes();
+    }
     if (taught.what == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
@@ -530,6 +551,17 @@ class runner {
     auto const ruling = s.governor.finish(now, r.id, taught, u);
     s.wake = now;
 
+    if (stops(told.what)) {
+      stop(s, fmt::format("status {}: {}", answer.status, told.code));
+      leave_open(index);
+      return;
+    }
+    if (told.what == reaction::served && told.remainder)  // its place in the queue is free
+      if (auto const rest = s.governor.submit(now, {.cost = r.what.cost});
+          auto const* id = std::get_if<ticket>(&rest)) {
+        queue(index, *id, now);
+        return;
+      }
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
     if (!again) {
       end(index, now, answer, taught.what, ruling);
@@ -549,11 +581,95 @@ class runner {
     }
   }
 
+  judgement judge(request const& r, reply const& answer) {
+    if (answer.state != send_state::answered) return {.what = reaction::transient};
+    std::string_view sent;
+    if (r.what.body_file)
+      sent = r.content;
+    else if (r.what.body)
+      sent = *r.what.body;
+    auto told = r.where->speaks->judge({.status = answer.status,
+                                        .fields = answer.fields,
+                                        .type = answer.type,
+                                        .body = answer.body},
+                                       sent, wall_now());
+    hints_ignored_ += told.ignored;
+    // A body that broke off proves nothing, whatever its status was.
+    if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
+      told.what = reaction::transient;
+    return told;
+  }
+
+  /// What the governor learns from it.
+  attempt_result lesson_of(judgement const& told, reply const& answer) const {
+    attempt_result taught;
+    switch (told.what) {
+      case reaction::served:
+        taught.what = outcome::success;
+        break;
+      case reaction::rate:
+      case reaction::concurrency:
+      case reaction::quota:
+      case reaction::long_quota:
+        taught.what = outcome::throttle;
+        break;
+      case reaction::transient:
+        taught.what = outcome::failure;
+        break;
+      case reaction::permanent:
+        taught.what = http::classify(answer.status);
+        if (taught.what == outcome::throttle) taught.what = outcome::ignore;  // it can never fit
+        break;
+      case reaction::money:
+      case reaction::refused:
+        taught.what = outcome::ignore;
+        break;
+    }
+    taught.short_of = told.what == reaction::rate          ? resource::rate
+                      : told.what == reaction::concurrency ? resource::concurrency
+                      : throttles(told.what)               ? resource::quota
+                                                           : resource::unknown;
+    if (taught.what != outcome::success) taught.advice.retry_after = told.hold;
+    http::quota const* least = nullptr;
+    for (auto const& q : told.quotas) {
+      // What is not counted in requests matters once nothing of it is left.
+      if (!q.remaining || !q.reset || (!q.of_requests() && *q.remaining >= 1)) continue;
+      if (least == nullptr || *q.remaining < *least->remaining) least = &q;
+    }
+    if (least != nullptr) {
+      taught.advice.remaining = static_cast<std::int64_t>(std::min(*least->remaining, 1e15));
+      taught.advice.reset = *least->reset;
+    }
+    auto& hold = taught.advice.retry_after;
+    if (told.what == reaction::quota && !hold && least != nullptr) hold = *least->reset;
+    if (told.what == reaction::long_quota)
+      hold = std::max(hold.value_or(0s), options_.wait_max + 1s);
+    return taught;
+  }
+
+  /// Nothing more goes there; what waits is left for a later run.
+  void stop(scope& s, std::string why) {
+    if (!s.stopped.empty()) return;
+    s.stopped = std::move(why);
+    progress_.clear();
+    say(fmt::format("{}: stopped: {}", s.name, in_quotes(s.stopped)));
+    for (std::uint32_t i = 0; i < requests_.size(); ++i)
+      if (requests_[i]->where == &s && !requests_[i]->out) abandon(i);
+  }
+
+  /// Refused for a reason that is not its own: without a result, a later run takes it up again.
+  void leave_open(std::uint32_t index) {
+    auto& r = *requests_[index];
+    if (r.intended) recorder_->clear(r.what.line);
+    forget(index);
+  }
+
   /// The request has come to its end: one result, once.
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served = answer.status >= 200 && answer.status <= 299 && answer.error.empty();
+    auto const served = taught == outcome::success && answer.status >= 200 &&
+                        answer.status <= 299 && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
@@ -561,7 +677,7 @@ class runner {
     auto const how = served                ? final_outcome::success
                      : carried_out_perhaps ? final_outcome::unknown
                                            : final_outcome::failed;
-    auto const reason = served ? std::string() : why_failed(answer, last);
+    auto const reason = served ? std::string() : why_failed(r, answer, last);
     record({.id = r.what.id,
             .line = r.what.line,
             .how = how,
@@ -577,7 +693,7 @@ class runner {
     forget(index);
   }
 
-  std::string why_failed(reply const& answer, decision const& last) const {
+  std::string why_failed(request const& r, reply const& answer, decision const& last) const {
     std::string text;
     if (answer.too_large)
       text = fmt::format("the body is longer than {} MiB", options_.http.body_max >> 20);
@@ -586,7 +702,8 @@ class runner {
     else if (answer.status >= 300 && answer.status < 400)
       text = fmt::format("status {}: redirects are not followed", answer.status);
     else
-      text = fmt::format("status {}", answer.status);
+      text = fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ",
+                         printable(r.said));
     if (answer.state == send_state::not_sent) text += " (not sent)";
     if (last.why == reason::deadline)
       text += fmt::format("; gave up after {}", in_words(options_.request_deadline));
@@ -673,6 +790,11 @@ class runner {
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
 
+    if (hints_ignored_ > 0)
+      say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
+                      hints_ignored_));
+    if (std::ranges::any_of(scopes_, [](auto const& one) { return !one.second.stopped.empty(); }))
+      return exit_stopped;
     if (input_error_) std::rethrow_exception(input_error_);
     auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
     if (signal_ != 0 && unfinished) {
@@ -782,6 +904,7 @@ class runner {
   std::exception_ptr input_error_;
   time_point parked_until_ = time_point::min();
 
+  std::int64_t hints_ignored_ = 0;
   standing standing_;
   std::string first_reason_;
   time_point shown_ = began_;

@@ -9,6 +9,7 @@
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "run/journal.hpp"
+#include "run/profile.hpp"
 #include "run/progress.hpp"
 #include "run/transport.hpp"
 
@@ -36,6 +37,7 @@ struct run_options {
   progress_style progress = progress_style::automatic;
   std::string trace;  ///< a path, "": none
   transport_options http{};
+  std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };
 
 /// Runs to the end, to a signal, or to a reason to stop; says on standard error how it went.

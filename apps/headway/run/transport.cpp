@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "headway/http/retry_after.hpp"
 #include "run/clock.hpp"
 #include "run/text.hpp"
 
@@ -206,7 +205,8 @@ class transport::impl {
     if (status >= 200) {
       r.state = send_state::answered;
       r.status = static_cast<int>(status);
-      r.retry_after = retry_after(easy);
+      read_fields(easy);
+      r.fields = fields_;
     } else {
       long sent = 0;
       curl_off_t connected = 0;
@@ -230,20 +230,13 @@ class transport::impl {
     idle_.push_back(&e);
   }
 
-  static std::optional<duration> retry_after(CURL* easy) {
-    std::optional<duration> longest;
+  /// Valid until the exchange is used again.
+  void read_fields(CURL* easy) {
+    fields_.clear();
     curl_header* field = nullptr;
-    if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &field) != CURLHE_OK)
-      return longest;
-    auto now = wall_now();
-    if (curl_header* date = nullptr;
-        curl_easy_header(easy, "Date", 0, CURLH_HEADER, -1, &date) == CURLHE_OK)
-      now = http::parse_date(date->value, now).value_or(now);
-    auto const fields = std::min<std::size_t>(field->amount, 16);
-    for (std::size_t i = 0; i < fields; ++i)
-      if (curl_easy_header(easy, "Retry-After", i, CURLH_HEADER, -1, &field) == CURLHE_OK)
-        longest = std::max(longest, http::parse_retry_after(field->value, now));
-    return longest;
+    while (fields_.size() < fields_max &&
+           (field = curl_easy_nextheader(easy, CURLH_HEADER, -1, field)) != nullptr)
+      fields_.push_back({field->name, field->value});
   }
 
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
@@ -309,6 +302,7 @@ class transport::impl {
   CURLM* multi_ = nullptr;
   std::vector<std::unique_ptr<exchange>> exchanges_;
   std::vector<exchange*> idle_;
+  std::vector<http::field> fields_;    // of the answer that is being told
   std::vector<socket_state> sockets_;  // by descriptor
   time_point timer_ = never;
 };

@@ -9,10 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "headway/http/advice.hpp"
 #include "headway/time.hpp"
 #include "run/poller.hpp"
 
 namespace headway::app {
+
+inline constexpr std::size_t fields_max = 256;
 
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
@@ -30,7 +33,7 @@ struct reply {
   std::string_view error{};  ///< what broke, one line; "" when the answer is complete
   bool too_large = false;    ///< the body was longer than allowed
   bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
-  std::optional<duration> retry_after{};
+  std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
 };
 
 struct transport_options {

@@ -103,6 +103,13 @@ std::string origin(std::string_view url) {
   return std::string(t->https ? "https://" : "http://").append(t->host).append(":").append(port);
 }
 
+std::string_view host_of(std::string_view origin) {
+  auto const scheme = origin.find("://");
+  auto host = origin.substr(scheme == origin.npos ? 0 : scheme + 3);
+  if (host.starts_with('[')) return host.substr(1, std::min(host.find(']'), host.size()) - 1);
+  return host.substr(0, std::min(host.find(':'), host.size()));
+}
+
 std::string url_problem(std::string_view url) {
   if (url.size() > url_bytes_max)
     return fmt::format("url has {} bytes; want at most {}", url.size(), url_bytes_max);

@@ -10,6 +10,9 @@ namespace headway::app {
 /// finds one. Two URLs with the same origin share a server.
 std::string origin(std::string_view url);
 
+/// The host of an origin(), without brackets or port.
+std::string_view host_of(std::string_view origin);
+
 /// Why headway does not send to `url`; "" if it does. Narrower than what libcurl takes, so that
 /// both always see the same host. Shows neither user:password nor the query, which may be secrets.
 std::string url_problem(std::string_view url);

@@ -1,0 +1,485 @@
+#include "run/profile.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <simdjson.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "command.hpp"
+#include "headway/http/classify.hpp"
+#include "quantity.hpp"
+#include "run/result.hpp"
+#include "run/text.hpp"
+#include "shipped_profiles.hpp"
+
+namespace headway::app {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t body_looked_at = std::size_t{1} << 20;
+
+constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
+    {"served", reaction::served},
+    {"rate", reaction::rate},
+    {"concurrency", reaction::concurrency},
+    {"quota", reaction::quota},
+    {"long-quota", reaction::long_quota},
+    {"money", reaction::money},
+    {"refused", reaction::refused},
+    {"transient", reaction::transient},
+    {"permanent", reaction::permanent},
+}};
+
+struct statuses {
+  int from = 0, to = 0;
+};
+
+/// Every condition that is given must hold.
+struct rule {
+  std::vector<statuses> status{};
+  std::string header{};
+  std::string pointer{};  ///< into a JSON body; `*` stands for any element of an array
+  std::string xml{};      ///< the text of an element
+  std::vector<std::string> in{};
+  std::vector<std::string> contains{};
+  reaction means = reaction::rate;
+  std::optional<duration> hold{};
+  std::string hold_pointer{};
+  std::string remainder{};  ///< pointer: of the answer's, what goes again …
+  std::string into{};       ///< … as this member of the request's body
+};
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+/// The text of a value that a rule looks at; a container that is not empty counts as its JSON.
+std::optional<std::string> text_of(dom::element e) {
+  if (std::string_view text; e.get(text) == simdjson::SUCCESS) return std::string(text);
+  if (e.is_null()) return std::nullopt;
+  if (dom::array a; e.get(a) == simdjson::SUCCESS && a.size() == 0) return std::nullopt;
+  if (dom::object o; e.get(o) == simdjson::SUCCESS && o.size() == 0) return std::nullopt;
+  return simdjson::minify(e);
+}
+
+/// All values that a pointer reaches; `*` reaches each element of an array, or member of an object.
+void reach(dom::element from, std::string_view pointer, std::vector<dom::element>& found) {
+  if (found.size() >= 64) return;
+  auto const star = pointer.find("/*");
+  if (star == pointer.npos) {
+    dom::element e;
+    if (pointer.empty())
+      found.push_back(from);
+    else if (from.at_pointer(pointer).get(e) == simdjson::SUCCESS)
+      found.push_back(e);
+    return;
+  }
+  dom::element container = from;
+  if (star > 0 && from.at_pointer(pointer.substr(0, star)).get(container) != simdjson::SUCCESS)
+    return;
+  auto const rest = pointer.substr(star + 2);
+  if (dom::array a; container.get(a) == simdjson::SUCCESS) {
+    for (auto const e : a) reach(e, rest, found);
+  } else if (dom::object o; container.get(o) == simdjson::SUCCESS) {
+    for (auto const member : o) reach(member.value, rest, found);
+  }
+}
+
+std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
+  auto const open = fmt::format("<{}>", element);
+  auto const begin = body.find(open);
+  if (begin == body.npos) return std::nullopt;
+  auto const text = body.substr(begin + open.size());
+  auto const end = text.find('<');
+  if (end == text.npos || end > 200) return std::nullopt;
+  return std::string(text.substr(0, end));
+}
+
+/// The last event of a stream that tells an error: its data.
+std::optional<std::string_view> error_in_stream(std::string_view body) {
+  auto const at = body.rfind("event: error");
+  if (at == body.npos || (at > 0 && body[at - 1] != '\n')) return std::nullopt;
+  auto const data = body.find("data:", at);
+  if (data == body.npos) return std::nullopt;
+  auto const line = body.substr(data + 5);
+  return line.substr(0, std::min(line.find('\n'), line.size()));
+}
+
+/// A protobuf Duration ("19s", "3.700s"), seconds as a number or text, or a text that names them.
+std::optional<duration> hold_of(dom::element e) {
+  if (double seconds = 0; e.get(seconds) == simdjson::SUCCESS)
+    return http::parse_reset(fmt::format("{:.6f}", std::clamp(seconds, 0.0, 9e8)), {});
+  std::string_view text;
+  if (e.get(text) != simdjson::SUCCESS) return std::nullopt;
+  return http::parse_reset(text, {});
+}
+
+struct replaced {
+  std::string object;
+  std::size_t before = 0;  ///< bytes of the value that was there
+};
+
+/// A JSON object with another value for one of its members; nullopt where it is not that.
+std::optional<replaced> with_member(std::string_view object, std::string_view name,
+                                    std::string_view value) {
+  dom::parser parser;
+  dom::object members;
+  if (parser.parse(simdjson::padded_string(object)).get(members) != simdjson::SUCCESS)
+    return std::nullopt;
+  replaced result{.object = "{"};
+  for (auto const& [key, old] : members) {
+    if (result.object.size() > 1) result.object += ',';
+    append_quoted(result.object, key);
+    result.object += ':';
+    auto const text = simdjson::minify(old);
+    result.object += key == name ? value : text;
+    if (key == name) result.before = text.size();
+  }
+  result.object += '}';
+  return result.before > 0 ? std::optional(std::move(result)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(reaction r) noexcept {
+  return reactions[static_cast<std::size_t>(r)].first;
+}
+
+struct profile::rules {
+  std::string name;
+  std::vector<std::string> hosts;
+  std::vector<rule> list;
+};
+
+profile::profile(std::shared_ptr<rules const> r) : rules_(std::move(r)) {}
+
+std::string const& profile::name() const noexcept {
+  return rules_->name;
+}
+
+namespace {
+
+/// Reads one profile, and says where it is wrong.
+class profile_file {
+ public:
+  explicit profile_file(std::string const& file) : file_(file) {}
+
+  template <class... Args>
+  [[noreturn]] void wrong(toml::node const& where, fmt::format_string<Args...> text,
+                          Args&&... args) const {
+    throw fatal(exit_usage, fmt::format("{}:{}: {}", file_, where.source().begin.line,
+                                        fmt::format(text, std::forward<Args>(args)...)));
+  }
+
+  std::string text(toml::node const& node, std::string_view key) const {
+    auto const value = node.value<std::string>();
+    if (!value || value->empty()) wrong(node, "'{}' must be text", key);
+    return *value;
+  }
+
+  std::vector<std::string> texts(toml::node const& node, std::string_view key) const {
+    auto const* list = node.as_array();
+    if (list == nullptr || list->empty()) wrong(node, "'{}' must be a list of texts", key);
+    std::vector<std::string> all;
+    for (auto const& element : *list) all.push_back(text(element, key));
+    return all;
+  }
+
+  statuses status(toml::node const& node) const {
+    statuses range;
+    if (auto const one = node.value<std::int64_t>(); one && node.is_integer()) {
+      range.from = range.to = static_cast<int>(std::clamp<std::int64_t>(*one, 0, 1000));
+    } else if (auto const words = node.value<std::string>(); words && words->size() == 7) {
+      auto const number = [&](std::size_t at) {
+        int n = 0;
+        for (char const c : words->substr(at, 3)) n = c < '0' || c > '9' ? 1000 : n * 10 + c - '0';
+        return n;
+      };
+      if ((*words)[3] == '-') range = {number(0), number(4)};
+    }
+    if (range.from < 100 || range.to > 599 || range.from > range.to)
+      wrong(node, "'status' must be like 429 or \"500-599\", from 100 to 599");
+    return range;
+  }
+
+  rule read_rule(toml::table const& table) const {
+    rule r;
+    bool means = false;
+    for (auto const& [key, node] : table) {
+      auto const k = key.str();
+      if (k == "status") {
+        if (auto const* list = node.as_array())
+          for (auto const& element : *list) r.status.push_back(status(element));
+        else
+          r.status.push_back(status(node));
+      } else if (k == "header") {
+        r.header = text(node, k);
+      } else if (k == "pointer") {
+        r.pointer = pointer(node, k);
+      } else if (k == "xml") {
+        r.xml = text(node, k);
+      } else if (k == "in") {
+        r.in = texts(node, k);
+      } else if (k == "contains") {
+        r.contains = texts(node, k);
+      } else if (k == "means") {
+        auto const name = text(node, k);
+        auto const* const found = std::ranges::find(
+            reactions, name, [](auto const& pair) { return std::string(pair.first); });
+        if (found == reactions.end()) {
+          std::vector<std::string_view> known;
+          for (auto const& pair : reactions) known.push_back(pair.first);
+          wrong(node, "'means' is '{}'; known are {}", name, fmt::join(known, ", "));
+        }
+        r.means = found->second;
+        means = true;
+      } else if (k == "hold") {
+        try {
+          r.hold = parse_patience(text(node, k));
+        } catch (std::invalid_argument const& e) {
+          wrong(node, "'hold': {}", e.what());
+        }
+      } else if (k == "hold-pointer") {
+        r.hold_pointer = pointer(node, k);
+      } else if (k == "remainder") {
+        r.remainder = pointer(node, k);
+      } else if (k == "into") {
+        r.into = text(node, k);
+      } else {
+        wrong(node,
+              "'{}' is not a key of a rule; known are status, header, pointer, xml, in, contains, "
+              "means, hold, hold-pointer, remainder, into",
+              k);
+      }
+    }
+    if (!means) wrong(table, "a rule needs 'means'");
+    if (r.remainder.empty() != r.into.empty()) wrong(table, "'remainder' and 'into' go together");
+    if (r.pointer.empty() && r.xml.empty() && r.header.empty() &&
+        !(r.in.empty() && r.contains.empty()))
+      if (!r.in.empty()) wrong(table, "'in' needs pointer, xml or header, whose text it is");
+    return r;
+  }
+
+ private:
+  std::string pointer(toml::node const& node, std::string_view key) const {
+    auto p = text(node, key);
+    if (p.front() != '/') wrong(node, "'{}' must begin with / (RFC 6901)", key);
+    return p;
+  }
+
+  std::string const& file_;
+};
+
+}  // namespace
+
+profile profile::parse(std::string_view toml_text, std::string const& file) {
+  auto r = std::make_shared<rules>();
+  r->name = file;
+  try {
+    auto const table = toml::parse(toml_text, file);
+    profile_file const reader(file);
+    for (auto const& [key, node] : table) {
+      if (key == "about") {
+        reader.text(node, "about");
+      } else if (key == "hosts") {
+        r->hosts = reader.texts(node, "hosts");
+      } else if (key == "rule") {
+        auto const* list = node.as_array();
+        if (list == nullptr) reader.wrong(node, "'rule' must be written [[rule]]");
+        for (auto const& element : *list) {
+          auto const* rule_table = element.as_table();
+          if (rule_table == nullptr) reader.wrong(element, "'rule' must be written [[rule]]");
+          r->list.push_back(reader.read_rule(*rule_table));
+        }
+      } else {
+        reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule",
+                     std::string_view(key.str()));
+      }
+    }
+  } catch (toml::parse_error const& e) {
+    throw fatal(exit_usage, fmt::format("{}:{}: {}", file, e.source().begin.line, e.description()));
+  }
+  return profile(std::move(r));
+}
+
+std::vector<std::string> profile::names() {
+  std::vector<std::string> all;
+  for (auto const& p : shipped_profiles) all.emplace_back(p.name);
+  return all;
+}
+
+profile profile::named(std::string const& name) {
+  for (auto const& p : shipped_profiles)
+    if (p.name == name) return parse(p.toml, name);
+  if (name.find_first_of("./") == name.npos)
+    throw fatal(exit_usage, fmt::format("--profile {}: known are {}, or a file", in_quotes(name),
+                                        fmt::join(names(), ", ")));
+  std::ifstream in(name, std::ios::binary);
+  std::string const text(std::istreambuf_iterator<char>(in), {});
+  if (!in) throw fatal(exit_usage, fmt::format("--profile {}: cannot be read", in_quotes(name)));
+  return parse(text, name);
+}
+
+profile const& profile::of_host(std::string_view host) {
+  static auto const all = [] {
+    std::vector<profile> list;
+    for (auto const& p : shipped_profiles) list.push_back(named(std::string(p.name)));
+    return list;
+  }();
+  auto const knows = [&](profile const& p) {
+    return std::ranges::any_of(p.rules_->hosts, [&](std::string_view pattern) {
+      if (!pattern.starts_with("*")) return same_letters(host, pattern);
+      pattern.remove_prefix(1);
+      return host.size() > pattern.size() &&
+             same_letters(host.substr(host.size() - pattern.size()), pattern);
+    });
+  };
+  for (auto const& p : all)
+    if (knows(p)) return p;
+  return *std::ranges::find(all, std::string("generic"), [](auto const& p) { return p.name(); });
+}
+
+judgement profile::judge(answer_view const& a, std::string_view request_body,
+                         std::chrono::sys_seconds now) const {
+  judgement j;
+  auto told = http::advice_of(a.fields, now);
+  j.ignored = told.ignored;
+  j.quotas = std::move(told.quotas);
+
+  auto const good = a.status >= 200 && a.status <= 299;
+  auto body = a.body.substr(0, body_looked_at);
+  auto const streamed =
+      good && a.type.starts_with("text/event-stream") ? error_in_stream(body) : std::nullopt;
+  if (streamed) body = *streamed;
+
+  thread_local dom::parser parser;
+  dom::element json;
+  bool parsed = false, is_json = false;
+  auto const in_json = [&] {
+    if (!std::exchange(parsed, true)) {
+      auto const first = body.find_first_not_of(" \t\r\n");
+      is_json = a.body.size() <= body_looked_at && first != body.npos &&
+                (body[first] == '{' || body[first] == '[') &&
+                parser.parse(simdjson::padded_string(body)).get(json) == simdjson::SUCCESS;
+    }
+    return is_json;
+  };
+
+  auto const listed = [](rule const& r, std::string_view text) {
+    if (!r.in.empty() && std::ranges::none_of(r.in, [&](auto const& one) { return one == text; }))
+      return false;
+    return r.contains.empty() || std::ranges::any_of(r.contains, [&](auto const& part) {
+             return text.find(part) != text.npos;
+           });
+  };
+  auto const matches = [&](rule const& r) -> bool {
+    if (r.status.empty() ? good && !streamed
+                         : std::ranges::none_of(r.status, [&](statuses const& s) {
+                             return a.status >= s.from && a.status <= s.to;
+                           }))
+      return false;
+    if (!r.header.empty()) {
+      auto lowered = r.header;
+      std::ranges::transform(lowered, lowered.begin(), [](char c) {
+        return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      });
+      auto const value = http::value_of(a.fields, lowered);
+      if (!value) return false;
+      if (r.pointer.empty() && r.xml.empty()) {
+        if (!listed(r, *value)) return false;
+        j.code = std::string(value->substr(0, 100));
+        return true;
+      }
+    }
+    if (!r.pointer.empty()) {
+      if (!in_json()) return false;
+      std::vector<dom::element> found;
+      reach(json, r.pointer, found);
+      for (auto const e : found) {
+        auto text = text_of(e);
+        if (!text) continue;
+        // AWS: "com.amazonaws.dynamodb.v20120810#ThrottlingException"
+        auto const plain =
+            text->find('#') == text->npos ? *text : text->substr(text->find('#') + 1);
+        if (!listed(r, *text) && !listed(r, plain)) continue;
+        j.code = plain.substr(0, 100);
+        return true;
+      }
+      return false;
+    }
+    if (!r.xml.empty()) {
+      auto const text = xml_text(body, r.xml);
+      if (!text || !listed(r, *text)) return false;
+      j.code = *text;
+      return true;
+    }
+    return r.header.empty() ? listed(r, body) : true;
+  };
+
+  rule const* by = nullptr;
+  for (auto const& r : rules_->list)
+    if (matches(r)) {
+      by = &r;
+      break;
+    }
+  if (by == nullptr) j.code.clear();
+
+  if (by != nullptr) {
+    j.what = by->means;
+    if (!by->hold_pointer.empty() && in_json()) {
+      std::vector<dom::element> found;
+      reach(json, by->hold_pointer, found);
+      for (auto const e : found) j.hold = std::max(j.hold, hold_of(e));
+    }
+    if (by->hold) j.hold = std::max(j.hold.value_or(0s), *by->hold);
+  } else if (streamed) {
+    j.what = reaction::transient;
+  } else {
+    switch (http::classify(a.status)) {
+      case outcome::throttle:
+        j.what = reaction::rate;
+        break;
+      case outcome::failure:
+        // 529 is what Anthropic, Notion and others say when they are overloaded.
+        j.what = a.status == 529 ? reaction::concurrency : reaction::transient;
+        break;
+      default:
+        j.what = good ? reaction::served : reaction::permanent;
+    }
+    if (told.should_retry && !good && !throttles(j.what))
+      j.what = *told.should_retry ? reaction::transient : reaction::permanent;
+    // A failure that says when to come back is a server that wants to be left alone.
+    if (told.retry_after && a.status >= 500) j.what = reaction::rate;
+  }
+  if (told.should_retry == false && j.what == reaction::transient) j.what = reaction::permanent;
+
+  if (!good || streamed || by != nullptr) {
+    if (told.retry_after) j.hold = told.retry_after;
+    if (throttles(j.what)) {
+      if (!j.hold) j.hold = http::time_in_text(body);
+      if (http::never_fits(body.substr(0, 4096))) j.what = reaction::permanent;
+    }
+  }
+  dom::element rest;
+  if (by != nullptr && !by->remainder.empty() && in_json() &&
+      json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS) {
+    auto const text = simdjson::minify(rest);
+    if (auto again = with_member(request_body, by->into, text)) {
+      j.remainder = std::move(again->object);
+      if (4 * text.size() <= 3 * again->before) j.what = reaction::served;
+    }
+  }
+  return j;
+}
+
+}  // namespace headway::app

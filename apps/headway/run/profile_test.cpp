@@ -1,0 +1,262 @@
+#include "run/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "command.hpp"
+
+namespace headway::app {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::chrono::sys_seconds now{1'780'000'000s};
+
+struct answer {
+  int status;
+  std::initializer_list<http::field> fields;
+  std::string_view body;
+  std::string_view type = "application/json";
+};
+
+judgement judged(profile const& p, answer const& a, std::string_view request = "{}") {
+  std::vector<http::field> const fields(a.fields);
+  return p.judge({.status = a.status, .fields = fields, .type = a.type, .body = a.body}, request,
+                 now);
+}
+
+struct fixture {
+  std::string_view host;
+  answer from;
+  reaction what;
+  std::optional<duration> hold{};
+};
+
+// Constructed from the providers' documents as of 2026-06; each profile names its own.
+fixture const fixtures[] = {
+    {"any", {200, {}, "{}"}, reaction::served},
+    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served},
+    {"any", {404, {}, ""}, reaction::permanent},
+    {"any", {401, {}, ""}, reaction::permanent},
+    {"any", {403, {}, ""}, reaction::permanent},
+    {"any", {302, {}, ""}, reaction::permanent},
+    {"any", {429, {}, ""}, reaction::rate},
+    {"any", {429, {{"Retry-After", "7"}}, ""}, reaction::rate, 7s},
+    {"any", {429, {{"Retry-After", "junk"}}, ""}, reaction::rate},
+    {"any", {503, {}, "<html>503</html>", "text/html"}, reaction::rate},
+    {"any", {500, {}, ""}, reaction::transient},
+    {"any", {500, {{"Retry-After", "3"}}, ""}, reaction::rate, 3s},
+    {"any", {529, {}, ""}, reaction::concurrency},
+    {"any", {409, {{"x-should-retry", "true"}}, ""}, reaction::transient},
+    {"any", {500, {{"x-should-retry", "false"}}, ""}, reaction::permanent},
+    {"any",
+     {400, {}, R"({"__type":"com.amazon.coral.availability#ThrottlingException"})"},
+     reaction::rate},
+    {"any", {503, {}, "<Error><Code>SlowDown</Code></Error>", "application/xml"}, reaction::rate},
+    {"any",
+     {429, {}, R"({"type":"https://iana.org/#abnormal-usage-detected"})"},
+     reaction::refused},
+    {"api.openai.com",
+     {429, {}, R"({"error":{"code":"insufficient_quota","type":"insufficient_quota"}})"},
+     reaction::money},
+    {"api.openai.com",
+     {429,
+      {{"retry-after-ms", "374"}},
+      R"({"error":{"code":"rate_limit_exceeded","type":"tokens","message":"Limit 30000, Used 29000, Requested 2000. Please try again in 20s."}})"},
+     reaction::rate,
+     374ms},
+    {"api.openai.com",
+     {429,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 30000, Used 29000, Requested 2000. Please try again in 1m2s."}})"},
+     reaction::rate,
+     62s},
+    {"api.openai.com",
+     {429,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 30000, Used 0, Requested 31000."}})"},
+     reaction::permanent},
+    {"api.groq.com",
+     {413,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 6000, Requested 9000"}})"},
+     reaction::permanent},
+    {"api.openai.com", {401, {}, R"({"error":{"code":"invalid_api_key"}})"}, reaction::refused},
+    {"api.openai.com",
+     {400, {}, R"({"error":{"code":"context_length_exceeded"}})"},
+     reaction::permanent},
+    {"api.anthropic.com",
+     {529, {}, R"({"type":"error","error":{"type":"overloaded_error"}})"},
+     reaction::concurrency},
+    {"api.anthropic.com",
+     {200,
+      {},
+      "event: message_start\ndata: {}\n\nevent: error\ndata: "
+      "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
+      "text/event-stream; charset=utf-8"},
+     reaction::concurrency},
+    {"api.anthropic.com",
+     {200,
+      {},
+      "event: message_start\ndata: {}\n\nevent: message_stop\ndata: {}\n\n",
+      "text/event-stream"},
+     reaction::served},
+    {"api.anthropic.com",
+     {429, {{"retry-after", "12"}}, R"({"error":{"type":"rate_limit_error"}})"},
+     reaction::rate,
+     12s},
+    {"generativelanguage.googleapis.com",
+     {429,
+      {},
+      R"({"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]},{"@type":"x","retryDelay":"19s"}]}})"},
+     reaction::rate,
+     19s},
+    {"generativelanguage.googleapis.com",
+     {429,
+      {},
+      R"({"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"}]},{"retryDelay":"19s"}]}})"},
+     reaction::long_quota,
+     1h},
+    {"www.googleapis.com",
+     {403, {}, R"({"error":{"errors":[{"reason":"userRateLimitExceeded"}]}})"},
+     reaction::rate},
+    {"www.googleapis.com",
+     {403, {}, R"({"error":{"errors":[{"reason":"forbidden"}]}})"},
+     reaction::permanent},
+    {"api.github.com",
+     {403, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1780000060"}}, "{}"},
+     reaction::quota},
+    {"api.github.com",
+     {403, {}, R"({"message":"You have exceeded a secondary rate limit."})"},
+     reaction::concurrency,
+     1min},
+    {"api.github.com", {403, {{"x-ratelimit-remaining", "9"}}, "{}"}, reaction::permanent},
+    {"api.github.com", {200, {}, R"({"errors":[{"type":"RATE_LIMITED"}]})"}, reaction::quota},
+    {"dynamodb.us-east-1.amazonaws.com",
+     {400,
+      {},
+      R"({"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"})"},
+     reaction::rate},
+    {"dynamodb.us-east-1.amazonaws.com",
+     {400, {}, R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"})"},
+     reaction::permanent},
+    {"dynamodb.us-east-1.amazonaws.com", {200, {}, R"({"UnprocessedItems":{}})"}, reaction::served},
+    {"bucket.s3.amazonaws.com",
+     {503, {}, "<Error><Code>SlowDown</Code></Error>", "application/xml"},
+     reaction::rate},
+    {"bucket.s3.amazonaws.com",
+     {403, {}, "<Error><Code>InvalidAccessKeyId</Code></Error>", "application/xml"},
+     reaction::refused},
+    {"sqs.us-east-1.amazonaws.com",
+     {403, {{"x-amzn-ErrorType", "RequestThrottled:http://x"}}, ""},
+     reaction::rate},
+    {"lambda.us-east-1.amazonaws.com",
+     {429, {{"x-amzn-errortype", "TooManyRequestsException:http://x"}}, ""},
+     reaction::rate},
+    {"api.stripe.com",
+     {429, {{"Stripe-Rate-Limited-Reason", "endpoint-concurrency"}}, "{}"},
+     reaction::concurrency},
+    {"api.stripe.com",
+     {429, {{"Stripe-Rate-Limited-Reason", "global-rate"}}, "{}"},
+     reaction::rate},
+    {"api.stripe.com", {429, {}, R"({"error":{"code":"lock_timeout"}})"}, reaction::transient},
+    {"api.linear.app",
+     {400, {}, R"({"errors":[{"extensions":{"code":"RATELIMITED"}}]})"},
+     reaction::rate},
+    {"shop.myshopify.com",
+     {200, {}, R"({"errors":[{"extensions":{"code":"THROTTLED"}}]})"},
+     reaction::quota},
+    {"api.telegram.org", {429, {}, R"({"parameters":{"retry_after":35}})"}, reaction::rate, 35s},
+    {"discord.com", {429, {}, R"({"retry_after":1.25})"}, reaction::rate, 1250ms},
+    {"en.wikipedia.org",
+     {200, {{"Retry-After", "5"}}, R"({"error":{"code":"maxlag"}})"},
+     reaction::concurrency,
+     5s},
+    {"api.binance.com", {418, {}, ""}, reaction::refused},
+};
+
+TEST(profile, knows_its_providers) {
+  for (auto const& f : fixtures) {
+    auto const j = judged(profile::of_host(f.host), f.from);
+    EXPECT_EQ(to_string(j.what), to_string(f.what))
+        << f.host << " " << f.from.status << " " << f.from.body;
+    EXPECT_EQ(j.hold, f.hold) << f.host << " " << f.from.body;
+  }
+}
+
+TEST(profile, what_was_not_processed_goes_again) {
+  auto const& aws = profile::of_host("dynamodb.eu-west-1.amazonaws.com");
+  auto const j = judged(aws, {200, {}, R"({"UnprocessedItems":{"t":[{"PutRequest":{"a":1}}]}})"},
+                        R"({"RequestItems":{"t":[1,2,3]},"ReturnConsumedCapacity":"TOTAL"})");
+  EXPECT_EQ(j.what, reaction::rate);
+  EXPECT_EQ(j.remainder,
+            R"({"RequestItems":{"t":[{"PutRequest":{"a":1}}]},"ReturnConsumedCapacity":"TOTAL"})");
+  // A request that the rest does not fit into goes again as it was.
+  EXPECT_EQ(judged(aws, {200, {}, R"({"UnprocessedItems":{"t":[1]}})"}, "junk").remainder,
+            std::nullopt);
+}
+
+TEST(profile, whatever_a_server_sends_is_judged) {
+  std::string deep(2000, '[');
+  std::string huge = R"({"error":{"code":")" + std::string(2 << 20, 'x') + "\"}}";
+  for (auto const& name : profile::names()) {
+    auto const p = profile::named(name);
+    for (std::string_view const body :
+         {std::string_view(""), std::string_view("{"), std::string_view("\xff\xfe"),
+          std::string_view("[]"), std::string_view("null"), std::string_view(deep),
+          std::string_view(huge), std::string_view("<Code>"), std::string_view(R"({"error":null})"),
+          std::string_view(R"({"error":{"details":{"a":{"retryDelay":-1e300}}}})"),
+          std::string_view("event: error\ndata:")})
+      for (int const status : {0, 100, 200, 400, 403, 429, 500, 503, 999})
+        for (auto const* type : {"", "text/event-stream"}) {
+          auto const j = judged(p, {status, {{"Retry-After", "-1"}}, body, type});
+          EXPECT_FALSE(j.hold && *j.hold < 0s);
+          EXPECT_LE(j.code.size(), 100U);
+        }
+  }
+}
+
+TEST(profile, a_file_that_is_wrong_is_named) {
+  struct {
+    char const* text;
+    char const* error;
+  } const rows[] = {
+      {"rule = 3", "f.toml:1: 'rule' must be written [[rule]]"},
+      {"color = 1", "f.toml:1: 'color' is not a key here; known are about, hosts, rule"},
+      {"[[rule]]\nstatus = [429]", "f.toml:1: a rule needs 'means'"},
+      {"[[rule]]\nmeans = \"slow\"",
+       "f.toml:2: 'means' is 'slow'; known are served, rate, concurrency, quota, long-quota, "
+       "money, "
+       "refused, transient, permanent"},
+      {"[[rule]]\nmeans = \"rate\"\nstatus = [42]",
+       "f.toml:3: 'status' must be like 429 or \"500-599\", from 100 to 599"},
+      {"[[rule]]\nmeans = \"rate\"\nstatus = [\"500-499\"]",
+       "f.toml:3: 'status' must be like 429 or \"500-599\", from 100 to 599"},
+      {"[[rule]]\nmeans = \"rate\"\npointer = \"error\"",
+       "f.toml:3: 'pointer' must begin with / (RFC 6901)"},
+      {"[[rule]]\nmeans = \"rate\"\nin = [\"x\"]",
+       "f.toml:1: 'in' needs pointer, xml or header, whose text it is"},
+      {"[[rule]]\nmeans = \"rate\"\nremainder = \"/x\"",
+       "f.toml:1: 'remainder' and 'into' go together"},
+  };
+  for (auto const& row : rows) {
+    try {
+      profile::parse(row.text, "f.toml");
+      ADD_FAILURE() << row.text;
+    } catch (fatal const& e) {
+      EXPECT_STREQ(e.what(), row.error);
+      EXPECT_EQ(e.code, exit_usage);
+    }
+  }
+}
+
+TEST(profile, of_hosts) {
+  EXPECT_EQ(profile::of_host("API.OpenAI.com").name(), "openai");
+  EXPECT_EQ(profile::of_host("me.openai.azure.com").name(), "openai");
+  EXPECT_EQ(profile::of_host("openai.com.evil.example").name(), "generic");
+  EXPECT_EQ(profile::of_host("googleapis.com").name(), "generic");
+  EXPECT_EQ(profile::of_host("127.0.0.1").name(), "generic");
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,75 @@
+/// What the fields of a response say about the limit: how long to wait, and what remains of which
+/// quota until when.
+///
+/// Everything here comes from a server and is taken for hostile: a value that makes no sense is
+/// counted and otherwise as if it were absent, and what it could do at most is to make us wait.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headway/time.hpp"
+
+namespace headway::http {
+
+/// One field of a response; the name in any case. A field that was sent twice comes twice.
+struct field {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// The first value of a field, nullopt where there is none. `name` is in lower case.
+std::optional<std::string_view> value_of(std::span<field const>, std::string_view name) noexcept;
+
+/// Of one limit: members are absent where the server did not say.
+struct quota {
+  std::string name;  ///< what it counts, in lower case: "", "requests", "input-tokens", "default"
+  std::optional<double> limit{};
+  std::optional<double> remaining{};
+  std::optional<duration> reset{};  ///< from the arrival of the response on
+
+  /// Whether it counts requests, as far as its name says.
+  bool of_requests() const noexcept;
+};
+
+struct advice {
+  std::optional<duration> retry_after{};
+  std::optional<bool> should_retry{};  ///< the server overrules its own status
+  std::vector<quota> quotas{};
+  int ignored = 0;  ///< values that made no sense
+};
+
+/// The response's Date where it has one, else `now`, to which all times in it are relative.
+std::chrono::sys_seconds server_time(std::span<field const>, std::chrono::sys_seconds now) noexcept;
+
+/// Reads all of them. `now` is local time.
+///
+/// Hold: retry-after-ms, else Retry-After, else x-ms-retry-after-ms, else x-amz-retry-after. The
+/// longest of a repeated field holds; a decimal and a date merged with a number are accepted, as
+/// servers send them. grpc-retry-pushback-ms: negative or junk forbids a retry.
+///
+/// Quotas: X-RateLimit-*, RateLimit-* and X-Rate-Limit-* with -limit, -remaining, -reset or
+/// -reset-after on either side of what they count; the three forms of the IETF's RateLimit field.
+/// At most 16 quotas. Source: RFC 9110 §10.2.3; draft-ietf-httpapi-ratelimit-headers-03, -07, -10;
+/// the providers' documents of 2026-06, which profiles/ names.
+advice advice_of(std::span<field const>, std::chrono::sys_seconds now);
+
+/// When a limit is full again, in whichever way it is written: 1m30s, 374ms (Go); RFC 3339, also
+/// without seconds; an HTTP-date; epoch milliseconds from 10^11 on, epoch seconds from 10^9 on,
+/// else seconds from now. Zero for the past, saturating; nullopt for anything else.
+std::optional<duration> parse_reset(std::string_view, std::chrono::sys_seconds server_now) noexcept;
+
+/// 1h2m3.5s, 374ms, 6m0s, 15us: at least one number with its unit. Source: Go's time.ParseDuration.
+std::optional<duration> parse_go_duration(std::string_view) noexcept;
+
+/// "… try again in 1m30.5s …": the time that a refusal's text names.
+std::optional<duration> time_in_text(std::string_view) noexcept;
+
+/// "Limit 30000, Used 27100, Requested 31000": a request that can never fit.
+bool never_fits(std::string_view text) noexcept;
+
+}  // namespace headway::http

@@ -1,0 +1,206 @@
+#include "headway/http/advice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace headway::http {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::sys_seconds;
+
+constexpr sys_seconds now{1'780'000'000s};  // 2026-05-28T20:26:40Z
+constexpr auto none = std::nullopt;
+
+advice of(std::initializer_list<field> fields) {
+  return advice_of(std::vector<field>(fields), now);
+}
+
+duration ms(std::int64_t n) {
+  return std::chrono::milliseconds(n);
+}
+
+TEST(advice, every_way_to_say_how_long) {
+  struct {
+    std::initializer_list<field> fields;
+    std::optional<duration> wait;
+    int ignored = 0;
+  } const rows[] = {
+      {{{"Retry-After", "120"}}, 120s},
+      {{{"retry-after", "2.0"}}, 2s},
+      {{{"RETRY-AFTER", "64.57"}}, ms(64570)},
+      {{{"Retry-After", "2"}, {"Retry-After", "3"}}, 3s},
+      {{{"Retry-After", "2, 3"}}, 3s},
+      {{{"Retry-After", "Thu, 28 May 2026 20:26:45 GMT"}}, 5s},
+      {{{"Retry-After", "Thu, 28 May 2026 20:26:45 GMT, 5"}}, 5s},
+      {{{"Retry-After", "Thu, 28 May 2026 20:26:45 GMT"},
+        {"Date", "Thu, 28 May 2026 20:26:35 GMT"}},
+       10s},
+      {{{"retry-after-ms", "250.5"}}, 250500us},
+      {{{"Retry-After", "9"}, {"retry-after-ms", "250"}}, 250ms},
+      {{{"retry-after-ms", "junk"}, {"Retry-After", "9"}}, 9s, 1},
+      {{{"x-ms-retry-after-ms", "1500"}}, 1500ms},
+      {{{"x-ms-retry-after-ms", "1500"}, {"Retry-After", "1"}}, 1s},
+      {{{"x-amz-retry-after", "700"}}, 700ms},
+      {{{"Retry-After", "-1"}}, none, 1},
+      {{{"Retry-After", "1e3"}}, none, 1},
+      {{{"Retry-After", "inf"}}, none, 1},
+      {{{"Retry-After", "nan"}}, none, 1},
+      {{{"Retry-After", ""}}, none, 1},
+      {{{"Retry-After", "1000000000000000000000000000000"}}, duration::max()},
+      {{{"retry-after-ms", "1000000000000000000000000000000"}}, duration::max()},
+      {{{"retry-after-ms", "-5"}}, none, 1},
+  };
+  for (auto const& row : rows) {
+    auto const found = of(row.fields);
+    EXPECT_EQ(found.retry_after, row.wait) << row.fields.begin()->value;
+    EXPECT_EQ(found.ignored, row.ignored) << row.fields.begin()->value;
+  }
+}
+
+TEST(advice, a_server_that_overrules_its_status) {
+  EXPECT_EQ(of({{"x-should-retry", "true"}}).should_retry, true);
+  EXPECT_EQ(of({{"Stripe-Should-Retry", "false"}}).should_retry, false);
+  EXPECT_EQ(of({{"grpc-retry-pushback-ms", "-1"}}).should_retry, false);
+  EXPECT_EQ(of({{"grpc-retry-pushback-ms", "10"}}).should_retry, none);
+  EXPECT_EQ(of({{"x-should-retry", "maybe"}}).should_retry, none);
+  EXPECT_EQ(of({{"x-should-retry", "maybe"}}).ignored, 1);
+}
+
+TEST(advice, resets_are_written_in_six_ways) {
+  struct {
+    std::string_view text;
+    std::optional<duration> wait;
+  } const rows[] = {
+      {"1s", 1s},
+      {"6m0s", 360s},
+      {"2m59.56s", ms(179560)},
+      {"7.66s", ms(7660)},
+      {"374ms", 374ms},
+      {"1h2m3s", 3723s},
+      {"15us", 15us},
+      {"2026-05-28T20:27:40Z", 60s},
+      {"2026-05-28T20:27:40.5Z", 60500ms},
+      {"2026-05-28T22:27:40+02:00", 60s},
+      {"2026-05-28T20:27Z", 20s},
+      {"Thu, 28 May 2026 20:27:40 GMT", 60s},
+      {"1780000060", 60s},
+      {"1780000060.25", 60250ms},
+      {"1780000060250", 60250ms},
+      {"50", 50s},
+      {"0.5", 500ms},
+      {"0", 0s},
+      {"1700000000", 0s},
+      {"2020-01-01T00:00:00Z", 0s},
+      {"999999999999999999999999", duration::max()},
+      {"", none},
+      {"-5", none},
+      {"soon", none},
+      {"5 s", none},
+      {"5d", none},
+      {"1..5s", none},
+      {"2026-13-01T00:00:00Z", none},
+      {"2026-05-28T25:00:00Z", none},
+      {"2026-05-28", none},
+      {"0x10", none},
+  };
+  for (auto const& row : rows) EXPECT_EQ(parse_reset(row.text, now), row.wait) << row.text;
+}
+
+struct seen {
+  std::string_view name;
+  double remaining;
+  std::optional<duration> reset;
+};
+
+// Source: constructed from the providers' documents as of 2026-06 (profiles/ names them).
+TEST(advice, quotas_of_every_family) {
+  struct {
+    std::initializer_list<field> fields;
+    std::initializer_list<seen> quotas;
+  } const rows[] = {
+      {{{"x-ratelimit-limit-requests", "60"},  // openai
+        {"x-ratelimit-limit-tokens", "150000"},
+        {"x-ratelimit-remaining-requests", "59"},
+        {"x-ratelimit-remaining-tokens", "149984"},
+        {"x-ratelimit-reset-requests", "1s"},
+        {"x-ratelimit-reset-tokens", "6m0s"}},
+       {{"requests", 59, 1s}, {"tokens", 149984, 360s}}},
+      {{{"anthropic-ratelimit-requests-remaining", "999"},
+        {"anthropic-ratelimit-requests-reset", "2026-05-28T20:27:40Z"},
+        {"anthropic-ratelimit-input-tokens-remaining", "40000"}},
+       {{"requests", 999, 60s}, {"input-tokens", 40000, none}}},
+      {{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1780000060"}},
+       {{"", 0, 60s}}},  // github
+      {{{"RateLimit-Remaining", "3"}, {"RateLimit-Reset", "1780000060"}},
+       {{"", 3, 60s}}},  // gitlab
+      {{{"x-rate-limit-remaining", "7"}, {"x-rate-limit-reset", "1780000900"}}, {{"", 7, 900s}}},
+      {{{"X-RateLimit-Remaining", "0"},  // discord: the one that is relative wins
+        {"X-RateLimit-Reset", "1780000009.5"},
+        {"X-RateLimit-Reset-After", "1.25"}},
+       {{"", 0, 1250ms}}},
+      {{{"x-ratelimit-remaining", "994.0"}, {"x-ratelimit-reset", "305"}}, {{"", 994, 305s}}},
+      {{{"X-RateLimit-Requests-Remaining", "5"},  // linear
+        {"X-RateLimit-Requests-Reset", "1780000060000"}},
+       {{"requests", 5, 60s}}},
+      {{{"ratelimit-remaining", "76;w=21600"}}, {{"", 76, none}}},  // docker hub
+      {{{"RateLimit-Remaining", "50"}, {"RateLimit-Reset", "5"}}, {{"", 50, 5s}}},
+      {{{"RateLimit", "limit=100, remaining=50, reset=5"}}, {{"", 50, 5s}}},
+      {{{"RateLimit", "\"default\";r=50;t=30;pk=:Zm9v:"}}, {{"default", 50, 30s}}},
+      {{{"RateLimit", "\"burst\";r=9;t=1, \"day\";r=990;t=36000"}},
+       {{"burst", 9, 1s}, {"day", 990, 36000s}}},
+      {{{"ratelimit", "\"fixed window\";\"api\";r=0;t=55, junk, \"b\";r=1;t=2"}},
+       {{"fixed window", 0, 55s}, {"b", 1, 2s}}},
+      {{{"X-RateLimit-Remaining", "many"}}, {}},
+      {{{"RateLimit", "\"default\";r=-5;t=30"}}, {}},
+      {{{"x-ratelimit-bucket", "abcd"}, {"x-ratelimit-resource", "core"}}, {}},
+  };
+  for (auto const& row : rows) {
+    auto const found = of(row.fields);
+    std::vector<seen> what;
+    for (auto const& q : found.quotas)
+      if (q.remaining) what.push_back({q.name, *q.remaining, q.reset});
+    ASSERT_EQ(what.size(), row.quotas.size()) << row.fields.begin()->name;
+    for (std::size_t i = 0; i < what.size(); ++i) {
+      EXPECT_EQ(what[i].name, row.quotas.begin()[i].name);
+      EXPECT_EQ(what[i].remaining, row.quotas.begin()[i].remaining);
+      EXPECT_EQ(what[i].reset, row.quotas.begin()[i].reset) << what[i].name;
+    }
+  }
+}
+
+TEST(advice, knows_what_a_quota_counts) {
+  for (auto const* name : {"", "requests", "default", "burst"})
+    EXPECT_TRUE(quota{.name = name}.of_requests()) << name;
+  for (auto const* name : {"tokens", "input-tokens", "content-bytes", "complexity"})
+    EXPECT_FALSE(quota{.name = name}.of_requests()) << name;
+}
+
+TEST(advice, does_not_grow_with_what_is_sent) {
+  std::vector<std::string> names;
+  std::vector<field> fields;
+  for (int i = 0; i < 100'000; ++i) names.push_back("x-ratelimit-remaining-" + std::to_string(i));
+  for (auto const& name : names) fields.push_back({name, "1"});
+  EXPECT_LE(advice_of(fields, now).quotas.size(), 16U);
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += "\"q" + std::to_string(i) + "\";r=1;t=1,";
+  EXPECT_LE(of({{"RateLimit", many}}).quotas.size(), 16U);
+}
+
+TEST(advice, text_of_a_refusal) {
+  EXPECT_EQ(time_in_text("Please try again in 374ms. Visit …"), 374ms);
+  EXPECT_EQ(time_in_text("Please try again in 1m30s."), 90s);
+  EXPECT_EQ(time_in_text("please try again in 59.977s."), 59977ms);
+  EXPECT_EQ(time_in_text("try again in 20 seconds"), 20s);
+  EXPECT_EQ(time_in_text("try again in a while"), none);
+  EXPECT_EQ(time_in_text("try again in "), none);
+  EXPECT_EQ(time_in_text(""), none);
+  EXPECT_TRUE(never_fits("on tokens per min. Limit: 30000, Used: 5, Requested: 31000."));
+  EXPECT_TRUE(never_fits("Limit 10, Requested 11"));
+  EXPECT_FALSE(never_fits("Limit 30000, Used 29000, Requested 2000."));
+  EXPECT_FALSE(never_fits("Limit none, Requested 2000"));
+}
+
+}  // namespace
+}  // namespace headway::http

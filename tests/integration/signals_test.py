@@ -1,0 +1,192 @@
+"""What servers say beyond a status: obeyed, by the log of the one who said it."""
+import contextlib
+import http.server
+import json
+import threading
+import time
+import unittest
+
+from work import Work, measured
+
+
+class Scripted(http.server.ThreadingHTTPServer):
+    """Answers by `script(number, request body)` -> (status, headers, body); remembers when."""
+
+    daemon_threads = True
+
+    def __init__(self, script):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script = script
+        self.lock = threading.Lock()
+        self.log = []  # (time, path, status)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with self.server.lock:
+            status, headers, body = self.server.script(len(self.server.log), sent)
+            self.server.log.append((time.monotonic(), self.path, status))
+        body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def scripted(script):
+    with Scripted(script) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+
+
+def jobs(server, count):
+    return [f"{server.url}/{i}" for i in range(1, count + 1)]
+
+
+class Signals(unittest.TestCase):
+    def gap_after(self, log, number):
+        return log[number + 1][0] - log[number][0]
+
+    def test_every_way_to_ask_for_a_pause_is_obeyed(self):
+        ways = {
+            "retry-after-ms": ({"retry-after-ms": "1200"}, b""),
+            "decimal": ({"Retry-After": "1.2"}, b""),
+            "azure": ({"x-ms-retry-after-ms": "1200"}, b""),
+            "aws": ({"x-amz-retry-after": "1200"}, b""),
+            "text": ({}, {"error": {"message": "Please try again in 1.2s."}}),
+            "google": (
+                {},
+                {"error": {"status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "1.2s"}]}},
+            ),
+            "quota": ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1.2"}, b""),
+            "ietf": ({"RateLimit": '"default";r=0;t=2'}, b""),
+        }
+        for name, (headers, body) in ways.items():
+            with self.subTest(name):
+                refuse = lambda n, _: (429, headers, body) if n == 3 else (200, {}, b"ok")
+                with scripted(refuse) as server, Work(jobs(server, 8)) as work:
+                    self.assertEqual(work.run("--cold", "--concurrency", "1"), 0, work.stderr())
+                    self.assertGreaterEqual(self.gap_after(server.log, 3), 1.15)
+                    self.assertEqual(len(server.log), 9)
+
+    def test_what_remains_is_counted(self):
+        """Ten a period of two seconds, told on every answer: none is refused."""
+        began = time.monotonic()
+
+        def ten_in_two_seconds(n, _):
+            period, at = divmod(time.monotonic() - began, 2)
+            used[period] = used.get(period, 0) + 1
+            left = 10 - used[period]
+            told = {"X-RateLimit-Remaining": str(max(left, 0)), "X-RateLimit-Reset": f"{2 - at:.3f}"}
+            return (429 if left < 0 else 200, told, b"")
+
+        used = {}
+        with scripted(ten_in_two_seconds) as server, Work(jobs(server, 35)) as work:
+            self.assertEqual(work.run("--cold"), 0, work.stderr())
+            refused = sum(status == 429 for _, _, status in server.log)
+            measured(f"10 in 2 s, told: {refused} of {len(server.log)} refused")
+            self.assertLessEqual(refused, 1)
+
+    def test_money_stops_the_scope_and_a_later_run_goes_on(self):
+        poor = (429, {}, {"error": {"code": "insufficient_quota"}})
+        answers = lambda n, _: poor if 5 <= n < 100 and not paid else (200, {}, b"ok")
+        paid = []
+        with scripted(answers) as server, Work(jobs(server, 40)) as work:
+            self.assertEqual(work.run("--profile", "openai"), 77, work.stderr())
+            self.assertIn("insufficient_quota", work.stderr())
+            self.assertLess(len(server.log), 12)
+            self.assertTrue(all(o == "success" for o in work.outcomes().values()))
+            paid.append(True)
+            self.assertEqual(work.run("--profile", "openai"), 0, work.stderr())
+            self.assertEqual(len(work.outcomes()), 40)
+
+    def test_a_day_s_quota_parks(self):
+        used_up = {
+            "error": {
+                "status": "RESOURCE_EXHAUSTED",
+                "details": [{"violations": [{"quotaId": "RequestsPerDay"}]}, {"retryDelay": "1s"}],
+            }
+        }
+        with scripted(lambda n, _: (429, {}, used_up)) as server, Work(jobs(server, 5)) as work:
+            self.assertEqual(work.run("--profile", "google"), 75, work.stderr())
+            self.assertEqual(len(server.log), 1)
+
+    def test_a_plain_401_fails_its_request_only(self):
+        answers = lambda n, _: (401, {}, b"") if n == 2 else (200, {}, b"")
+        with scripted(answers) as server, Work(jobs(server, 6)) as work:
+            self.assertEqual(work.run(), 1, work.stderr())
+            self.assertEqual(sorted(work.outcomes().values()).count("success"), 5)
+
+    def test_what_was_not_processed_goes_again(self):
+        """DynamoDB's BatchWriteItem: half of the items each time."""
+        written = []
+
+        def half(_, sent):
+            items = json.loads(sent)["RequestItems"]["t"]
+            now, later = items[: (len(items) + 1) // 2], items[(len(items) + 1) // 2 :]
+            written.extend(now)
+            return 200, {}, {"UnprocessedItems": {"t": later} if later else {}}
+
+        with scripted(half) as server, Work() as work:
+            lines = [
+                {"url": server.url, "id": str(i), "body": {"RequestItems": {"t": [f"{i}.{k}" for k in range(25)]}}}
+                for i in range(8)
+            ]
+            work.write([json.dumps(line) for line in lines])
+            self.assertEqual(work.run("--profile", "aws"), 0, work.stderr())
+            self.assertEqual(sorted(written), sorted(f"{i}.{k}" for i in range(8) for k in range(25)))
+
+    def test_a_request_that_can_never_fit_fails_at_once(self):
+        text = {"error": {"code": "rate_limit_exceeded", "message": "Limit 10, Requested 11."}}
+        with scripted(lambda n, _: (429, {}, text)) as server, Work(jobs(server, 1)) as work:
+            self.assertEqual(work.run("--profile", "openai"), 1, work.stderr())
+            self.assertEqual(len(server.log), 1)
+
+    def test_an_error_within_a_stream_goes_again(self):
+        stream = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
+        first = lambda n, _: (200, {"Content-Type": "text/event-stream"}, stream if n < 2 else b"data: 1\n\n")
+        with scripted(first) as server, Work(jobs(server, 1)) as work:
+            self.assertEqual(work.run("--profile", "anthropic"), 0, work.stderr())
+            self.assertEqual(len(server.log), 3)
+
+    def test_junk_never_makes_it_faster_nor_stop(self):
+        """As many attempts, and no sooner, as with the same refusals and no hint at all."""
+        junk = ["0", "-1", "1" * 40, "", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", "1e-9", "\x00"]
+        fields = ["Retry-After", "retry-after-ms", "X-RateLimit-Reset", "X-RateLimit-Remaining", "RateLimit"]
+        hints = [{f: v} for f in fields for v in junk if v != "1" * 40 or f == "X-RateLimit-Reset"]
+
+        def refuses_one_of_five(with_hints):
+            def script(n, _):
+                told = hints[n % len(hints)] if with_hints else {}
+                told = {k: v.replace("\x00", "?") for k, v in told.items()}
+                return (429 if n % 5 == 4 else 200, told, b"")
+
+            return script
+
+        took = {}
+        for with_hints in (False, True):
+            with scripted(refuses_one_of_five(with_hints)) as server, Work(jobs(server, 30)) as work:
+                self.assertEqual(work.run("--cold", timeout=100), 0, work.stderr())
+                took[with_hints] = server.log[-1][0] - server.log[0][0]
+                self.assertEqual(len(work.outcomes()), 30)
+        measured(f"30 requests, every fifth answer refuses: {took[False]:.1f} s, with junk {took[True]:.1f} s")
+        self.assertGreaterEqual(took[True], 0.5 * took[False])
+
+
+if __name__ == "__main__":
+    unittest.main()
