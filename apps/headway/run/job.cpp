@@ -90,9 +90,8 @@ std::string id_of(field_value const& field) {
   auto const digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
   auto const whole = std::all_of(digits.begin(), digits.end(), is_digit);
   if (fits(text) && (!field.is_json || whole)) return text;
-  throw malformed{fmt::format("id is {}; want {}",
-                              field.is_json ? printable(text).substr(0, 80) : in_quotes(text),
-                              wanted_text())};
+  auto const bare = field.is_json && text.size() <= 20;  // a number, true, false, null
+  throw malformed{fmt::format("id is {}; want {}", bare ? text : in_quotes(text), wanted_text())};
 }
 
 constexpr std::string_view wanted_method = "an HTTP method such as GET or POST";

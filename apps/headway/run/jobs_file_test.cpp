@@ -65,6 +65,31 @@ TEST_F(jobs_file_test, SurveyedThenRead) {
   EXPECT_EQ(told, lines);
 }
 
+TEST_F(jobs_file_test, TemplateIsFilledInBothReadings) {
+  write("id,q\r\n1,\"a\r\nb\"\r\n\r\n7,c");
+  std::vector<std::string> told;
+  jobs_file jobs(path, {.url = "http://a/", .body = "[{{q}}]"},
+                 [&](std::string_view line) { told.emplace_back(line); });
+  auto const found = jobs.survey();
+  EXPECT_EQ(found.lines, 5);
+  EXPECT_EQ(found.requests, 2);
+  EXPECT_EQ(told, (std::vector<std::string>{"id,q", "1,\"a", "b\"", "", "7,c"}));
+  std::vector<std::string> read;
+  while (auto const j = jobs.next())
+    read.push_back(std::to_string(j->line) + " " + j->id + " " + j->body.value_or(""));
+  EXPECT_EQ(read, (std::vector<std::string>{"2 1 [\"a\\nb\"]", "5 7 [\"c\"]"}));
+}
+
+TEST_F(jobs_file_test, TemplateErrors) {
+  line_options const options{.url = "http://a/", .body = "[{{q}}]"};
+  write("id,q\n1,\"a\nb\"\n1,c\n");
+  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+            path + ":4: id \"1\" is already used at line 2");
+  write("id,q\n1,\"a\nb\n");
+  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+            path + ":2: the record that begins here ends within quotes");
+}
+
 TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
   write("http://a/1\nhttp://a/2\n");
   jobs_file jobs(path, {});
