@@ -79,9 +79,8 @@ void add_run(CLI::App& program, action& chosen) {
       "cost, scope,\n"
       "timeout, idempotency_key, meta. Lines of OpenAI's Batch API and vegeta's JSON targets are "
       "taken as they are;\n"
-      "--url and --body make requests of a CSV or of other JSON lines. Stop it at any moment; the "
-      "same command goes on where it "
-      "was.\n"
+      "--url and --body make requests of a CSV or of other JSON lines.\n"
+      "Stop it at any moment; the same command goes on where it was.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 74 cannot write, 75 run "
       "again later,\n"
       "130/143 interrupted.");
