@@ -19,8 +19,8 @@ std::string header_problem(std::string_view name, std::string_view value);
 std::vector<std::string> expand_headers(std::span<std::string const> options);
 
 /// Header lines that go to chosen servers only, since they may be secrets: to the hosts of
-/// --header-for if there are any, else to the origin of --base-url, else to the one origin that
-/// JOBS has.
+/// --header-for if there are any, else to the origin of --url or --base-url, else to the one origin
+/// that JOBS has.
 class bound_headers {
  public:
   bound_headers() = default;

@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
+#include <stdexcept>
 
 #include "command.hpp"
+#include "run/base64.hpp"
 #include "run/headers.hpp"
+#include "run/json_text.hpp"
+#include "run/record.hpp"
+#include "run/template.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
@@ -37,62 +41,17 @@ enum key : std::size_t {
   key_timeout,
   key_idempotency_key,
   key_meta,
+  key_custom_id,  // of OpenAI's Batch API
+  key_header,     // of vegeta
 };
-constexpr std::array<std::string_view, 11> key_names = {
-    "url",  "id",    "method",  "headers",         "body", "body_file",
-    "cost", "scope", "timeout", "idempotency_key", "meta"};
+constexpr std::array<std::string_view, 13> key_names = {
+    "url",   "id",      "method",          "headers", "body",      "body_file", "cost",
+    "scope", "timeout", "idempotency_key", "meta",    "custom_id", "header"};
 
 /// What is wrong with a line; who knows the file and the number puts them before it.
 struct malformed {
   std::string why;
 };
-
-// These walk JSON text that has been found valid, from one position to another.
-
-std::size_t skip_space(std::string_view json, std::size_t at) noexcept {
-  return json.find_first_not_of(" \t\r\n", at);
-}
-
-std::size_t skip_string(std::string_view json, std::size_t at) noexcept {
-  for (;;) {
-    at = json.find('"', at + 1);
-    auto const backslashes = at - json.find_last_not_of('\\', at - 1) - 1;
-    if (backslashes % 2 == 0) return at + 1;
-  }
-}
-
-std::size_t skip_value(std::string_view json, std::size_t at) noexcept {
-  if (json[at] == '"') return skip_string(json, at);
-  if (json[at] != '{' && json[at] != '[') return json.find_first_of(",}] \t\r\n", at);
-  int depth = 0;
-  do {
-    char const c = json[at];
-    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
-    at = c == '"' ? skip_string(json, at) : at + 1;
-  } while (depth > 0);
-  return at;
-}
-
-/// The text of an object's value number `index`, without white space. Not printed from the parsed
-/// value, which has lost the difference between 1.10 and 1.1.
-std::string compact_value(std::string_view object, std::size_t index) {
-  std::size_t before = 0;  // the brace or the comma before a key
-  for (;; --index) {
-    auto const colon = skip_space(object, skip_string(object, skip_space(object, before + 1)));
-    auto const begin = skip_space(object, colon + 1);
-    auto const end = skip_value(object, begin);
-    if (index == 0) {
-      std::string text(end - begin, '\0');
-      std::size_t kept = 0;
-      if (simdjson::minify(object.data() + begin, text.size(), text.data(), kept) !=
-          simdjson::SUCCESS)
-        throw malformed{"not valid JSON"};
-      text.resize(kept);
-      return text;
-    }
-    before = skip_space(object, end);
-  }
-}
 
 std::string shown(dom::element value) {
   if (value.is_object()) return "an object";
@@ -105,26 +64,48 @@ std::string shown(dom::element value) {
   throw malformed{fmt::format("{} is {}; want {}", key_names[k], shown(value), wanted)};
 }
 
+bool fits(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= text_bytes_max &&
+         std::none_of(text.begin(), text.end(), is_control);
+}
+
+std::string wanted_text() {
+  return fmt::format("a string of 1 to {} bytes without control characters", text_bytes_max);
+}
+
 std::string_view text_of(key k, dom::element value) {
   std::string_view text;
-  if (value.get(text) != simdjson::SUCCESS || text.empty() || text.size() > text_bytes_max ||
-      std::any_of(text.begin(), text.end(), is_control))
-    refuse(k, value,
-           fmt::format("a string of 1 to {} bytes without control characters", text_bytes_max));
+  if (value.get(text) != simdjson::SUCCESS || !fits(text)) refuse(k, value, wanted_text());
   return text;
 }
 
-std::string id_of(dom::element value) {
+std::string id_of(key k, dom::element value) {
   if (value.is_int64()) return std::to_string(value.get_int64().value_unsafe());
   if (value.is_uint64()) return std::to_string(value.get_uint64().value_unsafe());
-  return std::string(text_of(key_id, value));
+  return std::string(text_of(k, value));
+}
+
+std::string id_of(field_value const& field) {
+  auto const& text = field.text;
+  auto const digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+  auto const whole = std::all_of(digits.begin(), digits.end(), is_digit);
+  if (fits(text) && (!field.is_json || whole)) return text;
+  auto const bare = field.is_json && text.size() <= 20;  // a number, true, false, null
+  throw malformed{fmt::format("id is {}; want {}", bare ? text : in_quotes(text), wanted_text())};
+}
+
+constexpr std::string_view wanted_method = "an HTTP method such as GET or POST";
+
+/// In upper case; "" if it is none.
+std::string method_named(std::string_view name) {
+  std::string method(name);
+  for (char& c : method) c = upper(c);
+  return header_problem(method, "").empty() && method != "CONNECT" ? method : "";
 }
 
 std::string method_of(dom::element value) {
-  std::string method(text_of(key_method, value));
-  for (char& c : method) c = upper(c);
-  if (!header_problem(method, "").empty() || method == "CONNECT")
-    refuse(key_method, value, "an HTTP method such as GET or POST");
+  auto method = method_named(text_of(key_method, value));
+  if (method.empty()) refuse(key_method, value, wanted_method);
   return method;
 }
 
@@ -170,29 +151,76 @@ std::filesystem::path body_file_of(dom::element value, std::filesystem::path con
   return full;
 }
 
-void read_headers(dom::element value, job& j) {
+void add_header(std::string_view name, dom::element value, job& j) {
+  std::string_view text;
+  if (value.get(text) != simdjson::SUCCESS)
+    throw malformed{fmt::format("header {} is not a string", in_quotes(name))};
+  if (auto const problem = header_problem(name, text); !problem.empty())
+    throw malformed{fmt::format("header {} {}", in_quotes(name), problem)};
+  if (!equal_ignoring_case(name, "Idempotency-Key"))
+    j.headers.push_back(fmt::format("{}: {}", name, text));
+  else if (j.idempotency_key.empty())
+    j.idempotency_key = text;
+  else
+    throw malformed{"idempotency_key is also given as a header; want one of them"};
+}
+
+/// k: key_headers, or key_header, where each name has an array of values.
+void read_headers(key k, dom::element value, job& j) {
+  auto const lists = k == key_header;
   dom::object headers;
   if (value.get(headers) != simdjson::SUCCESS || headers.size() > headers_max)
-    refuse(key_headers, value,
-           fmt::format("an object of at most {} \"Name\": \"value\"", headers_max));
+    refuse(k, value,
+           fmt::format("an object of at most {} {}", headers_max,
+                       lists ? "\"Name\": [\"value\"] as vegeta has it" : "\"Name\": \"value\""));
   std::vector<std::string_view> names;
   for (auto const [name, content] : headers) {
-    std::string_view text;
-    if (content.get(text) != simdjson::SUCCESS)
-      throw malformed{fmt::format("header {} is not a string", in_quotes(name))};
-    if (auto const problem = header_problem(name, text); !problem.empty())
-      throw malformed{fmt::format("header {} {}", in_quotes(name), problem)};
     for (auto const earlier : names)
       if (equal_ignoring_case(earlier, name))
         throw malformed{fmt::format("header {} is given twice", in_quotes(name))};
     names.push_back(name);
-    if (!equal_ignoring_case(name, "Idempotency-Key"))
-      j.headers.push_back(fmt::format("{}: {}", name, text));
-    else if (j.idempotency_key.empty())
-      j.idempotency_key = text;
-    else
-      throw malformed{"idempotency_key is also given as a header; want one of them"};
+    if (!lists) {
+      add_header(name, content, j);
+      continue;
+    }
+    dom::array values;
+    if (content.get(values) != simdjson::SUCCESS || values.size() > headers_max)
+      throw malformed{fmt::format(
+          "header {} is not an array of at most {} values as vegeta has it; with one value each "
+          "the key is headers",
+          in_quotes(name), headers_max)};
+    for (auto const one : values) add_header(name, one, j);
   }
+}
+
+/// The body of a target of vegeta, whose text `j` has so far.
+void decode_body(job& j) {
+  if (!j.body) return;
+  auto bytes = j.json_body ? std::nullopt : base64_decoded(*j.body);
+  if (!bytes) throw malformed{"body is not base64, which it is in a target of vegeta"};
+  j.body = std::move(bytes);
+}
+
+/// A line that is itself the body, but for its `metadata`.
+job read_body(dom::object object, std::string_view text) {
+  job j;
+  j.json_body = true;
+  std::string body = "{";
+  auto const members = members_of(text);
+  std::size_t index = 0;
+  for (auto const [name, value] : object) {
+    auto const& member = members[index++];
+    if (name != "metadata") {
+      if (body.size() > 1) body += ',';
+      body += member.whole;
+    } else if (j.meta.empty()) {
+      j.meta = compact(member.value);
+    } else {
+      throw malformed{"key \"metadata\" is given twice"};
+    }
+  }
+  j.body = compact(body + '}');
+  return j;
 }
 
 }  // namespace
@@ -204,53 +232,139 @@ bool idempotent(job const& j) noexcept {
          std::find(safe_to_repeat.begin(), safe_to_repeat.end(), j.method) != safe_to_repeat.end();
 }
 
+std::string fingerprint(line_options const& o) {
+  auto const vegeta = o.format == line_format::vegeta;
+  if (o.url.empty() && !vegeta) return {};
+  auto const body = o.body ? fmt::format("{} {}", o.body->size(), *o.body) : std::string("-");
+  return fmt::format("{} {} {} {} {}", vegeta ? "vegeta" : "-", o.url.size(), o.url, o.method,
+                     body);
+}
+
 job_parser::job_parser(line_options options)
     : options_(std::move(options)), json_(std::make_unique<dom::parser>()) {
   auto& base = options_.base_url;
-  if (base.empty()) return;
-  if (auto const problem = url_problem(base); !problem.empty())
-    throw fatal(exit_usage, "--base-url: " + problem);
-  if (base.find_first_of("?#") != base.npos)
-    throw fatal(exit_usage, "--base-url: want no ? and no #, as paths are put behind it");
-  while (base.ends_with('/')) base.pop_back();
+  if (!base.empty()) {
+    if (auto const problem = url_problem(base); !problem.empty())
+      throw fatal(exit_usage, "--base-url: " + problem);
+    if (base.find_first_of("?#") != base.npos)
+      throw fatal(exit_usage, "--base-url: want no ? and no #, as paths are put behind it");
+    while (base.ends_with('/')) base.pop_back();
+  }
+  check_template();
 }
 
 job_parser::job_parser(job_parser&&) noexcept = default;
 job_parser& job_parser::operator=(job_parser&&) noexcept = default;
 job_parser::~job_parser() = default;
 
+void job_parser::check_template() {
+  auto& [file, base, folder, url, body, method, format] = options_;
+  if (url.empty()) {
+    if (body || !method.empty())
+      throw fatal(exit_usage, "--body and --method are for lines that go to --url; want that too");
+    return;
+  }
+  if (format == line_format::vegeta)
+    throw fatal(exit_usage, "--format vegeta is for lines with a url; want no --url");
+  if (!method.empty()) {
+    auto const name = method_named(method);
+    if (name.empty())
+      throw fatal(exit_usage,
+                  fmt::format("--method is {}; want {}", in_quotes(method), wanted_method));
+    method = name;
+  }
+  auto const read = [](std::string_view option, std::string_view of_url,
+                       std::optional<std::string_view> of_body) {
+    try {
+      return request_template(of_url, of_body);
+    } catch (std::invalid_argument const& wrong) {
+      throw fatal(exit_usage, fmt::format("{}: {}", option, wrong.what()));
+    }
+  };
+  auto const url_alone = read("--url", url, std::nullopt);
+  if (url_alone.fields().empty())
+    if (auto const problem = url_problem(absolute_url(url, base)); !problem.empty())
+      throw fatal(exit_usage, "--url: " + problem);
+  if (!body && url_alone.fields().empty()) return;
+  template_ = std::make_unique<request_template>(read("--body", url, body));
+  records_ = std::make_unique<record_reader>(template_->fields());
+}
+
 std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
+  if (!records_ || !records_->open()) first_line_ = line;
   try {
     if (text.size() > line_bytes_max)
       throw malformed{
           fmt::format("the line has {} bytes; want at most {}", text.size(), line_bytes_max)};
     if (line == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-    text = trimmed(text);
-    if (text.empty() || text.front() == '#') return std::nullopt;
 
-    job j;
-    if (text.front() == '{')
-      j = read_json(text);
-    else
-      j.url = text;
-    j.line = line;
-    if (j.id.empty()) j.id = std::to_string(line);
-    j.url = absolute_url(j.url, options_.base_url);
-    if (auto const problem = url_problem(j.url); !problem.empty()) throw malformed{problem};
+    std::optional<job> j;
+    if (records_) {
+      j = read_record(text);
+    } else {
+      text = trimmed(text);
+      if (!text.empty() && text.front() != '#') j = read_line(text);
+    }
+    if (!j) return j;
+    j->line = first_line_;
+    if (j->id.empty()) j->id = std::to_string(first_line_);
+    j->url = absolute_url(j->url, options_.base_url);
+    if (auto const problem = url_problem(j->url); !problem.empty()) throw malformed{problem};
     return j;
   } catch (malformed const& wrong) {
-    throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, line, wrong.why));
+    throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.why));
+  } catch (std::invalid_argument const& wrong) {
+    throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.what()));
   }
 }
 
-job job_parser::read_json(std::string_view text) {
-  if (text.size() > json_->capacity()) {
-    if (auto const error = json_->allocate(std::bit_ceil(text.size())))
-      throw malformed{simdjson::error_message(error)};
+void job_parser::finish() const {
+  if (records_ && records_->open())
+    throw fatal(exit_usage, fmt::format("{}:{}: the record that begins here ends within quotes",
+                                        options_.file, first_line_));
+}
+
+std::optional<job> job_parser::read_record(std::string_view text) {
+  auto const r = records_->read(text, *json_);
+  if (!r) return std::nullopt;
+  job j;
+  if (r->id) j.id = id_of(*r->id);
+  j.url = template_->url(r->values);
+  if (template_->has_body()) {
+    j.method = "POST";
+    j.body = template_->body(r->values);
+    j.json_body = template_->has_json_body();
+    if (j.json_body)
+      if (auto const error = json_->parse(*j.body).error())
+        throw malformed{fmt::format("the template filled with this record is not valid JSON: {}",
+                                    simdjson::error_message(error))};
   }
-  dom::object object;
-  if (auto const error = json_->parse(text.data(), text.size()).get(object))
-    throw malformed{fmt::format("not valid JSON: {}", simdjson::error_message(error))};
+  if (!options_.method.empty()) j.method = options_.method;
+  return j;
+}
+
+job job_parser::read_line(std::string_view text) {
+  if (text.front() == '{') return read_json(text);
+  if (options_.format == line_format::vegeta)
+    throw malformed{"want a target of vegeta, a JSON object"};
+  job j;
+  j.url = text;
+  return j;
+}
+
+job job_parser::read_json(std::string_view text) {
+  auto const object = parse_object(*json_, text);
+  if (!options_.url.empty() && object.at_key("url").error() != simdjson::SUCCESS) {
+    auto j = read_body(object, text);
+    j.url = options_.url;
+    j.method = options_.method.empty() ? "POST" : options_.method;
+    return j;
+  }
+  std::vector<json_member> members;
+  auto const compact_value = [&](std::size_t index) {
+    if (members.empty()) members = members_of(text);
+    return compact(members[index].value);
+  };
 
   job j;
   unsigned seen = 0;
@@ -269,20 +383,23 @@ job job_parser::read_json(std::string_view text) {
         j.url = value.get_string().value_unsafe();
         break;
       case key_id:
-        j.id = id_of(value);
+      case key_custom_id:
+        if (!j.id.empty()) throw malformed{"id and custom_id are both given; want one of them"};
+        j.id = id_of(k, value);
         break;
       case key_method:
         j.method = method_of(value);
         break;
       case key_headers:
-        read_headers(value, j);
+      case key_header:
+        read_headers(k, value, j);
         break;
       case key_body:
         j.json_body = !value.is_string();
         if (j.json_body && !value.is_object() && !value.is_array())
           refuse(k, value, "a string, an object or an array");
-        j.body = j.json_body ? compact_value(text, index)
-                             : std::string(value.get_string().value_unsafe());
+        j.body =
+            j.json_body ? compact_value(index) : std::string(value.get_string().value_unsafe());
         break;
       case key_body_file:
         j.body_file = body_file_of(value, options_.folder);
@@ -302,12 +419,13 @@ job job_parser::read_json(std::string_view text) {
         j.idempotency_key = text_of(k, value);
         break;
       case key_meta:
-        j.meta = compact_value(text, index);
+        j.meta = compact_value(index);
         break;
     }
     ++index;
   }
   if (!(seen & (1U << key_url))) throw malformed{"url is missing"};
+  if ((seen & (1U << key_header)) || options_.format == line_format::vegeta) decode_body(j);
   if (j.body && j.body_file) throw malformed{"body and body_file are both given; want one of them"};
   if ((j.body || j.body_file) && !(seen & (1U << key_method))) j.method = "POST";
   return j;

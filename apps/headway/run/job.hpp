@@ -40,37 +40,64 @@ struct job {
 /// by its key.
 bool idempotent(job const&) noexcept;
 
+/// automatic: what a line is, its keys tell. vegeta: all are JSON targets of vegeta.
+enum class line_format : std::uint8_t { automatic, vegeta };
+
 struct line_options {
   std::string file = "JOBS";           ///< how errors name it
   std::string base_url{};              ///< put before a URL that is only a path; "" if none
   std::filesystem::path folder = ".";  ///< of JOBS: body_file is below it
+
+  // What makes requests of lines that are none.
+  std::string url{};                  ///< where they go, with {{field}}; "" if there are none
+  std::optional<std::string> body{};  ///< with {{field}}
+  std::string method{};               ///< "": POST, or GET without a body
+  line_format format = line_format::automatic;
 };
+
+/// The options that, for the same lines, make other requests, as one text; "" if none is set.
+std::string fingerprint(line_options const&);
 
 inline constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
 
-/// Reads lines, each on its own: JSON where it starts with `{`, else a URL.
+class record_reader;
+class request_template;
+
+/// Reads lines, each on its own: JSON where it starts with `{`, else a URL. With a template (a
+/// `body`, or a {{field}} in `url`) they are the records that fill it: JSON objects, or CSV with a
+/// header line.
 ///
 /// Errors: fatal(exit_usage) that names file:line, the key, its value and what is allowed. Values
 /// of headers are never shown. Threads: distinct objects safe, shared objects unsafe.
 class job_parser {
  public:
-  /// Errors: fatal(exit_usage) where the base URL is not one.
+  /// Errors: fatal(exit_usage) where an option is not what it should be; names it.
   explicit job_parser(line_options);
   job_parser(job_parser&&) noexcept;
   job_parser& operator=(job_parser&&) noexcept;
   ~job_parser();
 
-  /// The job of line number `line`, given without its line end; nullopt for a blank line or a
-  /// comment.
+  /// The job of line number `line`, given without its line end; nullopt for a blank line, a
+  /// comment, a header line, or where a record of CSV goes on in the next line. The lines of a
+  /// template must come in their order.
   std::optional<job> parse(std::string_view text, std::int64_t line);
+
+  /// There are no more lines. Errors: fatal(exit_usage) within a record.
+  void finish() const;
 
   line_options const& options() const noexcept { return options_; }
 
  private:
+  void check_template();
+  job read_line(std::string_view text);
   job read_json(std::string_view text);
+  std::optional<job> read_record(std::string_view text);
 
   line_options options_;
   std::unique_ptr<simdjson::dom::parser> json_;
+  std::unique_ptr<request_template> template_;  // with records_; null: lines are requests
+  std::unique_ptr<record_reader> records_;
+  std::int64_t first_line_ = 0;  // of what is being read
 };
 
 }  // namespace headway::app

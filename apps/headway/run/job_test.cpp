@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -219,6 +220,216 @@ TEST(JobLine, BodyFile) {
       parse(R"({"url":"http://x/","body_file":"in/body.bin","body":""})", {.folder = folder});
   EXPECT_NE(both.error.find("body and body_file are both given"), both.error.npos) << both.error;
   std::filesystem::remove_all(folder);
+}
+
+TEST(JobLine, OpenAiBatch) {
+  auto const j = good(
+      R"({"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions",)"
+      R"( "body": {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "top_p": 1.0}})",
+      {.base_url = "https://api.example"});
+  EXPECT_EQ(j.id, "request-1");
+  EXPECT_EQ(j.method, "POST");
+  EXPECT_EQ(j.url, "https://api.example/v1/chat/completions");
+  EXPECT_EQ(j.body, R"({"model":"m","messages":[{"role":"user","content":"Hi"}],"top_p":1.0})");
+  EXPECT_TRUE(j.json_body);
+  EXPECT_NE(parse(R"({"custom_id":"a","url":"/x"})").error.find("a path with --base-url"),
+            std::string::npos);
+  for (auto const* both : {R"({"custom_id":"a","id":"b","url":"http://x/"})",
+                           R"({"id":"b","custom_id":"a","url":"http://x/"})"})
+    EXPECT_EQ(parse(both).error, "JOBS:7: id and custom_id are both given; want one of them");
+  EXPECT_TRUE(parse(R"({"custom_id":"","url":"http://x/"})")
+                  .error.starts_with("JOBS:7: custom_id is \"\"; want"));
+}
+
+TEST(JobLine, Vegeta) {
+  auto const j =
+      good(R"({"method":"POST","url":"http://x/","body":"eyJhIjoxfQA=","header":)"
+           R"({"X-A":["1","2"],"Content-Type":["text/plain"],"Idempotency-Key":["k"],"X-B":[]}})");
+  EXPECT_EQ(j.method, "POST");
+  EXPECT_EQ(j.body, std::string("{\"a\":1}\0", 8));
+  EXPECT_FALSE(j.json_body);
+  EXPECT_EQ(j.headers, (std::vector<std::string>{"X-A: 1", "X-A: 2", "Content-Type: text/plain"}));
+  EXPECT_EQ(j.idempotency_key, "k");
+  EXPECT_FALSE(good(R"({"method":"GET","url":"http://x/","header":{}})").body);
+
+  line_options const vegeta{.format = line_format::vegeta};
+  EXPECT_EQ(good(R"({"method":"PUT","url":"http://x/","body":"Zm8="})", vegeta).body, "fo");
+  EXPECT_EQ(good(R"({"method":"PUT","url":"http://x/","body":"Zm8="})").body, "Zm8=");
+}
+
+TEST(JobLine, VegetaRefused) {
+  std::string const target = R"({"method":"POST","url":"http://x/",)";
+  struct {
+    std::string line;
+    std::string_view says;
+  } const rows[] = {
+      {target + R"("body":"secret!","header":{}})", "body is not base64"},
+      {target + R"("header":{},"body":{"secret":1}})", "body is not base64"},
+      {target + R"("header":["a"]})", "header is an array; want an object of at most 100"},
+      {target + R"("header":{"A":"secret"}})", "header \"A\" is not an array of at most 100"},
+      {target + R"("header":{"A":[1]}})", "header \"A\" is not a string"},
+      {target + R"("header":{"A":["secret\n"]}})", "header \"A\" has a control character"},
+      {target + R"("header":{"A":["b"],"a":["c"]}})", "header \"a\" is given twice"},
+      {target + R"("header":{"Idempotency-Key":["1","2"]}})", "want one of them"},
+  };
+  for (auto const& row : rows) {
+    auto const error = parse(row.line).error;
+    EXPECT_TRUE(error.starts_with("JOBS:7: ")) << row.line << "\n" << error;
+    EXPECT_NE(error.find(row.says), error.npos) << row.line << "\n" << error;
+    EXPECT_EQ(error.find("secret"), error.npos) << error;
+  }
+  EXPECT_EQ(parse("http://x/", {.format = line_format::vegeta}).error,
+            "JOBS:7: want a target of vegeta, a JSON object");
+}
+
+TEST(JobLine, IsItselfTheBody) {
+  line_options const options{.url = "https://api.example/v1/x"};
+  struct {
+    char const* line;
+    char const* body;
+    char const* meta;
+  } const rows[] = {
+      {R"( {"model": "m", "n": 1.10, "input": "a \" b"} )",
+       R"({"model":"m","n":1.10,"input":"a \" b"})", ""},
+      {R"({"metadata": {"row": 1.0 }, "model": "m"})", R"({"model":"m"})", R"({"row":1.0})"},
+      {R"({"a": {"metadata": 1}, "metadata" : 7, "b": [ ]})", R"({"a":{"metadata":1},"b":[]})",
+       "7"},
+      {R"({"id": "x", "metadata": null})", R"({"id":"x"})", "null"},
+      {R"({"\u006detadata": "m"})", "{}", R"("m")"},
+      {"{}", "{}", ""},
+  };
+  for (auto const& row : rows) {
+    auto const j = good(row.line, options);
+    EXPECT_EQ(j.url, "https://api.example/v1/x");
+    EXPECT_EQ(j.method, "POST");
+    EXPECT_EQ(j.id, "7");
+    EXPECT_EQ(j.body, row.body) << row.line;
+    EXPECT_EQ(j.meta, row.meta) << row.line;
+    EXPECT_TRUE(j.json_body);
+  }
+  EXPECT_EQ(good("{}", {.url = "http://x/", .method = "put"}).method, "PUT");
+  EXPECT_EQ(good("{}", {.base_url = "http://x/v1/", .url = "/y"}).url, "http://x/v1/y");
+  EXPECT_EQ(parse(R"({"metadata":1,"metadata":2})", options).error,
+            "JOBS:7: key \"metadata\" is given twice");
+
+  auto const own = good(R"({"url":"http://own/","id":"a"})", options);
+  EXPECT_EQ(own.url, "http://own/");
+  EXPECT_EQ(own.method, "GET");
+  EXPECT_EQ(good("http://own/", options).url, "http://own/");
+}
+
+/// What the lines of `text` become: "line id method url body", or the error.
+std::string records(std::string_view text, line_options options) {
+  std::string read;
+  try {
+    job_parser parser(std::move(options));
+    for (std::int64_t line = 1; !text.empty(); ++line) {
+      auto const end = std::min(text.find('\n'), text.size());
+      if (auto const j = parser.parse(text.substr(0, end), line))
+        read += std::to_string(j->line) + " " + j->id + " " + j->method + " " + j->url + " " +
+                j->body.value_or("-") + "\n";
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    parser.finish();
+  } catch (fatal const& e) {
+    EXPECT_EQ(e.code, exit_usage);
+    read += e.what();
+  }
+  return read;
+}
+
+TEST(JobTemplate, Csv) {
+  line_options const options{.url = "http://x/{{n}}", .body = R"({"n":{{n}},"t":"<{{t}}>"})"};
+  EXPECT_EQ(records("\xef\xbb\xbfn,t\n\n1,a\n\"2 \"\"\",\"b\n\nc\"\n#3,\n", options),
+            "3 3 POST http://x/1 {\"n\":\"1\",\"t\":\"<a>\"}\n"
+            "4 4 POST http://x/2%20%22 {\"n\":\"2 \\\"\",\"t\":\"<b\\n\\nc>\"}\n"
+            "7 7 POST http://x/%233 {\"n\":\"#3\",\"t\":\"<>\"}\n");
+  EXPECT_EQ(records("n,t,id\n1,a,x\n", options),
+            "2 x POST http://x/1 {\"n\":\"1\",\"t\":\"<a>\"}\n");
+}
+
+TEST(JobTemplate, JsonLines) {
+  line_options const options{.url = "http://x/", .body = R"([{{a}},"{{a}}"])", .method = "put"};
+  EXPECT_EQ(records("\n{\"a\":1.10}\n# note\n{\"a\":{ \"b\":\"c\"},\"id\":17}\n", options),
+            "2 2 PUT http://x/ [1.10,\"1.10\"]\n"
+            "4 17 PUT http://x/ [{\"b\":\"c\"},\"{\\\"b\\\":\\\"c\\\"}\"]\n");
+}
+
+TEST(JobTemplate, WithoutBody) {
+  EXPECT_EQ(records("n\n1\n", {.url = "http://x/{{n}}"}), "2 2 GET http://x/1 -\n");
+  EXPECT_EQ(records("n\n1\n", {.base_url = "http://x", .url = "/{{n}}", .method = "DELETE"}),
+            "2 2 DELETE http://x/1 -\n");
+}
+
+TEST(JobTemplate, JsonBodyIsMarked) {
+  job_parser json({.url = "http://x/", .body = " [{{a}}]"});
+  EXPECT_TRUE(json.parse(R"({"a":1})", 1)->json_body);
+  job_parser text({.url = "http://x/", .body = "a={{a}}"});
+  EXPECT_FALSE(text.parse(R"({"a":1})", 1)->json_body);
+}
+
+TEST(JobTemplate, Refused) {
+  line_options const options{.url = "http://x/", .body = R"({"a":{{a}}})"};
+  struct {
+    std::string_view text;
+    std::string_view error;
+  } const rows[] = {
+      {"b\n1\n", "JOBS:1: there is no column \"a\", which the template asks for; known: \"b\""},
+      {"\na,b\n1\n", "JOBS:3: the record has 1 fields; want 2 as in the header"},
+      {"a\n\"1\n2\n", "JOBS:2: the record that begins here ends within quotes"},
+      {"a\n1\"\n", "JOBS:2: field 1 has a quote but does not begin with one"},
+      {"a,id\n1,\n", "JOBS:2: id is \"\"; want a string of 1 to 1024 bytes"},
+      {"a\n\xff\n", "JOBS:2: the template filled with this record is not valid JSON"},
+      {"{\"b\":1}\n", "JOBS:1: there is no key \"a\", which the template asks for; known: \"b\""},
+      {"{\"a\":1", "JOBS:1: not valid JSON"},
+      {"{\"a\":1,\"id\":1.5}", "JOBS:1: id is 1.5; want a string"},
+      {"{\"a\":1,\"id\":true}", "JOBS:1: id is true; want a string"},
+  };
+  for (auto const& row : rows)
+    EXPECT_TRUE(records(row.text, options).starts_with(row.error)) << row.text << "\n"
+                                                                   << records(row.text, options);
+  EXPECT_TRUE(records("a\n1\n", {.url = "http://x/", .body = "{\"a\":{{a}}"})
+                  .starts_with("JOBS:2: the template filled with this record is not valid JSON"));
+  EXPECT_TRUE(records("a\n1 2\n", {.url = "http://{{a}}/"})
+                  .starts_with("JOBS:2: url \"http://1%202/\": want a host of"));
+}
+
+TEST(JobTemplate, OptionsRefused) {
+  struct {
+    line_options options;
+    std::string_view error;
+  } const rows[] = {
+      {{.body = "{}"}, "--body and --method are for lines that go to --url"},
+      {{.method = "PUT"}, "--body and --method are for lines that go to --url"},
+      {{.url = "ftp://x/"}, "--url: url \"ftp://x/\": want http or https"},
+      {{.url = "/x"}, "--url: url \"/x\": want http"},
+      {{.url = "http://x/{{"}, "--url: \"{{\" is not a {{field}}"},
+      {{.url = "http://x/", .body = "{{a"}, "--body: \"{{a\" is not a {{field}}"},
+      {{.url = "http://x/", .method = "G T"}, "--method is \"G T\"; want an HTTP method"},
+      {{.url = "http://x/", .format = line_format::vegeta}, "--format vegeta is for lines with"},
+  };
+  for (auto const& row : rows)
+    EXPECT_TRUE(records("", row.options).starts_with(row.error)) << records("", row.options);
+}
+
+TEST(JobTemplate, Fingerprint) {
+  EXPECT_EQ(fingerprint({}), "");
+  EXPECT_EQ(fingerprint({.file = "a", .base_url = "http://x/"}), "");
+  std::vector<line_options> const all = {
+      {.url = "a"},
+      {.url = "a", .body = ""},
+      {.url = "a", .body = "b"},
+      {.url = "b", .body = "a"},
+      {.url = "a", .method = "b"},
+      {.url = "a", .body = "b", .method = "b"},
+      {.format = line_format::vegeta},
+  };
+  std::vector<std::string> prints = {""};
+  for (auto const& options : all) {
+    auto const print = fingerprint(options);
+    EXPECT_EQ(std::count(prints.begin(), prints.end(), print), 0) << print;
+    prints.push_back(print);
+  }
 }
 
 TEST(Job, Idempotent) {

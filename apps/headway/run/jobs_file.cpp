@@ -39,10 +39,8 @@ file open_jobs(std::string const& path) {
                  : "is not a regular file; want one, or - and the requests on standard input");
 }
 
-line_options options_for(std::string const& path, std::string base_url) {
-  line_options options;
+line_options options_for(std::string const& path, line_options options) {
   options.file = path == "-" ? "stdin" : path;
-  options.base_url = std::move(base_url);
   auto const folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) options.folder = folder;
   return options;
@@ -171,19 +169,20 @@ std::optional<job> job_stream::next() {
   while (auto const line = next_line()) {
     auto j = parser_.parse(*line, lines_);
     if (j && ids_)
-      if (auto const earlier = ids_->claim(j->id, lines_))
+      if (auto const earlier = ids_->claim(j->id, j->line))
         throw fatal(exit_usage, fmt::format("{}:{}: id {} is already used at line {}",
-                                            options().file, lines_, in_quotes(j->id), *earlier));
+                                            options().file, j->line, in_quotes(j->id), *earlier));
     if (on_line_) on_line_(*line);
     if (j) return j;
   }
+  if (finished_) parser_.finish();
   return std::nullopt;
 }
 
-jobs_file::jobs_file(std::string const& path, std::string base_url, line_hook on_line)
+jobs_file::jobs_file(std::string const& path, line_options options, line_hook on_line)
     : file_(open_jobs(path)),
       is_stream_(path == "-"),
-      stream_(options_for(path, std::move(base_url)), std::move(on_line)),
+      stream_(options_for(path, std::move(options)), std::move(on_line)),
       chunk_(chunk_bytes, '\0') {
   if (!is_stream_) {
     struct stat status {};

@@ -83,8 +83,9 @@ struct jobs_survey {
 class jobs_file {
  public:
   /// `path`: a regular file, or "-". `on_line` is told each line once, in survey() or as standard
-  /// input is read. Errors: fatal(exit_usage) where it cannot be read.
-  jobs_file(std::string const& path, std::string base_url, line_hook on_line = {});
+  /// input is read. `file` and `folder` of the options follow from `path`.
+  /// Errors: fatal(exit_usage) where it cannot be read.
+  jobs_file(std::string const& path, line_options, line_hook on_line = {});
 
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }

@@ -39,7 +39,8 @@ TEST_F(jobs_file_test, SurveyedThenRead) {
       "\xef\xbb\xbf# "
       "jobs\r\nhttp://a/1\r\n\n{\"url\":\"/2\",\"id\":\"x\",\"body\":\"\"}\nhttp://b/3");
   std::vector<std::string> told;
-  jobs_file jobs(path, "http://base:1/v1", [&](std::string_view line) { told.emplace_back(line); });
+  jobs_file jobs(path, {.base_url = "http://base:1/v1"},
+                 [&](std::string_view line) { told.emplace_back(line); });
   EXPECT_FALSE(jobs.is_stream());
   std::int64_t seen = 0;
   auto const found = jobs.survey([&](std::int64_t read, std::int64_t of) {
@@ -64,9 +65,34 @@ TEST_F(jobs_file_test, SurveyedThenRead) {
   EXPECT_EQ(told, lines);
 }
 
+TEST_F(jobs_file_test, TemplateIsFilledInBothReadings) {
+  write("id,q\r\n1,\"a\r\nb\"\r\n\r\n7,c");
+  std::vector<std::string> told;
+  jobs_file jobs(path, {.url = "http://a/", .body = "[{{q}}]"},
+                 [&](std::string_view line) { told.emplace_back(line); });
+  auto const found = jobs.survey();
+  EXPECT_EQ(found.lines, 5);
+  EXPECT_EQ(found.requests, 2);
+  EXPECT_EQ(told, (std::vector<std::string>{"id,q", "1,\"a", "b\"", "", "7,c"}));
+  std::vector<std::string> read;
+  while (auto const j = jobs.next())
+    read.push_back(std::to_string(j->line) + " " + j->id + " " + j->body.value_or(""));
+  EXPECT_EQ(read, (std::vector<std::string>{"2 1 [\"a\\nb\"]", "5 7 [\"c\"]"}));
+}
+
+TEST_F(jobs_file_test, TemplateErrors) {
+  line_options const options{.url = "http://a/", .body = "[{{q}}]"};
+  write("id,q\n1,\"a\nb\"\n1,c\n");
+  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+            path + ":4: id \"1\" is already used at line 2");
+  write("id,q\n1,\"a\nb\n");
+  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+            path + ":2: the record that begins here ends within quotes");
+}
+
 TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
   write("http://a/1\nhttp://a/2\n");
-  jobs_file jobs(path, "");
+  jobs_file jobs(path, {});
   jobs.survey();
   std::filesystem::resize_file(path, 11);
   auto const error = error_of([&] {
@@ -77,7 +103,7 @@ TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
 
 TEST_F(jobs_file_test, WithoutRequests) {
   write("# nothing\n\n");
-  jobs_file jobs(path, "");
+  jobs_file jobs(path, {});
   auto const found = jobs.survey();
   EXPECT_EQ(found.lines, 2);
   EXPECT_EQ(found.requests, 0);
@@ -86,25 +112,25 @@ TEST_F(jobs_file_test, WithoutRequests) {
 }
 
 TEST_F(jobs_file_test, Unreadable) {
-  EXPECT_EQ(error_of([&] { jobs_file(path, ""); }),
+  EXPECT_EQ(error_of([&] { jobs_file(path, {}); }),
             path + ": cannot open it: No such file or directory");
-  EXPECT_EQ(error_of([&] { jobs_file(folder, ""); }),
+  EXPECT_EQ(error_of([&] { jobs_file(folder, {}); }),
             folder.string() + ": is a directory; want a file of requests");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  auto const error = error_of([&] { jobs_file(path, ""); });
+  auto const error = error_of([&] { jobs_file(path, {}); });
   EXPECT_NE(error.find("is not a regular file"), error.npos) << error;
 }
 
 TEST_F(jobs_file_test, ErrorsNameFileAndLine) {
   write("http://a/\n\nftp://b/\n");
-  auto const error = error_of([&] { jobs_file(path, "").survey(); });
+  auto const error = error_of([&] { jobs_file(path, {}).survey(); });
   EXPECT_EQ(error, path + ":3: url \"ftp://b/\": want http or https");
 }
 
 TEST_F(jobs_file_test, LinesLongerThanAnyBuffer) {
   std::string const body(3'000'000, 'x');
   write("{\"url\":\"http://a/\",\"body\":\"" + body + "\"}\nhttp://b/\n");
-  jobs_file jobs(path, "");
+  jobs_file jobs(path, {});
   EXPECT_EQ(jobs.survey().requests, 2);
   EXPECT_EQ(jobs.next()->body, body);
   EXPECT_EQ(jobs.next()->url, "http://b/");
@@ -133,7 +159,7 @@ TEST_F(jobs_file_test, DuplicateIds) {
     for (char const c : row.text)
       text += c == '|' ? "\n" : c == '{' ? R"({"url":"http://a/",)" : std::string(1, c);
     write(text);
-    auto const error = error_of([&] { jobs_file(path, "").survey(); });
+    auto const error = error_of([&] { jobs_file(path, {}).survey(); });
     EXPECT_EQ(error.empty(), row.says.empty()) << row.text << "\n" << error;
     EXPECT_NE(error.find(row.says), error.npos) << row.text << "\n" << error;
   }
@@ -194,7 +220,7 @@ TEST_F(jobs_file_test, StandardInputIsCheckedAsItIsRead) {
   ASSERT_EQ(pipe(ends), 0);
   int const kept = dup(STDIN_FILENO);
   ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
-  jobs_file jobs("-", "");
+  jobs_file jobs("-", {});
   dup2(kept, STDIN_FILENO);
   auto const say = [&](std::string_view text) {
     ASSERT_EQ(::write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));

@@ -74,10 +74,11 @@ journal::leftover::~leftover() {
   if (!path.empty()) ::unlink(path.c_str());
 }
 
-journal::journal(std::string path, std::string jobs, durability level)
+journal::journal(std::string path, std::string jobs, durability level, std::string shape)
     : path_(std::move(path)),
       jobs_(std::move(jobs)),
       level_(level),
+      shape_(std::move(shape)),
       lock_(file::open(path_, O_RDWR | O_CREAT | O_NOFOLLOW)) {
   require_private();
   lock_.lock();
@@ -212,16 +213,21 @@ bool journal::done(std::int64_t line) const noexcept {
 }
 
 void journal::check(std::string_view line) {
-  auto const now = digest_of<digest>(line);
   ++line_;
+  // The first line stands for the shape too; no line has a line feed in it.
+  auto const shaped = line_ == 1 && !shape_.empty();
+  auto const now =
+      shaped ? digest_of<digest>(fmt::format("{}\n{}", shape_, line)) : digest_of<digest>(line);
   if (line_ <= known_) {
     auto const end = chunk_first_ + static_cast<std::int64_t>(chunk_.size());
     if (line_ >= end) load_chunk(line_);
     if (chunk_[static_cast<std::size_t>(line_ - chunk_first_)] == now) return;
-    throw fatal(exit_usage,
-                fmt::format("{}:{}: this line was edited since {} was written; undo that, "
-                            "or start afresh with another --journal and --out",
-                            jobs_, line_, path_));
+    throw fatal(
+        exit_usage,
+        fmt::format("{}:{}: this line was edited{} since {} was written; undo that, "
+                    "or start afresh with another --journal and --out",
+                    jobs_, line_,
+                    line_ == 1 ? ", or --url, --body, --method or --format changed," : "", path_));
   }
   std::lock_guard const held(mutex_);
   fresh_.push_back(now);

@@ -53,8 +53,9 @@ struct change {
 /// is first called.
 class journal {
  public:
-  /// `jobs` is the input's name as users know it.
-  journal(std::string path, std::string jobs, durability level);
+  /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
+  /// and must be what it was.
+  journal(std::string path, std::string jobs, durability level, std::string shape = {});
   journal(journal const&) = delete;
   journal& operator=(journal const&) = delete;
 
@@ -127,6 +128,7 @@ class journal {
   std::string const path_;
   std::string const jobs_;
   durability const level_;
+  std::string const shape_;
   file lock_;          // outlives db_: closing it drops SQLite's locks too
   leftover leftover_;  // removed after db_ is closed, before the lock is given up
   std::unique_ptr<sqlite3, close> db_;

@@ -135,6 +135,23 @@ TEST_F(journal_test, InputMayGrowButNotChange) {
   }
 }
 
+TEST_F(journal_test, ShapeMayNotChange) {
+  auto const check = [&](std::string const& shape) {
+    journal log(path("journal"), "JOBS", durability::process, shape);
+    log.check("a");
+    log.check("b");
+    auto results = file::results(path("results"));
+    log.start(results);
+  };
+  check("--url x");
+  check("--url x");
+  for (auto const* other : {"", "--url y"})
+    expect_refused(error_of([&] { check(other); }), exit_usage,
+                   "JOBS:1: this line was edited, or --url, --body, --method or --format changed, "
+                   "since " +
+                       path("journal") + " was written");
+}
+
 TEST_F(journal_test, TakesAStreamInWhileItRuns) {
   auto const input = numbered(10);
   for (int round = 1; round <= 2; ++round) {

@@ -39,7 +39,7 @@ std::string results_beside(std::string const& jobs) {
 struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto", speaks;
+                           progress = "auto", format = "auto", speaks;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
@@ -54,6 +54,7 @@ struct arguments {
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     o.level = level == "process" ? durability::process : durability::power;
+    o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
     o.progress = progress == "json"   ? progress_style::json
                  : progress == "none" ? progress_style::none
                                       : progress_style::automatic;
@@ -78,8 +79,10 @@ void add_run(CLI::App& program, action& chosen) {
       "  headway run jobs.jsonl --header 'Authorization: Bearer ${env:API_KEY}'\n\n"
       "JOBS has one request a line: a URL, or JSON with url, id, method, headers, body, body_file, "
       "cost, scope,\n"
-      "timeout, idempotency_key, meta. Stop it at any moment; the same command goes on where it "
-      "was.\n"
+      "timeout, idempotency_key, meta. Lines of OpenAI's Batch API and vegeta's JSON targets are "
+      "taken as they are;\n"
+      "--url and --body make requests of a CSV or of other JSON lines.\n"
+      "Stop it at any moment; the same command goes on where it was.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 74 cannot write, 75 run "
       "again later,\n"
       "130/143 interrupted.");
@@ -96,6 +99,20 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(CLI::IsMember({"power", "process"}))
       ->capture_default_str();
   run->add_option("--base-url", o.base_url, "Put before URLs in JOBS that are only a path");
+  auto* const url =
+      run->add_option("--url", o.url,
+                      "Where JOBS go that are no requests: a JSON line without url is the body of "
+                      "a POST to it");
+  run->add_option("--body", o.body,
+                  "Template or @FILE, filled by JOBS, a CSV with a header line or JSON lines: "
+                  "{{field}}, also in --url")
+      ->needs(url);
+  run->add_option("--method", o.method, "Of what goes to --url [POST; GET without a body]")
+      ->needs(url);
+  run->add_option("--format", a->format,
+                  "Of JOBS: auto, or vegeta where its JSON targets have no header to know them by")
+      ->check(CLI::IsMember({"auto", "vegeta"}))
+      ->capture_default_str();
   run->add_option("--header,-H", o.headers,
                   "'Name: value' with ${env:NAME}, or @FILE; goes only to one origin")
       ->take_all()

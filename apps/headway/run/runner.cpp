@@ -28,6 +28,7 @@
 #include "run/profile.hpp"
 #include "run/recorder.hpp"
 #include "run/result.hpp"
+#include "run/template.hpp"
 #include "run/text.hpp"
 #include "run/trace.hpp"
 
@@ -155,15 +156,22 @@ class runner {
 
   void open_input() {
     auto const from_stdin = options_.jobs == "-";
+    line_options lines{.base_url = options_.base_url,
+                       .url = options_.url,
+                       .method = options_.method,
+                       .format = options_.format};
+    if (options_.body) lines.body = expand_body(*options_.body);
     if (!options_.journal.empty())
-      journal_ = std::make_unique<journal>(
-          options_.journal, from_stdin ? "standard input" : options_.jobs, options_.level);
-    headers_ =
-        bound_headers(expand_headers(options_.headers), options_.header_hosts, options_.base_url);
-    jobs_ = std::make_unique<jobs_file>(options_.jobs, options_.base_url,
-                                        [this](std::string_view line) {
-                                          if (journal_) journal_->check(line);
-                                        });
+      journal_ =
+          std::make_unique<journal>(options_.journal, from_stdin ? "standard input" : options_.jobs,
+                                    options_.level, fingerprint(lines));
+    // The origin of a --url whose host has a {{field}} is not known yet.
+    headers_ = bound_headers(expand_headers(options_.headers), options_.header_hosts,
+                             origin(options_.url).empty() ? options_.base_url : options_.url);
+    jobs_ =
+        std::make_unique<jobs_file>(options_.jobs, std::move(lines), [this](std::string_view line) {
+          if (journal_) journal_->check(line);
+        });
     if (jobs_->is_stream()) {
       struct stat about {};
       stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);

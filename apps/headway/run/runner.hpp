@@ -8,6 +8,7 @@
 
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
+#include "run/job.hpp"
 #include "run/journal.hpp"
 #include "run/profile.hpp"
 #include "run/progress.hpp"
@@ -21,6 +22,10 @@ struct run_options {
   std::string journal;  ///< "": none
   durability level = durability::power;
   std::string base_url;
+  std::string url;                  ///< as --url gives it, "": none
+  std::optional<std::string> body;  ///< as --body gives it
+  std::string method;               ///< as --method gives it, "": none
+  line_format format = line_format::automatic;
   std::vector<std::string> headers;       ///< as --header gives them
   std::vector<std::string> header_hosts;  ///< as --header-for gives them
   shipped_law law = shipped_laws().front();

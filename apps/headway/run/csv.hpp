@@ -1,0 +1,30 @@
+/// CSV as RFC 4180 has it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headway::app {
+
+/// One record, taken in line by line: a line feed within quotes belongs to its field.
+///
+/// Errors: std::invalid_argument. Threads: shared objects unsafe.
+class csv_record {
+ public:
+  /// Takes in the next line, without its end. False: the record goes on in the next one.
+  bool add(std::string_view line);
+
+  /// Of a complete record; leaves it empty.
+  std::vector<std::string> take();
+
+  /// It has begun, and goes on in the next line.
+  bool open() const noexcept { return quoted_; }
+
+ private:
+  std::vector<std::string> fields_;
+  bool quoted_ = false;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace headway::app

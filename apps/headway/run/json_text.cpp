@@ -1,0 +1,74 @@
+#include "run/json_text.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <bit>
+#include <stdexcept>
+
+namespace headway::app {
+namespace {
+
+// These walk JSON text that has been found valid, from one position to another.
+
+std::size_t skip_space(std::string_view json, std::size_t at) noexcept {
+  return json.find_first_not_of(" \t\r\n", at);
+}
+
+std::size_t skip_string(std::string_view json, std::size_t at) noexcept {
+  for (;;) {
+    at = json.find('"', at + 1);
+    auto const backslashes = at - json.find_last_not_of('\\', at - 1) - 1;
+    if (backslashes % 2 == 0) return at + 1;
+  }
+}
+
+std::size_t skip_value(std::string_view json, std::size_t at) noexcept {
+  if (json[at] == '"') return skip_string(json, at);
+  if (json[at] != '{' && json[at] != '[') return json.find_first_of(",}] \t\r\n", at);
+  int depth = 0;
+  do {
+    char const c = json[at];
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    at = c == '"' ? skip_string(json, at) : at + 1;
+  } while (depth > 0);
+  return at;
+}
+
+}  // namespace
+
+simdjson::dom::object parse_object(simdjson::dom::parser& parser, std::string_view text) {
+  auto const refuse = [](simdjson::error_code error) {
+    throw std::invalid_argument(fmt::format("not valid JSON: {}", simdjson::error_message(error)));
+  };
+  if (text.size() > parser.capacity())
+    if (auto const error = parser.allocate(std::bit_ceil(text.size()))) refuse(error);
+  simdjson::dom::object object;
+  if (auto const error = parser.parse(text.data(), text.size()).get(object)) refuse(error);
+  return object;
+}
+
+std::vector<json_member> members_of(std::string_view object) {
+  std::vector<json_member> members;
+  auto at = skip_space(object, object.find('{') + 1);
+  while (object[at] == '"') {
+    auto const colon = skip_space(object, skip_string(object, at));
+    auto const begin = skip_space(object, colon + 1);
+    auto const end = skip_value(object, begin);
+    members.push_back({object.substr(at, end - at), object.substr(begin, end - begin)});
+    at = skip_space(object, end);
+    if (object[at] == ',') at = skip_space(object, at + 1);
+  }
+  return members;
+}
+
+std::string compact(std::string_view json) {
+  std::string text(json.size(), '\0');
+  std::size_t kept = 0;
+  if (simdjson::minify(json.data(), json.size(), text.data(), kept) != simdjson::SUCCESS)
+    return std::string(json);
+  text.resize(kept);
+  return text;
+}
+
+}  // namespace headway::app

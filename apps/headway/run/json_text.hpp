@@ -1,0 +1,30 @@
+/// JSON text as it stands: what a parsed value has lost, as the difference between 1.10 and 1.1.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simdjson::dom {
+class object;
+class parser;
+}  // namespace simdjson::dom
+
+namespace headway::app {
+
+/// The object that is all of `text`, which lives until `parser` is used again.
+/// Errors: std::invalid_argument.
+simdjson::dom::object parse_object(simdjson::dom::parser& parser, std::string_view text);
+
+struct json_member {
+  std::string_view whole;  ///< key, colon and value
+  std::string_view value;
+};
+
+/// The members of an object, in their order. Requires: valid JSON.
+std::vector<json_member> members_of(std::string_view object);
+
+/// Without white space between tokens. Requires: valid JSON.
+std::string compact(std::string_view json);
+
+}  // namespace headway::app
