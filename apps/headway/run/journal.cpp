@@ -211,6 +211,16 @@ bool journal::done(std::int64_t line) const noexcept {
   return i < done_.size() && done_[i];
 }
 
+journal::tally journal::ended(std::int64_t last) const {
+  auto const s = prepare("SELECT state, count(*) FROM line WHERE number <= ?1 GROUP BY state");
+  sqlite3_bind_int64(s.get(), 1, last);
+  std::array<std::int64_t, 5> counts{};
+  while (step(s))
+    counts[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] =
+        sqlite3_column_int64(s.get(), 1);
+  return {counts[1], counts[2], counts[3]};
+}
+
 void journal::check(std::string_view line) {
   auto const now = digest_of<digest>(line);
   ++line_;

@@ -72,6 +72,12 @@ class journal {
     return counts_[static_cast<std::size_t>(how)];
   }
 
+  /// Of the lines up to `last`: how many had ended how. To be called before start().
+  struct tally {
+    std::int64_t success = 0, failed = 0, unknown = 0;
+  };
+  tally ended(std::int64_t last) const;
+
   /// Lines that were `intended` when the journal was opened, in ascending order: sent, perhaps
   /// carried out.
   std::vector<std::int64_t> const& intents() const noexcept { return intents_; }

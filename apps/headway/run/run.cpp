@@ -37,7 +37,7 @@ std::string results_beside(std::string const& jobs) {
 struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto";
+                           progress = "auto", ok = "200-299";
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
@@ -50,6 +50,7 @@ struct arguments {
       if (s->leave > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
     }
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
+    o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"   ? progress_style::json
                  : progress == "none" ? progress_style::none
@@ -113,6 +114,11 @@ void add_run(CLI::App& program, action& chosen) {
       "--state", o.state,
       "What earlier runs learned of the limits [XDG_STATE_HOME/headway/limits.json]");
   run->add_flag("--cold", o.cold, "Neither use nor keep what was learned")->excludes(state);
+  run->add_option("--ok", a->ok, "Statuses that are a success, as 200-299,404")
+      ->capture_default_str();
+  run->add_option("--only", o.only, "Do the first N requests of JOBS only; a later run goes on")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
   run->add_option("--attempts-max", o.attempts_max,
                   "Failures until a request is given up; throttles never count")
       ->check(CLI::Range(1, 1'000'000))

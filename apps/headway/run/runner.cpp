@@ -162,9 +162,14 @@ class runner {
     if (jobs_->is_stream()) {
       struct stat about {};
       stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);
+      if (journal_) {
+        auto const before = journal_->ended(journal_->lines());
+        lost_before_ = before.failed + before.unknown;
+      }
       return;
     }
-    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); });
+    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); },
+                            options_.only);
     progress_.clear();
     if (survey_.requests == 0)
       throw fatal(exit_usage,
@@ -172,11 +177,12 @@ class runner {
                               options_.jobs));
     for (auto const& origin : survey_.origins) headers_.admit(origin);
     if (journal_) journal_->end_of_input();
-    standing_.total = survey_.requests;
-    if (journal_)
-      standing_.before = journal_->count(final_outcome::success) +
-                         journal_->count(final_outcome::failed) +
-                         journal_->count(final_outcome::unknown);
+    standing_.total = survey_.wanted;
+    if (journal_) {
+      auto const before = journal_->ended(survey_.last_wanted);
+      lost_before_ = before.failed + before.unknown;
+      standing_.before = before.success + lost_before_;
+    }
   }
 
   void checking(std::int64_t read, std::int64_t all) {
@@ -195,6 +201,7 @@ class runner {
                survey_.lines, origins, survey_.origins.size() > 1 ? ", …" : "");
     fmt::print("results: {}\njournal: {}\n", options_.out,
                options_.journal.empty() ? "none" : options_.journal);
+    if (options_.only > 0) fmt::print("only: the first {}\n", options_.only);
     if (standing_.before > 0) fmt::print("already done: {}\n", standing_.before);
     fmt::print("law: {}, {}\n", options_.law.name, options_.law.what);
     if (!survey_.all_idempotent)
@@ -338,7 +345,14 @@ class runner {
     for (int budget = 256; budget > 0 && !input_ended_ && !full(); --budget) {
       auto next = std::exchange(held_job_, std::nullopt);
       try {
-        if (!next) next = stream ? jobs_->ready() : jobs_->next();
+        if (!next && options_.only > 0 && taken_ == options_.only) {
+          input_ended_ = true;
+          break;
+        }
+        if (!next) {
+          next = stream ? jobs_->ready() : jobs_->next();
+          if (next) ++taken_;
+        }
         if (next && stream) headers_.admit(origin(next->url));
       } catch (fatal const&) {  // standard input is checked as it is read: finish what flies, then
                                 // say it
@@ -553,7 +567,7 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served = answer.status >= 200 && answer.status <= 299 && answer.error.empty();
+    auto const served = options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
@@ -692,11 +706,7 @@ class runner {
           in_words(options_.wait_max)));
       return exit_parked;
     }
-    auto const lost =
-        s.failed + s.unknown +
-        (journal_ ? journal_->count(final_outcome::failed) + journal_->count(final_outcome::unknown)
-                  : 0);
-    return lost > 0 ? exit_failed : exit_ok;
+    return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
   }
 
   /// Only a file that was asked for can stop a run.
@@ -767,6 +777,7 @@ class runner {
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
   std::optional<job> held_job_;          // read, and its scope has no room
+  std::int64_t taken_ = 0;               // requests of JOBS, whatever became of them
   std::size_t live_ = 0;
   std::size_t bytes_ = 0;
   std::int64_t flying_ = 0;
@@ -783,6 +794,7 @@ class runner {
   time_point parked_until_ = time_point::min();
 
   standing standing_;
+  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};

@@ -1,6 +1,7 @@
 /// The runner: every request of JOBS once, as fast as the API lets it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "headway/pacer/gcra.hpp"
 #include "run/journal.hpp"
 #include "run/progress.hpp"
+#include "run/statuses.hpp"
 #include "run/transport.hpp"
 
 namespace headway::app {
@@ -27,6 +29,8 @@ struct run_options {
   bool cold = false;  ///< neither read nor kept
   std::optional<gcra> rate_ceiling{};
   int concurrency_ceiling = 0;  ///< 0: none
+  statuses ok{};                ///< what a success answers
+  std::int64_t only = 0;        ///< requests of JOBS, the first ones; 0: all
   int attempts_max = 4;
   duration wait_max = 15min;
   duration request_deadline = 1h;
