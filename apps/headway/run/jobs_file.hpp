@@ -91,6 +91,7 @@ class jobs_file {
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }
   int fd() const noexcept { return file_.fd(); }
+  file const& input() const noexcept { return file_; }
 
   /// Looks through the whole file, all checks included. Requires: not a stream.
   /// `progress` is told now and then how many bytes of how many have been read; it may throw.

@@ -221,6 +221,29 @@ journal::tally journal::ended(std::int64_t last) const {
   return {counts[1], counts[2], counts[3]};
 }
 
+std::int64_t journal::reopen(final_outcome how, std::int64_t last) {
+  auto const s = prepare("DELETE FROM line WHERE state = ?1 AND number <= ?2 RETURNING number");
+  sqlite3_bind_int64(s.get(), 1, static_cast<std::int64_t>(how));
+  sqlite3_bind_int64(s.get(), 2, last);
+  std::int64_t reopened = 0;
+  for (; step(s); ++reopened)
+    done_[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] = false;
+  counts_[static_cast<std::size_t>(how)] -= reopened;
+  return reopened;
+}
+
+std::vector<bool> journal::lost() {
+  std::lock_guard const held(mutex_);
+  auto const s = prepare("SELECT number FROM line WHERE state IN (2, 3) ORDER BY number DESC");
+  std::vector<bool> found;
+  while (step(s)) {
+    auto const line = static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0));
+    if (line >= found.size()) found.resize(line + 1);
+    found[line] = true;
+  }
+  return found;
+}
+
 void journal::check(std::string_view line) {
   auto const now = digest_of<digest>(line);
   ++line_;

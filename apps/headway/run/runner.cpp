@@ -20,7 +20,9 @@
 #include "command.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
+#include "run/canary.hpp"
 #include "run/clock.hpp"
+#include "run/failed_lines.hpp"
 #include "run/headers.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
@@ -163,6 +165,7 @@ class runner {
       struct stat about {};
       stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);
       if (journal_) {
+        reopen(journal_->lines());
         auto const before = journal_->ended(journal_->lines());
         lost_before_ = before.failed + before.unknown;
       }
@@ -179,10 +182,15 @@ class runner {
     if (journal_) journal_->end_of_input();
     standing_.total = survey_.wanted;
     if (journal_) {
+      reopen(survey_.last_wanted);
       auto const before = journal_->ended(survey_.last_wanted);
       lost_before_ = before.failed + before.unknown;
       standing_.before = before.success + lost_before_;
     }
+  }
+
+  void reopen(std::int64_t last_line) {
+    for (auto const how : options_.again) reopened_ += journal_->reopen(how, last_line);
   }
 
   void checking(std::int64_t read, std::int64_t all) {
@@ -201,6 +209,7 @@ class runner {
                survey_.lines, origins, survey_.origins.size() > 1 ? ", …" : "");
     fmt::print("results: {}\njournal: {}\n", options_.out,
                options_.journal.empty() ? "none" : options_.journal);
+    if (reopened_ > 0) fmt::print("to be done again: {}\n", reopened_);
     if (options_.only > 0) fmt::print("only: the first {}\n", options_.only);
     if (standing_.before > 0) fmt::print("already done: {}\n", standing_.before);
     fmt::print("law: {}, {}\n", options_.law.name, options_.law.what);
@@ -276,6 +285,8 @@ class runner {
         draining_ = true;
       }
       if (recorder_->echo_closed()) draining_ = true;
+      for (auto const& t : options_.stop_if)
+        if (crossed(t, 20)) stop(fmt::format("{} ({})", t.text, count_of(t).in_words()));
       send_committed();
       if (!draining_) {
         admit(now);
@@ -287,6 +298,38 @@ class runner {
       http_.flush();
       if (hurried_) return;
     }
+  }
+
+  /// Nothing more goes out, for good.
+  void stop(std::string why) {
+    if (stopped_.empty()) stopped_ = std::move(why);
+    draining_ = true;
+  }
+
+  struct tally {
+    std::int64_t count, all;
+    std::string_view what, of;
+    std::string in_words() const { return fmt::format("{} of {} {} {}", count, all, of, what); }
+  };
+
+  /// What `t` counts, of this run. An attempt that is still out is none yet.
+  tally count_of(threshold const& t) const noexcept {
+    auto const& s = standing_;
+    switch (t.what) {
+      case threshold::counted::failed:
+        return {s.failed, s.ended(), "failed", "requests"};
+      case threshold::counted::unknown:
+        return {s.unknown, s.ended(), "are unknown", "requests"};
+      case threshold::counted::throttled:
+        return {s.throttled, s.attempts - flying_, "were throttled", "attempts"};
+    }
+    return {};
+  }
+
+  /// A share of fewer than `of_at_least` says nothing yet.
+  bool crossed(threshold const& t, std::int64_t of_at_least) const noexcept {
+    auto const [count, all, what, of] = count_of(t);
+    return (!t.share || all >= of_at_least) && t.crossed(count, all);
   }
 
   void dispatch(poller::event const& e) {
@@ -576,6 +619,8 @@ class runner {
                      : carried_out_perhaps ? final_outcome::unknown
                                            : final_outcome::failed;
     auto const reason = served ? std::string() : why_failed(answer, last);
+    auto const refused = !served && taught == outcome::success && answer.error.empty() &&
+                         !answer.too_large;  // for good: it would be the next time, too
     record({.id = r.what.id,
             .line = r.what.line,
             .how = how,
@@ -587,7 +632,8 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
-            .meta = r.what.meta});
+            .meta = r.what.meta},
+           refused ? answer.status : 0);
     forget(index);
   }
 
@@ -609,7 +655,8 @@ class runner {
     return text;
   }
 
-  void record(result const& r) {
+  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way.
+  void record(result const& r, int refused_by = 0) {
     switch (r.how) {
       case final_outcome::success:
         ++standing_.success;
@@ -624,6 +671,13 @@ class runner {
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
     recorder_->finish(r.line, r.how, writer_.line_of(r));
+    if (canary_.dies(refused_by) && options_.canary)
+      stop(fmt::format(
+          "the first {} requests all failed with status {}, such as line {}, whose answer is {}; "
+          "once that is put right, --again failed does them, too; --no-canary goes on regardless",
+          canary::watched, refused_by, r.line,
+          std::ranges::any_of(r.body, [](char c) { return (c & 0x80) != 0; }) ? "not ASCII"
+                                                                              : in_quotes(r.body)));
   }
 
   void forget(std::uint32_t index) {
@@ -687,13 +741,19 @@ class runner {
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
 
-    if (input_error_) std::rethrow_exception(input_error_);
     auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
+    if (!options_.failed.empty())
+      write_failed_lines(jobs_->input(), journal_->lost(), options_.failed, options_.level);
+    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (!stopped_.empty()) {
+      say(fmt::format("stopped: {}", stopped_));
+      return exit_stopped;
+    }
+    if (input_error_) std::rethrow_exception(input_error_);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
       return 128 + signal_;
     }
-    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
     if (out_of_time_ && unfinished) {
       say("out of time (--time-max): run the same command again to go on");
       return exit_parked;
@@ -706,6 +766,11 @@ class runner {
           in_words(options_.wait_max)));
       return exit_parked;
     }
+    for (auto const& t : options_.fail_if)
+      if (crossed(t, 1)) {
+        say(fmt::format("--fail-if {}: {}", t.text, count_of(t).in_words()));
+        return exit_threshold;
+      }
     return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
   }
 
@@ -794,6 +859,9 @@ class runner {
   time_point parked_until_ = time_point::min();
 
   standing standing_;
+  std::int64_t reopened_ = 0;  // that an earlier run had ended
+  canary canary_;
+  std::string stopped_;           // why nothing more goes out, a sentence
   std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
