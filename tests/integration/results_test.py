@@ -1,4 +1,4 @@
-"""What becomes of the answers: what counts as a success, what is kept of them, what is done again."""
+"""What becomes of the answers: what succeeds, what is kept of them, what is done again."""
 import threading
 import unittest
 
@@ -182,6 +182,79 @@ class Results(unittest.TestCase):
             options = "--stop-if", "throttled>3"
             self.assertEqual(work.run(*options, timeout=60), 77, work.stderr())
             self.assertIn("attempts were throttled", work.stderr())
+
+    def test_select_keeps_a_part_of_a_success(self):
+        kind = "application/json; charset=utf-8"
+        answers = by_path(
+            {
+                "1": sockets.ok(b'{"a": [{"b": 1.50}, 2]}', kind),
+                "2": sockets.ok(b'{"c": 1}', kind),
+                "3": sockets.ok(b"text"),
+                "4": answer(400, b'{"error": "why"}', kind),
+            }
+        )
+        with sockets.Server(answers) as server, Work(gets(server, 4)) as work:
+            self.assertEqual(work.run("--select", "/a/0"), 1, work.stderr())
+            results = {r["id"]: r for r in work.results()}
+            bodies = [results[str(i)]["body"] for i in range(1, 5)]
+            self.assertEqual(bodies, [{"b": 1.5}, None, None, {"error": "why"}])
+            self.assertEqual([i for i in results if "reason" in results[i]], ["4"])
+            self.assertEqual(work.run("--select", "a"), 2)
+            self.assertIn("--select 'a': not a JSON pointer", work.stderr())
+
+    def test_out_dir_keeps_bodies_as_files(self):
+        answers = by_path(
+            {
+                "1": sockets.ok(b'{"a": 1 }', "application/json"),
+                "2": sockets.ok(b"\xff\x00", "image/png"),
+                "3": sockets.ok(b""),
+                "4": answer(404, b"no such", "text/plain"),
+            }
+        )
+        for level in ("power", "process"):
+            with self.subTest(level), sockets.Server(answers) as server:
+                with Work(gets(server, 4)) as work:
+                    options = "--out-dir", "out", "--durability", level
+                    self.assertEqual(work.run(*options), 1, work.stderr())
+                    files = {file.name: file.read_bytes() for file in (work.path / "out").iterdir()}
+                    self.assertEqual(
+                        files,
+                        {
+                            "00000001.json": b'{"a": 1 }',
+                            "00000002.bin": b"\xff\x00",
+                            "00000004.txt": b"no such",
+                        },
+                    )
+                    named = {r["id"]: r.get("body_file") for r in work.results()}
+                    self.assertEqual(
+                        named,
+                        {
+                            "1": "out/00000001.json",
+                            "2": "out/00000002.bin",
+                            "3": None,
+                            "4": "out/00000004.txt",
+                        },
+                    )
+                    self.assertEqual([r for r in work.results() if "body" in r], [])
+                    self.assertEqual(work.run("--out-dir", "jobs.txt"), 2)
+                    self.assertEqual(work.run("--out-dir", "out", "--select", "/a"), 2)
+
+    def test_no_result_without_its_body(self):
+        """Killed at any moment: what the results name is there whole."""
+        body = b"x" * 100_000
+        with sockets.Server(by_path({}, sockets.ok(body))) as server:
+            with Work(gets(server, 500)) as work:
+                for _ in range(4):
+                    with work.start("--out-dir", "out") as process:
+                        before = len(work.results())
+                        wait_for(lambda: len(work.results()) > before + 20)
+                        process.kill()
+                    for result in work.results():
+                        self.assertEqual((work.path / result["body_file"]).read_bytes(), body)
+                self.assertEqual(work.run("--out-dir", "out"), 0, work.stderr())
+                self.assertEqual(work.outcomes(), succeeded(500))
+                self.assertEqual(len(list((work.path / "out").glob("*.bin"))), 0)
+                self.assertEqual(len(list((work.path / "out").glob("*.txt"))), 500)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "command.hpp"
 #include "quantity.hpp"
 #include "run/failed_lines.hpp"
 #include "run/laws.hpp"
+#include "run/result.hpp"
 #include "run/runner.hpp"
 #include "run/text.hpp"
 
@@ -39,6 +41,7 @@ struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", ok = "200-299", again;
+  std::optional<std::string> select;
   std::vector<std::string> stop_if, fail_if;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
@@ -76,6 +79,7 @@ struct arguments {
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
     if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
+    if (select) o.select = option_value("--select", *select, checked_pointer);
     o.canary = !no_canary;
     for (auto const& text : stop_if)
       o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
@@ -105,6 +109,11 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option(
       "--out", o.out,
       "Results, one JSON object a line; - is standard output [JOBS with .results.jsonl]");
+  auto* const select = run->add_option(
+      "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
+  run->add_option("--out-dir", o.out_dir,
+                  "Keep bodies as files in this folder, by line; results then have body_file")
+      ->excludes(select);
   run->add_option("--journal", o.journal,
                   "What has been done, so that a run can go on [JOBS.headway]");
   run->add_option("--durability", a->level,

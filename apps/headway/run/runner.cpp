@@ -20,6 +20,7 @@
 #include "command.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
+#include "run/bodies.hpp"
 #include "run/canary.hpp"
 #include "run/clock.hpp"
 #include "run/failed_lines.hpp"
@@ -222,6 +223,7 @@ class runner {
   }
 
   void open_output() {
+    if (!options_.out_dir.empty()) make_body_folder(options_.out_dir);
     auto const to_stdout = options_.out == "-";
     auto results =
         to_stdout && !journal_
@@ -619,6 +621,9 @@ class runner {
                      : carried_out_perhaps ? final_outcome::unknown
                                            : final_outcome::failed;
     auto const reason = served ? std::string() : why_failed(answer, last);
+    auto const body_file = options_.out_dir.empty() || answer.body.empty()
+                               ? std::string()
+                               : body_path(options_.out_dir, r.what.line, answer.type);
     auto const refused = !served && taught == outcome::success && answer.error.empty() &&
                          !answer.too_large;  // for good: it would be the next time, too
     record({.id = r.what.id,
@@ -632,7 +637,10 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
-            .meta = r.what.meta},
+            .meta = r.what.meta,
+            .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
+                                                : std::nullopt,
+            .body_file = body_file},
            refused ? answer.status : 0);
     forget(index);
   }
@@ -670,7 +678,11 @@ class runner {
     }
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
-    recorder_->finish(r.line, r.how, writer_.line_of(r));
+    if (r.body_file.empty())
+      recorder_->finish(r.line, r.how, writer_.line_of(r));
+    else
+      recorder_->finish(r.line, r.how, writer_.line_of(r),
+                        {std::string(r.body_file), std::string(r.body)});
     if (canary_.dies(refused_by) && options_.canary)
       stop(fmt::format(
           "the first {} requests all failed with status {}, such as line {}, whose answer is {}; "
