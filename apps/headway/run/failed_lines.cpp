@@ -23,9 +23,13 @@ constexpr std::size_t block_bytes = 256 * 1024;
 void check_failed_lines(std::string const& path, std::vector<std::string> const& ours) {
   std::error_code error;
   auto const there = fs::weakly_canonical(fs::absolute(path), error);
-  for (auto const& file : ours)
-    if (!file.empty() && there == fs::weakly_canonical(fs::absolute(file), error))
+  auto const beside = fs::path(there.string() + ".new");  // where it is written
+  for (auto const& file : ours) {
+    if (file.empty()) continue;
+    auto const other = fs::weakly_canonical(fs::absolute(file), error);
+    if (other == there || other == beside)
       throw fatal(exit_usage, "--failed " + in_quotes(path) + " would overwrite " + file);
+  }
   if (auto const folder = there.parent_path(); !fs::is_directory(folder, error))
     throw fatal(exit_usage, "--failed " + in_quotes(path) + ": there is no folder " +
                                 printable(folder.string()));

@@ -62,6 +62,7 @@ TEST_F(failed_lines, are_for_their_owner_only_and_there_at_once) {
 TEST_F(failed_lines, overwrite_nothing_else) {
   EXPECT_NO_THROW(check_failed_lines(path("failed"), {path("jobs"), "", "-"}));
   EXPECT_THROW(check_failed_lines(path("./jobs"), {path("jobs")}), fatal);
+  EXPECT_THROW(check_failed_lines(path("jobs"), {path("jobs.new")}), fatal);
   EXPECT_THROW(check_failed_lines(path("no/failed"), {}), fatal);
   EXPECT_THROW(check_failed_lines(folder, {}), fatal);
   EXPECT_THROW(check_failed_lines("/dev/null", {}), fatal);

@@ -73,7 +73,9 @@ struct arguments {
       if (o.jobs == "-")
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
-      check_failed_lines(o.failed, {o.jobs, o.journal, o.out});
+      if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
+      check_failed_lines(o.failed,
+                         {o.jobs, o.journal, o.out, o.journal + ".results.jsonl", o.trace});
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
