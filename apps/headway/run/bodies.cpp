@@ -1,5 +1,6 @@
 #include "run/bodies.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <simdjson.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "command.hpp"
+#include "run/file.hpp"
 #include "run/replacement.hpp"
 #include "run/text.hpp"
 
@@ -23,6 +25,9 @@ void make_body_folder(std::string const& path) {
   } else if (::mkdir(path.c_str(), 0700) != 0) {
     throw fatal(exit_io, fmt::format("cannot make the folder {}: {}", in_quotes(path),
                                      std::strerror(errno)));
+  } else {
+    auto const end = path.find_last_not_of('/') + 1;
+    file::open(path.substr(0, end), O_RDONLY | O_DIRECTORY).sync_name();
   }
 }
 

@@ -14,8 +14,8 @@ struct kept_body {
   std::string bytes;
 };
 
-/// Makes the folder `path` if it is not there, for its owner only. Errors: fatal, exit_usage where
-/// it is no folder or its name is not UTF-8, exit_io where it cannot be made.
+/// Makes the folder `path`, durably, if it is not there, for its owner only. Errors: fatal,
+/// exit_usage where it is no folder or its name is not UTF-8, exit_io where it cannot be made.
 void make_body_folder(std::string const& path);
 
 /// The file in `folder` for the body of a line's answer: 00000042.json, .txt or .bin by its

@@ -25,7 +25,7 @@ TEST(bodies, are_there_whole_and_for_their_owner_only) {
   std::string folder = testing::TempDir() + "headway-bodies-XXXXXX";
   ::mkdtemp(folder.data());
   auto const inside = folder + "/inside";
-  make_body_folder(inside);
+  make_body_folder(inside + "/");
   make_body_folder(inside);
   struct stat about {};
   ::stat(inside.c_str(), &about);

@@ -683,13 +683,16 @@ class runner {
     else
       recorder_->finish(r.line, r.how, writer_.line_of(r),
                         {std::string(r.body_file), std::string(r.body)});
-    if (canary_.dies(refused_by) && options_.canary)
-      stop(fmt::format(
-          "the first {} requests all failed with status {}, such as line {}, whose answer is {}; "
-          "once that is put right, --again failed does them, too; --no-canary goes on regardless",
-          canary::watched, refused_by, r.line,
-          std::ranges::any_of(r.body, [](char c) { return (c & 0x80) != 0; }) ? "not ASCII"
-                                                                              : in_quotes(r.body)));
+    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r));
+  }
+
+  std::string why_the_canary_died(result const& r) const {
+    auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
+    return fmt::format(
+        "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
+        "that right and run it again{}; --no-canary goes on regardless",
+        canary::watched, r.status, r.line, ascii ? in_quotes(r.body) : "in the results",
+        journal_ ? " with --again failed" : "");
   }
 
   void forget(std::uint32_t index) {
