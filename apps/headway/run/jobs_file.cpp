@@ -208,12 +208,17 @@ bool jobs_file::fill() {
   return n > 0;
 }
 
-jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress) {
+jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress,
+                              std::int64_t only) {
   jobs_survey found;
   for (bool more = true; more;) {
     more = fill();
     while (auto const j = stream_.next()) {
       ++found.requests;
+      if (only == 0 || found.requests <= only) {
+        ++found.wanted;
+        found.last_wanted = j->line;
+      }
       found.all_idempotent = found.all_idempotent && idempotent(*j);
       auto& origins = found.origins;
       if (origins.size() < 2)

@@ -75,6 +75,8 @@ class job_stream {
 struct jobs_survey {
   std::int64_t lines = 0;
   std::int64_t requests = 0;
+  std::int64_t wanted = 0;           ///< of the requests: all, or the first that were asked for
+  std::int64_t last_wanted = 0;      ///< their last line
   std::vector<std::string> origins;  ///< the first two
   bool all_idempotent = true;
 };
@@ -90,10 +92,13 @@ class jobs_file {
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }
   int fd() const noexcept { return file_.fd(); }
+  file const& input() const noexcept { return file_; }
 
   /// Looks through the whole file, all checks included. Requires: not a stream.
   /// `progress` is told now and then how many bytes of how many have been read; it may throw.
-  jobs_survey survey(std::function<void(std::int64_t, std::int64_t)> const& progress = {});
+  /// `only`: that many requests are wanted; 0: all.
+  jobs_survey survey(std::function<void(std::int64_t, std::int64_t)> const& progress = {},
+                     std::int64_t only = 0);
 
   /// The next request, waiting for input; nullopt at the end. Lines that were appended since
   /// survey() are left alone.

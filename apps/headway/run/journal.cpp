@@ -212,6 +212,39 @@ bool journal::done(std::int64_t line) const noexcept {
   return i < done_.size() && done_[i];
 }
 
+journal::tally journal::ended(std::int64_t last) const {
+  auto const s = prepare("SELECT state, count(*) FROM line WHERE number <= ?1 GROUP BY state");
+  sqlite3_bind_int64(s.get(), 1, last);
+  std::array<std::int64_t, 5> counts{};
+  while (step(s))
+    counts[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] =
+        sqlite3_column_int64(s.get(), 1);
+  return {counts[1], counts[2], counts[3]};
+}
+
+std::int64_t journal::reopen(final_outcome how, std::int64_t last) {
+  auto const s = prepare("DELETE FROM line WHERE state = ?1 AND number <= ?2 RETURNING number");
+  sqlite3_bind_int64(s.get(), 1, static_cast<std::int64_t>(how));
+  sqlite3_bind_int64(s.get(), 2, last);
+  std::int64_t reopened = 0;
+  for (; step(s); ++reopened)
+    done_[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] = false;
+  counts_[static_cast<std::size_t>(how)] -= reopened;
+  return reopened;
+}
+
+std::vector<bool> journal::lost() {
+  std::lock_guard const held(mutex_);
+  auto const s = prepare("SELECT number FROM line WHERE state IN (2, 3) ORDER BY number DESC");
+  std::vector<bool> found;
+  while (step(s)) {
+    auto const line = static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0));
+    if (line >= found.size()) found.resize(line + 1);
+    found[line] = true;
+  }
+  return found;
+}
+
 void journal::check(std::string_view line) {
   ++line_;
   // The first line stands for the shape too; no line has a line feed in it.

@@ -49,8 +49,8 @@ struct change {
 ///
 /// Errors are `fatal`: exit_usage where the journal, the input or the results are not what they
 /// were, exit_parked where another process holds the journal, exit_io where it cannot be written.
-/// Threads: check() and end_of_input() in one thread, commit() in another; the rest before commit()
-/// is first called.
+/// Threads: check() and end_of_input() in one thread, commit() in another; lost() in any; the rest
+/// before commit() is first called.
 class journal {
  public:
   /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
@@ -72,6 +72,19 @@ class journal {
   std::int64_t count(final_outcome how) const noexcept {
     return counts_[static_cast<std::size_t>(how)];
   }
+
+  /// Of the lines up to `last`: how many had ended how. To be called before start().
+  struct tally {
+    std::int64_t success = 0, failed = 0, unknown = 0;
+  };
+  tally ended(std::int64_t last) const;
+
+  /// Lines up to `last` that ended in `how` are open again, durably with start(); returns how many.
+  /// To be called before start(); done() and what counts change with it.
+  std::int64_t reopen(final_outcome how, std::int64_t last);
+
+  /// The lines that have failed or are unknown by now; one bit a line, the first is 1.
+  std::vector<bool> lost();
 
   /// Lines that were `intended` when the journal was opened, in ascending order: sent, perhaps
   /// carried out.

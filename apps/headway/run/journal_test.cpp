@@ -331,5 +331,36 @@ TEST_F(journal_test, HasOneHolderAtATime) {
   EXPECT_EQ(error_of([&] { run(numbered(3)); }).code, 0);
 }
 
+TEST_F(journal_test, reopens_what_ended_so_once_it_is_started) {
+  run(numbered(5), "", {{1, success}, {2, failed}, {3, unknown}, {4, failed}, {5, intended}});
+  {
+    journal log(path("journal"), "JOBS", durability::process);
+    EXPECT_EQ(log.reopen(final_outcome::failed, 5), 2);  // and is never started
+  }
+  {
+    journal log(path("journal"), "JOBS", durability::process);
+    EXPECT_TRUE(log.done(2));
+    EXPECT_EQ(log.lost(), (std::vector<bool>{false, false, true, true, true}));
+    EXPECT_EQ(log.reopen(final_outcome::failed, 3), 1);
+    EXPECT_EQ(log.reopen(final_outcome::unknown, 5), 1);
+    EXPECT_FALSE(log.done(2));
+    EXPECT_FALSE(log.done(3));
+    EXPECT_TRUE(log.done(4));
+    EXPECT_EQ(log.ended(5).failed, 1);
+    EXPECT_EQ(log.ended(3).success, 1);
+    EXPECT_EQ(log.count(final_outcome::unknown), 0);
+    auto results = file::results(path("results"));
+    log.start(results);
+  }
+  journal log(path("journal"), "JOBS", durability::process);
+  EXPECT_FALSE(log.done(2));
+  EXPECT_TRUE(log.done(4));
+  EXPECT_EQ(log.intents(), (std::vector<std::int64_t>{5}));
+  auto results = file::results(path("results"));
+  log.start(results);
+  log.commit(std::vector<change>{{2, success}, {3, failed}}, 0);
+  EXPECT_EQ(log.lost(), (std::vector<bool>{false, false, false, true, true}));
+}
+
 }  // namespace
 }  // namespace headway::app

@@ -59,21 +59,30 @@ std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string
   return add({line, static_cast<line_state>(how)}, json_line);
 }
 
-std::uint64_t recorder::add(change what, std::string_view json_line) {
+std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line,
+                               kept_body body) {
+  return add({line, static_cast<line_state>(how)}, json_line, std::move(body));
+}
+
+std::uint64_t recorder::add(change what, std::string_view json_line, kept_body body) {
   bool wake = false;
   std::uint64_t number = 0;
   {
     std::lock_guard const held(mutex_);
     number = ++added_;
     if (failure_) return number;
-    auto const before = gathering_.bytes.size();
+    auto const before = gathering_.all_bytes();
     gathering_.changes.push_back(what);
     if (!json_line.empty()) {
       gathering_.bytes += json_line;
       gathering_.bytes += '\n';
     }
-    pending_ += memory(1, gathering_.bytes.size() - before);
-    bool const hurry = what.to == line_state::intended || gathering_.bytes.size() >= gather_bytes;
+    if (!body.path.empty()) {
+      gathering_.body_bytes += body.bytes.size();
+      gathering_.bodies.push_back(std::move(body));
+    }
+    pending_ += memory(1, gathering_.all_bytes() - before);
+    bool const hurry = what.to == line_state::intended || gathering_.all_bytes() >= gather_bytes;
     wake = idle_ || (hurry && !urgent_);
     idle_ = false;
     urgent_ = urgent_ || hurry;
@@ -131,13 +140,16 @@ void recorder::work() {
       echo(current.bytes);
       held.lock();
     }
-    pending_ -= memory(current.changes.size(), current.bytes.size());
+    pending_ -= memory(current.changes.size(), current.all_bytes());
     current.changes.clear();
     current.bytes.clear();
+    current.bodies.clear();
+    current.body_bytes = 0;
   }
 }
 
 void recorder::write(group const& g) {
+  if (!g.bodies.empty()) write_bodies(g.bodies, log_ && log_->level() == durability::power);
   if (!g.bytes.empty()) {
     results_.append(g.bytes);
     results_size_ += static_cast<std::int64_t>(g.bytes.size());

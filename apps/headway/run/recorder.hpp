@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "run/bodies.hpp"
 #include "run/file.hpp"
 #include "run/journal.hpp"
 
@@ -46,6 +47,10 @@ class recorder {
   /// `line` has ended; `json_line` is its result, without line feed. Ends its intent.
   std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line);
 
+  /// The same, with a body that is in its file before the result is durable.
+  std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line,
+                       kept_body body);
+
   /// All numbers up to this one are durable.
   std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
@@ -69,9 +74,13 @@ class recorder {
   struct group {
     std::vector<change> changes;
     std::string bytes;
+    std::vector<kept_body> bodies;
+    std::size_t body_bytes = 0;
+
+    std::size_t all_bytes() const noexcept { return bytes.size() + body_bytes; }
   };
 
-  std::uint64_t add(change what, std::string_view json_line);
+  std::uint64_t add(change what, std::string_view json_line, kept_body body = {});
   void work();
   void write(group const& g);
   void echo(std::string_view bytes);

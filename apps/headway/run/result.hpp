@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,10 @@ struct result {
   duration latency{};         ///< of its last attempt
   std::string_view reason{};  ///< why it failed, "" if it did not
   std::string_view body{};
-  std::string_view type{};  ///< the body's Content-Type
-  std::string_view meta{};  ///< compact JSON, "" if none
+  std::string_view type{};                   ///< the body's Content-Type
+  std::string_view meta{};                   ///< compact JSON, "" if none
+  std::optional<std::string_view> select{};  ///< a JSON pointer: the part of the body that is kept
+  std::string_view body_file{};              ///< where the body is; "": in the result
 };
 
 std::string_view to_string(final_outcome) noexcept;
@@ -37,15 +40,25 @@ class result_writer {
   result_writer& operator=(result_writer const&) = delete;
 
   /// One JSON object without line feed; valid until the next call. The body is there as JSON where
-  /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`.
+  /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`. A
+  /// selected part is JSON as the server wrote it, without blanks; null where there is none.
   std::string_view line_of(result const&);
 
  private:
   struct parser;
+
+  void append_body(result const&);
+  void append_part(std::string_view body, std::string_view pointer);
+  bool append_compact(std::string_view json);
+
   std::string text_;
   std::string compact_;
   std::unique_ptr<parser> parser_;
 };
+
+/// `text`, which is a JSON pointer (RFC 6901), "" the whole. Throws std::invalid_argument where it
+/// is none, saying so.
+std::string checked_pointer(std::string_view text);
 
 /// `text` as a JSON string, in quotes. Requires: valid UTF-8.
 void append_quoted(std::string& out, std::string_view text);

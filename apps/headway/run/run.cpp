@@ -4,11 +4,14 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "command.hpp"
 #include "quantity.hpp"
+#include "run/failed_lines.hpp"
 #include "run/laws.hpp"
+#include "run/result.hpp"
 #include "run/runner.hpp"
 #include "run/text.hpp"
 
@@ -39,7 +42,10 @@ std::string results_beside(std::string const& jobs) {
 struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto", format = "auto", speaks;
+                           progress = "auto", format = "auto", speaks, ok = "200-299", again;
+  std::optional<std::string> select;
+  std::vector<std::string> stop_if, fail_if;
+  bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
   run_options checked() const {
@@ -53,6 +59,7 @@ struct arguments {
     }
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
+    o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
     o.progress = progress == "json"   ? progress_style::json
@@ -66,6 +73,24 @@ struct arguments {
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
     if (o.out == o.jobs && o.jobs != "-")
       throw fatal(exit_usage, "--out " + in_quotes(o.out) + " would overwrite JOBS");
+    if (!o.failed.empty()) {
+      if (o.jobs == "-")
+        throw fatal(exit_usage,
+                    "--failed needs JOBS in a file: standard input cannot be read a second time");
+      if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
+      check_failed_lines(o.failed,
+                         {o.jobs, o.journal, o.out, o.journal + ".results.jsonl", o.trace});
+    }
+    if (!again.empty() && o.journal.empty())
+      throw fatal(exit_usage, "--again needs --journal, which says what has been done");
+    if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
+    if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
+    if (select) o.select = option_value("--select", *select, checked_pointer);
+    o.canary = !no_canary;
+    for (auto const& text : stop_if)
+      o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
+    for (auto const& text : fail_if)
+      o.fail_if.push_back(option_value("--fail-if", text, threshold::parse));
     return o;
   }
 };
@@ -83,15 +108,20 @@ void add_run(CLI::App& program, action& chosen) {
       "taken as they are;\n"
       "--url and --body make requests of a CSV or of other JSON lines.\n"
       "Stop it at any moment; the same command goes on where it was.\n"
-      "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 74 cannot write, 75 run "
-      "again later,\n"
-      "130/143 interrupted.");
+      "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 3 --fail-if, 74 cannot "
+      "write,\n"
+      "75 run again later, 77 stopped, 130/143 interrupted.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
   run->add_option("JOBS", o.jobs, "A file of requests, or - for standard input")->required();
   run->add_option(
       "--out", o.out,
       "Results, one JSON object a line; - is standard output [JOBS with .results.jsonl]");
+  auto* const select = run->add_option(
+      "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
+  run->add_option("--out-dir", o.out_dir,
+                  "Keep bodies as files in this folder, by line; results then have body_file")
+      ->excludes(select);
   run->add_option("--journal", o.journal,
                   "What has been done, so that a run can go on [JOBS.headway]");
   run->add_option("--durability", a->level,
@@ -137,6 +167,25 @@ void add_run(CLI::App& program, action& chosen) {
       "--state", o.state,
       "What earlier runs learned of the limits [XDG_STATE_HOME/headway/limits.json]");
   run->add_flag("--cold", o.cold, "Neither use nor keep what was learned")->excludes(state);
+  run->add_option("--ok", a->ok, "Statuses that are a success, as 200-299,404")
+      ->capture_default_str();
+  run->add_option("--only", o.only, "Do the first N requests of JOBS only; a later run goes on")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
+  run->add_option("--failed", o.failed,
+                  "Write the lines that failed or are unknown to this file, ready to be run again");
+  run->add_option("--again", a->again,
+                  "Do again what ended so in earlier runs: failed, unknown, or all, which is both")
+      ->check(CLI::IsMember({"failed", "unknown", "all"}));
+  run->add_flag("--no-canary", a->no_canary,
+                "Go on even if the first 20 requests all fail the same way");
+  run->add_option("--stop-if", a->stop_if,
+                  "Stop, exit 77, as soon as 'failed>50', 'unknown>0' or 'throttled>20%'")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--fail-if", a->fail_if, "Finish, but exit 3 if 'throttled>1%' or the like")
+      ->take_all()
+      ->expected(1);
   run->add_option("--attempts-max", o.attempts_max,
                   "Failures until a request is given up; throttles never count")
       ->check(CLI::Range(1, 1'000'000))

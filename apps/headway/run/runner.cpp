@@ -20,7 +20,10 @@
 #include "command.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
+#include "run/bodies.hpp"
+#include "run/canary.hpp"
 #include "run/clock.hpp"
+#include "run/failed_lines.hpp"
 #include "run/headers.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
@@ -175,9 +178,15 @@ class runner {
     if (jobs_->is_stream()) {
       struct stat about {};
       stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);
+      if (journal_) {
+        reopen(journal_->lines());
+        auto const before = journal_->ended(journal_->lines());
+        lost_before_ = before.failed + before.unknown;
+      }
       return;
     }
-    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); });
+    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); },
+                            options_.only);
     progress_.clear();
     if (survey_.requests == 0)
       throw fatal(exit_usage,
@@ -185,11 +194,17 @@ class runner {
                               options_.jobs));
     for (auto const& origin : survey_.origins) headers_.admit(origin);
     if (journal_) journal_->end_of_input();
-    standing_.total = survey_.requests;
-    if (journal_)
-      standing_.before = journal_->count(final_outcome::success) +
-                         journal_->count(final_outcome::failed) +
-                         journal_->count(final_outcome::unknown);
+    standing_.total = survey_.wanted;
+    if (journal_) {
+      reopen(survey_.last_wanted);
+      auto const before = journal_->ended(survey_.last_wanted);
+      lost_before_ = before.failed + before.unknown;
+      standing_.before = before.success + lost_before_;
+    }
+  }
+
+  void reopen(std::int64_t last_line) {
+    for (auto const how : options_.again) reopened_ += journal_->reopen(how, last_line);
   }
 
   void checking(std::int64_t read, std::int64_t all) {
@@ -208,6 +223,8 @@ class runner {
                survey_.lines, origins, survey_.origins.size() > 1 ? ", …" : "");
     fmt::print("results: {}\njournal: {}\n", options_.out,
                options_.journal.empty() ? "none" : options_.journal);
+    if (reopened_ > 0) fmt::print("to be done again: {}\n", reopened_);
+    if (options_.only > 0) fmt::print("only: the first {}\n", options_.only);
     if (standing_.before > 0) fmt::print("already done: {}\n", standing_.before);
     fmt::print("law: {}, {}\n", options_.law.name, options_.law.what);
     if (!survey_.all_idempotent)
@@ -219,6 +236,7 @@ class runner {
   }
 
   void open_output() {
+    if (!options_.out_dir.empty()) make_body_folder(options_.out_dir);
     auto const to_stdout = options_.out == "-";
     auto results =
         to_stdout && !journal_
@@ -286,6 +304,8 @@ class runner {
         draining_ = true;
       }
       if (recorder_->echo_closed()) draining_ = true;
+      for (auto const& t : options_.stop_if)
+        if (crossed(t, 20)) stop(fmt::format("{} ({})", t.text, count_of(t).in_words()));
       send_committed();
       if (!draining_) {
         admit(now);
@@ -297,6 +317,38 @@ class runner {
       http_.flush();
       if (hurried_) return;
     }
+  }
+
+  /// Nothing more goes out, for good.
+  void stop(std::string why) {
+    if (stopped_.empty()) stopped_ = std::move(why);
+    draining_ = true;
+  }
+
+  struct tally {
+    std::int64_t count, all;
+    std::string_view what, of;
+    std::string in_words() const { return fmt::format("{} of {} {} {}", count, all, of, what); }
+  };
+
+  /// What `t` counts, of this run. An attempt that is still out is none yet.
+  tally count_of(threshold const& t) const noexcept {
+    auto const& s = standing_;
+    switch (t.what) {
+      case threshold::counted::failed:
+        return {s.failed, s.ended(), "failed", "requests"};
+      case threshold::counted::unknown:
+        return {s.unknown, s.ended(), "are unknown", "requests"};
+      case threshold::counted::throttled:
+        return {s.throttled, s.attempts - flying_, "were throttled", "attempts"};
+    }
+    return {};
+  }
+
+  /// A share of fewer than `of_at_least` says nothing yet.
+  bool crossed(threshold const& t, std::int64_t of_at_least) const noexcept {
+    auto const [count, all, what, of] = count_of(t);
+    return (!t.share || all >= of_at_least) && t.crossed(count, all);
   }
 
   void dispatch(poller::event const& e) {
@@ -355,7 +407,14 @@ class runner {
     for (int budget = 256; budget > 0 && !input_ended_ && !full(); --budget) {
       auto next = std::exchange(held_job_, std::nullopt);
       try {
-        if (!next) next = stream ? jobs_->ready() : jobs_->next();
+        if (!next && options_.only > 0 && taken_ == options_.only) {
+          input_ended_ = true;
+          break;
+        }
+        if (!next) {
+          next = stream ? jobs_->ready() : jobs_->next();
+          if (next) ++taken_;
+        }
         if (next && stream) headers_.admit(origin(next->url));
       } catch (fatal const&) {  // standard input is checked as it is read: finish what flies, then
                                 // say it
@@ -676,8 +735,8 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served = taught == outcome::success && answer.status >= 200 &&
-                        answer.status <= 299 && answer.error.empty();
+    auto const served = taught == outcome::success && options_.ok.contains(answer.status) &&
+                        answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
@@ -686,6 +745,11 @@ class runner {
                      : carried_out_perhaps ? final_outcome::unknown
                                            : final_outcome::failed;
     auto const reason = served ? std::string() : why_failed(r, answer, last);
+    auto const body_file = options_.out_dir.empty() || answer.body.empty()
+                               ? std::string()
+                               : body_path(options_.out_dir, r.what.line, answer.type);
+    auto const refused = !served && taught == outcome::success && answer.error.empty() &&
+                         !answer.too_large;  // for good: it would be the next time, too
     record({.id = r.what.id,
             .line = r.what.line,
             .how = how,
@@ -697,7 +761,11 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
-            .meta = r.what.meta});
+            .meta = r.what.meta,
+            .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
+                                                : std::nullopt,
+            .body_file = body_file},
+           refused ? answer.status : 0);
     forget(index);
   }
 
@@ -720,7 +788,8 @@ class runner {
     return text;
   }
 
-  void record(result const& r) {
+  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way.
+  void record(result const& r, int refused_by = 0) {
     switch (r.how) {
       case final_outcome::success:
         ++standing_.success;
@@ -734,7 +803,21 @@ class runner {
     }
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
-    recorder_->finish(r.line, r.how, writer_.line_of(r));
+    if (r.body_file.empty())
+      recorder_->finish(r.line, r.how, writer_.line_of(r));
+    else
+      recorder_->finish(r.line, r.how, writer_.line_of(r),
+                        {std::string(r.body_file), std::string(r.body)});
+    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r));
+  }
+
+  std::string why_the_canary_died(result const& r) const {
+    auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
+    return fmt::format(
+        "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
+        "that right and run it again{}; --no-canary goes on regardless",
+        canary::watched, r.status, r.line, ascii ? in_quotes(r.body) : "in the results",
+        journal_ ? " with --again failed" : "");
   }
 
   void forget(std::uint32_t index) {
@@ -801,15 +884,21 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
+    auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
+    if (!options_.failed.empty())
+      write_failed_lines(jobs_->input(), journal_->lost(), options_.failed, options_.level);
+    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (!stopped_.empty()) {
+      say(fmt::format("stopped: {}", stopped_));
+      return exit_stopped;
+    }
     if (std::ranges::any_of(scopes_, [](auto const& one) { return !one.second.stopped.empty(); }))
       return exit_stopped;
     if (input_error_) std::rethrow_exception(input_error_);
-    auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
       return 128 + signal_;
     }
-    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
     if (out_of_time_ && unfinished) {
       say("out of time (--time-max): run the same command again to go on");
       return exit_parked;
@@ -822,11 +911,12 @@ class runner {
           in_words(options_.wait_max)));
       return exit_parked;
     }
-    auto const lost =
-        s.failed + s.unknown +
-        (journal_ ? journal_->count(final_outcome::failed) + journal_->count(final_outcome::unknown)
-                  : 0);
-    return lost > 0 ? exit_failed : exit_ok;
+    for (auto const& t : options_.fail_if)
+      if (crossed(t, 1)) {
+        say(fmt::format("--fail-if {}: {}", t.text, count_of(t).in_words()));
+        return exit_threshold;
+      }
+    return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
   }
 
   /// Only a file that was asked for can stop a run.
@@ -897,6 +987,7 @@ class runner {
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
   std::optional<job> held_job_;          // read, and its scope has no room
+  std::int64_t taken_ = 0;               // requests of JOBS, whatever became of them
   std::size_t live_ = 0;
   std::size_t bytes_ = 0;
   std::int64_t flying_ = 0;
@@ -914,6 +1005,10 @@ class runner {
 
   std::int64_t hints_ignored_ = 0;
   standing standing_;
+  std::int64_t reopened_ = 0;  // that an earlier run had ended
+  canary canary_;
+  std::string stopped_;           // why nothing more goes out, a sentence
+  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};

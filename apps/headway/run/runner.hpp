@@ -1,6 +1,7 @@
 /// The runner: every request of JOBS once, as fast as the API lets it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "run/journal.hpp"
 #include "run/profile.hpp"
 #include "run/progress.hpp"
+#include "run/statuses.hpp"
+#include "run/threshold.hpp"
 #include "run/transport.hpp"
 
 namespace headway::app {
@@ -32,7 +35,16 @@ struct run_options {
   std::string state;  ///< what was learned, a path; "" is the default one
   bool cold = false;  ///< neither read nor kept
   std::optional<gcra> rate_ceiling{};
-  int concurrency_ceiling = 0;  ///< 0: none
+  int concurrency_ceiling = 0;        ///< 0: none
+  std::string failed;                 ///< a path for the lines that did not succeed, "": none
+  std::vector<final_outcome> again;   ///< of earlier runs, to be done again
+  bool canary = true;                 ///< stop when the first results all fail the same way
+  std::optional<std::string> select;  ///< a JSON pointer: what is kept of a success's body
+  std::string out_dir;                ///< a folder for the bodies, "": they are in the results
+  std::vector<threshold> stop_if;
+  std::vector<threshold> fail_if;
+  statuses ok{};          ///< what a success answers
+  std::int64_t only = 0;  ///< requests of JOBS, the first ones; 0: all
   int attempts_max = 4;
   duration wait_max = 15min;
   duration request_deadline = 1h;
