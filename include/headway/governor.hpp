@@ -105,7 +105,7 @@ struct governor_settings {
   after_throttle throttled = after_throttle::stand_first;
   int quiet_successes = 10;  ///< of the shared retry level
   bool observe = false;      ///< decide and record, but delay nothing: see observed(). What is
-                         ///< throttled backs off by itself, since nothing else holds it.
+                             ///< throttled backs off by itself, since nothing else holds it.
   std::optional<gcra> rate_ceiling{};
   int in_flight_max = std::numeric_limits<int>::max();
   retry_budget budget{};

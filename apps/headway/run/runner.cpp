@@ -735,8 +735,8 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served = taught == outcome::success && options_.ok.contains(answer.status) &&
-                        answer.error.empty();
+    auto const served =
+        taught == outcome::success && options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
