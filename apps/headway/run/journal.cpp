@@ -71,7 +71,7 @@ void journal::finalize::operator()(sqlite3_stmt* s) const noexcept {
   sqlite3_finalize(s);
 }
 journal::leftover::~leftover() {
-  if (!path.empty()) ::unlink(path.c_str());
+  if (!path.empty()) disk().unlink(path.c_str());
 }
 
 journal::journal(std::string path, std::string jobs, durability level)
