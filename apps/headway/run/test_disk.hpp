@@ -240,7 +240,7 @@ class test_disk {
     auto const known = d.fds_.find(fd);
     if (known == d.fds_.end()) return ::fdatasync(fd);
     if (int const error = d.failing(disk_call::sync); error != 0) {
-      d.add(disk_event::failed_sync, known->second);
+      if (d.killed_at_ != 1) d.add(disk_event::failed_sync, known->second);
       return errno = error, -1;
     }
     if (!d.ignores(known->second)) d.synced(known->second);
@@ -334,7 +334,7 @@ class test_disk {
     std::unique_lock held(d.mutex_);
     if (int const inode = ours(f)->inode; inode >= 0) {
       if (d.failing(disk_call::sync) != 0) {
-        d.add(disk_event::failed_sync, inode);
+        if (d.killed_at_ != 1) d.add(disk_event::failed_sync, inode);
         return SQLITE_IOERR_FSYNC;
       }
       if (!d.ignores(inode)) d.synced(inode);
@@ -422,7 +422,8 @@ class test_disk {
 /// synced. After a failed sync, what it was about may be lost whatever is synced later.
 class power_cut {
  public:
-  explicit power_cut(files const& initial) {
+  /// In the file `whole`, a sector is old, new or zeros, as SQLite assumes of its database.
+  power_cut(files const& initial, std::string whole) : whole_(std::move(whole)) {
     for (auto const& [name, content] : initial) {
       names_[name].push_back(static_cast<int>(inodes_.size()));
       inodes_.push_back({content, {}});
@@ -487,7 +488,7 @@ class power_cut {
       auto const& [stable, unsynced] = inodes_[static_cast<std::size_t>(states[state])];
       auto content = stable;
       bool const grows = dice(2) == 0;
-      bool const garbage = dice(4) == 0;
+      bool const garbage = dice(4) == 0 && name != whole_;
       for (auto const& o : unsynced) {
         if (o.certain) {
           apply(content, *o.e);
@@ -499,7 +500,7 @@ class power_cut {
             auto size = std::min(o.e->text.size() - from, sector - at % sector);
             auto const next = from + size;
             bool const keep = kept();
-            if (keep && percent < 100 && dice(16) == 0)
+            if (keep && percent < 100 && dice(16) == 0 && name != whole_)
               size = static_cast<std::size_t>(dice(static_cast<int>(size) + 1));  // torn
             auto const before = content.size();
             if ((keep || grows) && at + size > before) {
@@ -539,6 +540,7 @@ class power_cut {
     std::memcpy(content.data() + at, e.text.data(), e.text.size());
   }
 
+  std::string const whole_;
   std::vector<node> inodes_;
   std::map<std::string, std::vector<int>> names_;  // synced, then what became of it; -1: none
 };

@@ -20,18 +20,20 @@
 namespace headway::app {
 
 /// What a test_disk's notes mean.
-enum world_note : int { told_done, was_sent, told_not_carried_out };
+enum world_note : int { told_done, was_sent, told_not_carried_out, promises };
 
 /// What the world knows, hence what must not be lost.
 struct world {
   std::set<std::int64_t> done;  // acknowledged
   std::set<std::int64_t> sent;  // not to be sent twice, and perhaps carried out
+  bool promised = true;         // that a power cut is survived
 
   void happen(disk_event const& e) {
     if (e.what != disk_event::note) return;
     if (e.inode == told_done) done.insert(e.at);
     if (e.inode == was_sent) sent.insert(e.at);
     if (e.inode == told_not_carried_out) sent.erase(e.at);
+    if (e.inode == promises) promised = e.at != 0;
   }
 };
 
@@ -66,7 +68,9 @@ struct test_run {
     auto const note = [&](int what, std::int64_t line) {
       if (d) d->note(what, line);
     };
+    if (level != durability::power) note(promises, 0);
     open([&](journal& log, file results) {
+      if (level == durability::power) note(promises, 1);
       if (newest_database() != nullptr)
         sqlite3_wal_autocheckpoint(newest_database(), static_cast<int>(4 + random() % 12));
       for (std::int64_t line = 1; line <= lines; ++line)
