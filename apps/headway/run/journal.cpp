@@ -298,8 +298,13 @@ void journal::start(file& results) {
                                 "restore it, or start afresh with another --journal and --out",
                                 results.path(), size, results_size_, path_));
       if (size > results_size_) results.truncate(results_size_);
-      if (level_ == durability::power) results.sync();
+      if (level_ == durability::power) {
+        results.sync();
+        results.sync_name();  // the last run may have promised less
+      }
     }
+    // A commit that changes nothing syncs nothing, neither what a killed run has left unsynced.
+    execute(fmt::format("PRAGMA user_version={}", schema_version).c_str());
   }
   std::lock_guard const held(mutex_);
   store_fresh();
