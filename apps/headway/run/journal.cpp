@@ -119,6 +119,11 @@ void journal::require_ours() const {
   std::array<unsigned char, 100> header{};
   auto const n = ::pread(lock_.fd(), header.data(), header.size(), 0);
   if (n == 0) return;
+  // The power went while the file was being made: it has its length, but nothing in it yet. SQLite
+  // rolls that back, and refuses any other file of zeros.
+  if (n == static_cast<ssize_t>(header.size()) &&
+      std::ranges::all_of(header, [](unsigned char byte) { return byte == 0; }))
+    return;
   if (n != static_cast<ssize_t>(header.size()) ||
       std::memcmp(header.data(), "SQLite format 3", 16) != 0 ||
       big_endian(&header[68]) != application_id)
