@@ -38,6 +38,9 @@ class transport::impl {
   }
 
   ~impl() {
+    // libcurl would have us watch sockets that it has closed already, which throws.
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, nullptr);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, nullptr);
     for (auto const& e : exchanges_) {
       curl_multi_remove_handle(multi_, e->easy);
       curl_easy_cleanup(e->easy);
