@@ -1,6 +1,7 @@
 """What servers say beyond a status: obeyed, by the log of the one who said it."""
 import contextlib
 import http.server
+import inspect
 import json
 import threading
 import time
@@ -10,13 +11,17 @@ from work import Work, measured
 
 
 class Scripted(http.server.ThreadingHTTPServer):
-    """Answers by `script(number, request body)` -> (status, headers, body); remembers when."""
+    """Answers by `script(number, request body, handler)` -> (status, headers, body); remembers when.
+
+    A script that does not ask for the handler, and its headers, need not take it.
+    """
 
     daemon_threads = True
 
     def __init__(self, script):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.script = script
+        takes = len(inspect.signature(script).parameters)
+        self.script = lambda *given: script(*given[:takes])
         self.lock = threading.Lock()
         self.log = []  # (time, path, status)
         self.url = f"http://127.0.0.1:{self.server_port}"
@@ -28,7 +33,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self):
         sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with self.server.lock:
-            status, headers, body = self.server.script(len(self.server.log), sent)
+            status, headers, body = self.server.script(len(self.server.log), sent, self)
             self.server.log.append((time.monotonic(), self.path, status))
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -42,11 +44,31 @@ std::string results_beside(std::string const& jobs) {
 struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto", format = "auto", speaks, ok = "200-299", again;
+                           progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
   std::optional<std::string> select;
   std::vector<std::string> stop_if, fail_if;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
+
+  /// The key is where AWS's own tools look for it, and in no argument that others could see.
+  void sign(run_options& o) const {
+    auto const value = [](char const* name) {
+      auto const* const v = std::getenv(name);
+      return std::string(v == nullptr ? "" : v);
+    };
+    auto const colons = std::ranges::count(sigv4, ':');
+    if (!sigv4.starts_with("aws:amz:") || colons != 3 || sigv4.find("::") != sigv4.npos ||
+        sigv4.ends_with(':'))
+      throw fatal(exit_usage, "--aws-sigv4 " + in_quotes(sigv4) + ": want aws:amz:REGION:SERVICE");
+    auto const id = value("AWS_ACCESS_KEY_ID"), secret = value("AWS_SECRET_ACCESS_KEY");
+    if (id.empty() || secret.empty())
+      throw fatal(exit_usage,
+                  "--aws-sigv4: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set");
+    o.http.sigv4 = sigv4;
+    o.http.sigv4_key = id + ':' + secret;
+    if (!value("AWS_SESSION_TOKEN").empty())
+      o.headers.emplace_back("X-Amz-Security-Token: ${env:AWS_SESSION_TOKEN}");
+  }
 
   run_options checked() const {
     auto o = options;
@@ -57,6 +79,7 @@ struct arguments {
       s->leave = option_value("--leave", leave, parse_share);
       if (s->leave > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
     }
+    if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     o.ok = option_value("--ok", ok, statuses::parse);
@@ -151,6 +174,9 @@ void add_run(CLI::App& program, action& chosen) {
                   "HOST that --header goes to, where JOBS has several origins")
       ->take_all()
       ->expected(1);
+  run->add_option("--aws-sigv4", a->sigv4,
+                  "aws:amz:REGION:SERVICE: sign every attempt with AWS_ACCESS_KEY_ID, "
+                  "AWS_SECRET_ACCESS_KEY and\nAWS_SESSION_TOKEN of the environment");
   run->add_option("--rate", a->rate,
                   "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
   run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")

@@ -21,6 +21,25 @@ long whole_milliseconds(duration d) {
       std::chrono::ceil<std::chrono::milliseconds>(d).count(), 1, 1L << 40));
 }
 
+/// A signature is over the parameters in order, each with its `=`; libcurl signs them as they are.
+std::string with_sorted_query(std::string_view url) {
+  auto const begin = url.find('?');
+  if (begin == url.npos) return std::string(url);
+  auto const end = std::min(url.find('#', begin), url.size());
+  std::vector<std::string> parameters;
+  for (auto rest = url.substr(begin + 1, end - begin - 1); !rest.empty();) {
+    auto const one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    parameters.emplace_back(one);
+    if (one.find('=') == one.npos) parameters.back() += '=';
+  }
+  std::ranges::sort(parameters);
+  std::string sorted(url.substr(0, begin));
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    sorted.append(i == 0 ? "?" : "&").append(parameters[i]);
+  return sorted;
+}
+
 }  // namespace
 
 class transport::impl {
@@ -147,23 +166,35 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
+    if (!options_.sigv4.empty()) {
+      curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
+      curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
+    }
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
   }
 
+  bool signs() const noexcept { return !options_.sigv4.empty(); }
+
   void prepare(exchange& e, attempt const& a) {
     auto* const h = e.easy;
-    e.url.assign(a.url);
+    e.url = signs() ? with_sorted_query(a.url) : std::string(a.url);
     curl_easy_setopt(h, CURLOPT_URL, e.url.c_str());
     // Over TLS it waits for a connection that HTTP/2 can share; over plain HTTP it would wait for
     // the first answer.
     curl_easy_setopt(h, CURLOPT_PIPEWAIT, a.url.starts_with("https:") ? 1L : 0L);
 
+    if (signs() && !a.body) {  // else it would sign the body that this handle sent last
+      curl_easy_setopt(h, CURLOPT_POSTFIELDS, nullptr);
+      curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE, 0L);
+    }
     if (a.body) {
       // Where a kept connection turns out to be dead, libcurl silently sends the request again. It
       // must rewind the body for that: on_seek refuses where it must not, and libcurl reports
       // CURLE_SEND_FAIL_REWIND.
       curl_easy_setopt(h, CURLOPT_POST, 1L);
-      curl_easy_setopt(h, CURLOPT_POSTFIELDS, nullptr);
+      // A signature covers the body, so libcurl must see all of it; then it may rewind at will, and
+      // only a new connection keeps it from sending twice.
+      curl_easy_setopt(h, CURLOPT_POSTFIELDS, signs() ? a.body->data() : nullptr);
       curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(a.body->size()));
     } else if (a.method == "HEAD") {
       curl_easy_setopt(h, CURLOPT_NOBODY, 1L);
@@ -177,7 +208,7 @@ class transport::impl {
     // Without a body there is nothing to rewind, so only a new connection keeps libcurl from
     // sending it twice.
     curl_easy_setopt(h, CURLOPT_FRESH_CONNECT,
-                     !a.repeatable && a.body.value_or("").empty() ? 1L : 0L);
+                     !a.repeatable && (signs() || a.body.value_or("").empty()) ? 1L : 0L);
 
     curl_slist_free_all(std::exchange(e.headers, nullptr));
     bool typed = false;
@@ -187,7 +218,9 @@ class transport::impl {
       typed = typed || equal_ignoring_case(std::string_view(line).substr(0, colon), "Content-Type");
       e.add(empty ? line.substr(0, colon) + ';' : line);  // how libcurl spells an empty value
     }
-    if (a.body) {  // libcurl adds these two of its own accord
+    // libcurl adds these two of its own accord; where it signs, it would sign what is only left
+    // out.
+    if (a.body && !signs()) {
       e.add("Expect:");
       if (!typed) e.add("Content-Type:");
     }
