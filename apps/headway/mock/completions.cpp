@@ -61,9 +61,8 @@ refilling parse_refilling(std::string_view what, std::string_view text) {
     auto const [end, wrong] = std::from_chars(digits.data(), last, burst);
     if (!setting.starts_with("burst=") || wrong != std::errc{} || end != last || burst < 1 ||
         static_cast<double>(burst) > burst_max)
-      throw std::invalid_argument(
-          fmt::format("'{}' is not burst=N with a whole number from 1 to {:.0f}", setting,
-                      burst_max));
+      throw std::invalid_argument(fmt::format(
+          "'{}' is not burst=N with a whole number from 1 to {:.0f}", setting, burst_max));
     q.capacity = static_cast<double>(burst);
   }
   q.capacity = std::max(q.capacity, 1.0);
@@ -78,8 +77,7 @@ completion completions::arrive(time_point now, std::string_view body, fraction u
   completion told;
   auto const max_tokens = max_tokens_of(body);
   told.prompt = std::max<std::int64_t>(static_cast<std::int64_t>(body.size()) / 4, 1);
-  told.completed =
-      1 + static_cast<std::int64_t>(static_cast<double>(max_tokens - 1) * unit(u));
+  told.completed = 1 + static_cast<std::int64_t>(static_cast<double>(max_tokens - 1) * unit(u));
   auto const charge = told.prompt + max_tokens;
 
   auto const has_room = [&](std::optional<refilling>& q, double units) {

@@ -33,10 +33,10 @@ refilling parse_refilling(std::string_view what, std::string_view text);
 
 /// What becomes of one request for a completion.
 struct completion {
-  std::int64_t charged = 0;     ///< tokens: bytes / 4 + max_tokens; 0 where it was refused
-  std::int64_t prompt = 0;      ///< tokens
-  std::int64_t completed = 0;   ///< tokens, at most max_tokens
-  std::string refusal{};        ///< the body of the 429; "" where it was accepted
+  std::int64_t charged = 0;         ///< tokens: bytes / 4 + max_tokens; 0 where it was refused
+  std::int64_t prompt = 0;          ///< tokens
+  std::int64_t completed = 0;       ///< tokens, at most max_tokens
+  std::string refusal{};            ///< the body of the 429; "" where it was accepted
   std::optional<duration> again{};  ///< when a refused one would fit if nothing else came
   std::vector<std::pair<std::string, std::string>> fields{};  ///< of the answer
 };

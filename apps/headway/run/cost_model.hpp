@@ -16,9 +16,7 @@ class cost_model {
 
   /// Ignores what makes no sense. O(costs kept).
   void learn(double bytes, double units) noexcept;
-  double estimate(double bytes) const noexcept {
-    return raise_ * (slope_ * bytes + constant_);
-  }
+  double estimate(double bytes) const noexcept { return raise_ * (slope_ * bytes + constant_); }
   bool learned() const noexcept { return seen_ > 0; }
   /// Whether estimate() means anything.
   bool known() const noexcept { return learned() || slope_ > 0; }

@@ -72,9 +72,10 @@ quota_ceiling parse_quota(std::string_view text) {
   if (colon < text.size()) {
     q.burst = parse_units(text.substr(colon + 1));
     if (q.burst > q.units)
-      throw std::invalid_argument(fmt::format("a burst of {:.0f} is more than {:.0f}, which a "
-                                              "period has",
-                                              q.burst, q.units));
+      throw std::invalid_argument(
+          fmt::format("a burst of {:.0f} is more than {:.0f}, which a "
+                      "period has",
+                      q.burst, q.units));
   }
   return q;
 }
@@ -232,8 +233,8 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told, doubl
   auto const enough = in_seconds ? duration(20s) : duration(100ms);
   if (used > 0 && reset > 0ns && (t.per_second == 0 || (reset >= enough && used >= t.limit / 50)))
     t.per_second = std::clamp(used / to_seconds(reset), 1e-6, 1e9);
-  auto const jitter = (in_seconds ? duration(reset_jitter_of_seconds) : duration(reset_jitter)) +
-                      (now - sent);
+  auto const jitter =
+      (in_seconds ? duration(reset_jitter_of_seconds) : duration(reset_jitter)) + (now - sent);
   if (t.per_second > 0 && t.full - t.first_full > jitter) t.refills = true;
 }
 
@@ -270,8 +271,7 @@ quota_book::quota const* quota_book::costed_as(std::string_view name) const noex
   return nullptr;
 }
 
-std::optional<double> quota_book::cost_of(quota const& q,
-                                          request_size const& size) const noexcept {
+std::optional<double> quota_book::cost_of(quota const& q, request_size const& size) const noexcept {
   if (!q.told && !q.set && !q.whole.known()) return std::nullopt;
   if (auto const given = units_of(size.given, q.name)) return given;
   if (counts_requests(q.name)) return 1;

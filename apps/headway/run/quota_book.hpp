@@ -12,6 +12,7 @@
 #include "headway/http/advice.hpp"
 #include "headway/time.hpp"
 #include "run/cost_model.hpp"
+#include "run/quota_units.hpp"
 
 namespace headway::app {
 
@@ -29,25 +30,11 @@ struct quota_ceiling {
 /// wrong and what is allowed.
 quota_ceiling parse_quota(std::string_view text);
 
-/// So much of a quota.
-struct quota_units {
-  std::string quota;
-  double units = 0;
-  friend bool operator==(quota_units const&, quota_units const&) = default;
-};
-
 /// What is known of a request before it goes.
 struct request_size {
-  double bytes = 0;                      ///< of its body
-  std::vector<quota_units> given{};      ///< what it costs, by the caller
-  std::vector<quota_units> reserved{};   ///< what it allows its answer to cost, beside its own size
-};
-
-/// What a request has cost, by its answer.
-struct settled_cost {
-  std::string quota;
-  double units = 0;
-  std::optional<double> of_size{};  ///< the part that its size made up
+  double bytes = 0;                     ///< of its body
+  std::vector<quota_units> given{};     ///< what it costs, by the caller
+  std::vector<quota_units> reserved{};  ///< what it allows its answer to cost, beside its own size
 };
 
 /// What the book did for a request that went.
@@ -77,7 +64,7 @@ class quota_book {
                       std::span<quota_units const> per_byte = {});
 
   struct held {
-    std::string_view quota{};  ///< that binds; valid as long as the book
+    std::string_view quota{};              ///< that binds; valid as long as the book
     time_point until = time_point::min();  ///< `never`: until an answer
   };
   /// What holds the request back, and until when: not later than `now` where it may go.
@@ -111,11 +98,11 @@ class quota_book {
     double limit = 0;
     double level = 0;  ///< at `as_of`, less what flies
     time_point as_of{};
-    double per_second = 0;       ///< 0: refills at `full` only, as far as we know
-    time_point full = never;     ///< when all of it is back; never: not known
-    double mark = 0;             ///< of the request whose answer told
-    time_point first_full{};     ///< as it was told first
-    bool refills = false;        ///< all the time
+    double per_second = 0;    ///< 0: refills at `full` only, as far as we know
+    time_point full = never;  ///< when all of it is back; never: not known
+    double mark = 0;          ///< of the request whose answer told
+    time_point first_full{};  ///< as it was told first
+    bool refills = false;     ///< all the time
 
     double level_at(time_point now) const noexcept;
   };

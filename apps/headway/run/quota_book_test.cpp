@@ -32,10 +32,9 @@ TEST(quota_book, reads_what_the_caller_sets) {
   EXPECT_EQ(parse_quota("tokens=90k/min"), (quota_ceiling{"tokens", 90000, 1min, 0}));
   EXPECT_EQ(parse_quota("input-tokens=1.5M/h:20k"),
             (quota_ceiling{"input-tokens", 1.5e6, 1h, 20000}));
-  for (auto const* const text :
-       {"", "tokens", "tokens=90k", "=90k/min", "90k/min", "To kens=1/s", "tokens=0/s",
-        "tokens=90q/min", "tokens=-1/s", "tokens=9/day", "tokens=9/s:10", "tokens=9/s:",
-        "tokens=nan/s", "tokens=1e3/s"})
+  for (auto const* const text : {"", "tokens", "tokens=90k", "=90k/min", "90k/min", "To kens=1/s",
+                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/day",
+                                 "tokens=9/s:10", "tokens=9/s:", "tokens=nan/s", "tokens=1e3/s"})
     EXPECT_THROW(parse_quota(text), std::invalid_argument) << text;
 }
 
@@ -105,10 +104,13 @@ TEST(quota_book, uses_all_of_a_bucket_and_is_never_refused) {
         auto const no = cost > level;
         refused += no;
         if (!no) level -= cost, used += cost;
-        flying.push_back({now + latency, book.take(now, size), size,
-                          told("tokens", 6000, std::floor(level),
-                               from_seconds((6000 - level) / 100)),
-                          {"tokens", cost, {}}, no});
+        flying.push_back(
+            {now + latency,
+             book.take(now, size),
+             size,
+             told("tokens", 6000, std::floor(level), from_seconds((6000 - level) / 100)),
+             {"tokens", cost, {}},
+             no});
         now += 50ms;
         continue;
       }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -44,7 +45,7 @@ struct arguments {
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", format = "auto", speaks, ok = "200-299", again;
   std::optional<std::string> select;
-  std::vector<std::string> stop_if, fail_if;
+  std::vector<std::string> stop_if, fail_if, quotas;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
@@ -59,6 +60,10 @@ struct arguments {
     }
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
+    for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
+    for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
+      if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
+        throw fatal(exit_usage, "--quota " + one->name + " is given twice");
     o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
@@ -153,6 +158,12 @@ void add_run(CLI::App& program, action& chosen) {
       ->expected(1);
   run->add_option("--rate", a->rate,
                   "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
+  run->add_option(
+         "--quota", a->quotas,
+         "Never more than this of what requests cost, as tokens=90k/min; costs are learned, "
+         "or given by JOBS")
+      ->take_all()
+      ->expected(1);
   run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")
       ->check(CLI::Range(1, 60'000));
   run->add_option("--law", a->law, "How the limit is looked for: " + law_names())
