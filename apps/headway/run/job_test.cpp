@@ -68,6 +68,12 @@ TEST(JobLine, EveryKey) {
   EXPECT_EQ(j.meta, R"({"n":null})");
 }
 
+TEST(JobLine, CostsOfNamedQuotas) {
+  auto const j = good(R"({"url": "https://x/y", "cost": {"tokens": 350, "images": 2}})");
+  EXPECT_EQ(j.cost, 1);
+  EXPECT_EQ(j.costs, (std::vector<quota_units>{{"tokens", 350}, {"images", 2}}));
+}
+
 TEST(JobLine, BodyAndMethod) {
   struct {
     char const* line;

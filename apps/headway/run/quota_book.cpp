@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quantity.hpp"
+#include "run/text.hpp"
 
 namespace headway::app {
 namespace {
@@ -206,6 +207,17 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   else if (std::exchange(receipt.open, false))
     --flying_;
   return blamed;
+}
+
+std::string quota_book::findings() const {
+  std::string text;
+  for (auto const& q : quotas_) {
+    if (!q.told) continue;
+    text += fmt::format("{}{} {:.0f}", text.empty() ? "quotas told: " : ", ", printable(q.name),
+                        q.told->limit);
+    if (q.told->refills) text += fmt::format(" ({:.3g}/s)", q.told->per_second);
+  }
+  return text;
 }
 
 bool quota_book::keeps(http::quota const& q) const noexcept {

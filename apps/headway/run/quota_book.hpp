@@ -87,6 +87,9 @@ class quota_book {
   /// Its answer. Returns whether it was refused because of a quota that is kept here.
   bool settle(time_point now, quota_receipt&, request_size const&, answered const&);
 
+  /// What was learned, for people; "" if nothing.
+  std::string findings() const;
+
   /// Whether this quota is kept here, so that nobody else need obey it.
   bool keeps(http::quota const&) const noexcept;
 

@@ -95,7 +95,8 @@ struct scope {
   std::string name;  // without the credential
   traced_governor governor;
   quota_book book;
-  held_back held{};  // what the book holds the next request back for
+  held_back held{};             // what the book holds the next request back for
+  reason shown = reason::none;  // why something waits, since it was last looked at
   std::vector<std::uint32_t>
       by_ticket;  // index into the runner's requests, by the ticket's low half
   profile const* speaks = nullptr;
@@ -911,9 +912,11 @@ class runner {
     shown_ = now;
     standing_.waiting = {};
     for (auto& [key, s] : scopes_) {
+      if (s.shown != reason::none) held_for_[static_cast<std::size_t>(s.shown)] += since;
+      s.shown = reason::none;
       if (s.waiting() == 0) continue;
       auto const held = s.held.why != reason::none ? s.held : s.governor.why(now);
-      held_for_[static_cast<std::size_t>(held.why)] += since;
+      s.shown = held.why;
       if (standing_.waiting.why == reason::none) standing_.waiting = held;
     }
     if (now < progress_.wakeup()) return;
@@ -943,8 +946,8 @@ class runner {
         s.broken, s.in_flight_peak);
     text += where_time_went();
     for (auto& [key, sc] : scopes_)
-      if (auto const found = findings(sc.governor.law_state()); !found.empty())
-        text += fmt::format("{}: {}\n", sc.name, found);
+      for (auto const& found : {findings(sc.governor.law_state()), sc.book.findings()})
+        if (!found.empty()) text += fmt::format("{}: {}\n", sc.name, found);
     keep_what_was_learned();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
