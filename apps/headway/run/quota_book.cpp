@@ -17,10 +17,6 @@ namespace {
 constexpr double units_max = 1e12;
 constexpr std::size_t name_max = 40;
 
-/// A reset may be told so much too late or too early beside what its round trip explains.
-constexpr auto reset_jitter = 150ms;
-constexpr auto reset_jitter_of_seconds = 1500ms;  // where it is told in whole seconds
-
 /// 90000, 90k, 1.5M.
 double parse_units(std::string_view text) {
   double value = 0;
@@ -232,22 +228,45 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told, doubl
   if (fresh) q.told.emplace();
   auto& t = *q.told;
   if (!fresh && mark < t.mark) return;  // a later request has told more
+  auto const remaining = std::clamp(*told.remaining, 0.0, *told.limit);
   auto const reset = std::max(*told.reset, 0ns);
-  auto const used = *told.limit - *told.remaining;
-  auto const in_seconds = reset % 1s == 0ns;
-  t.mark = mark;
-  t.limit = *told.limit;
-  t.level = std::min(std::max(*told.remaining, 0.0) - (q.taken - mark), t.limit);
-  t.as_of = now;
-  t.full = later(now, reset);
-  if (fresh || now >= t.first_full) t.first_full = t.full;
 
-  auto const enough = in_seconds ? duration(20s) : duration(100ms);
-  if (used > 0 && reset > 0ns && (t.per_second == 0 || (reset >= enough && used >= t.limit / 50)))
-    t.per_second = std::clamp(used / to_seconds(reset), 1e-6, 1e9);
-  auto const jitter =
-      (in_seconds ? duration(reset_jitter_of_seconds) : duration(reset_jitter)) + (now - sent);
-  if (t.per_second > 0 && t.full - t.first_full > jitter) t.refills = true;
+  // A bucket's time to the reset is what was used of it by its rate. A window's does not grow with
+  // use: half as much again has another speed there.
+  auto const used = *told.limit - remaining;
+  auto const enough = reset % 1s == 0ns ? duration(10s) : duration(100ms);
+  if (used > 0 && reset >= enough) {
+    auto const speed = std::clamp(used / to_seconds(reset), 1e-6, 1e9);
+    if (t.per_second == 0 || t.refills) t.per_second = speed;
+    if (t.used_before == 0 || now >= t.full_before) {
+      t.used_before = 0;
+    } else if (used >= 1.5 * t.used_before && std::abs(speed / t.speed_before - 1) < 0.1) {
+      t.refills = true;
+      t.per_second = speed;
+    }
+    if (t.used_before == 0 || used >= 1.5 * t.used_before) {
+      t.used_before = used;
+      t.speed_before = speed;
+      t.full_before = later(now, reset);
+    }
+  }
+
+  // Some charge more than what the answer says in the end, such as all that it might have been.
+  auto const estimated = mark - t.mark;
+  if (!fresh && t.refills && estimated > 0 && std::max(remaining, t.remaining) < 0.95 * t.limit) {
+    constexpr double kept = 1 - 1.0 / 64;
+    auto const charged = t.per_second * to_seconds(sent - t.sent) - (remaining - t.remaining);
+    t.charged = kept * t.charged + charged;
+    t.estimated = kept * t.estimated + estimated / q.dearer;
+    if (++t.compared >= 8) q.dearer = std::clamp(t.charged / t.estimated, 1.0, 10.0);
+  }
+  t.limit = *told.limit;
+  t.remaining = remaining;
+  t.mark = mark;
+  t.sent = sent;
+  t.full = later(now, reset);
+  t.level = remaining - (q.taken - mark);
+  t.as_of = now;
 }
 
 double quota_book::told_quota::level_at(time_point now) const noexcept {
@@ -290,8 +309,8 @@ std::optional<double> quota_book::cost_of(quota const& q, request_size const& si
   auto const* const as = costed_as(q.name);
   if (as == nullptr) return std::nullopt;
   if (auto const reserved = units_of(size.reserved, as->name))
-    return std::max(as->sized.estimate(size.bytes) + *reserved, 1.0);
-  return std::max(as->whole.estimate(size.bytes), 1.0);
+    return std::max(q.dearer * (as->sized.estimate(size.bytes) + *reserved), 1.0);
+  return std::max(q.dearer * as->whole.estimate(size.bytes), 1.0);
 }
 
 }  // namespace headway::app

@@ -55,8 +55,10 @@ struct quota_receipt {
 /// A request goes when every quota has room for it. What the server told last holds, less what
 /// went since; a quota whose reset moves away as it is used refills all the time, another one at
 /// its reset. Costs that are not given are estimated high, and put right by the next answer, so
-/// that nothing of the quota is lost. No clock, no I/O. Threads: distinct objects safe.
-/// Source: platform.openai.com and docs.anthropic.com on rate limits, as of 2026-06.
+/// that nothing of the quota is lost; where what remains falls faster than they say, they are
+/// raised. An answer's count is taken to be as old as the answer: later than it can be. No clock,
+/// no I/O. Threads: distinct objects safe. Source: platform.openai.com and docs.anthropic.com on
+/// rate limits, as of 2026-06.
 class quota_book {
  public:
   /// per_byte: rules of thumb of what a byte of a request's body costs.
@@ -101,11 +103,18 @@ class quota_book {
     double limit = 0;
     double level = 0;  ///< at `as_of`, less what flies
     time_point as_of{};
-    double per_second = 0;    ///< 0: refills at `full` only, as far as we know
-    time_point full = never;  ///< when all of it is back; never: not known
-    double mark = 0;          ///< of the request whose answer told
-    time_point first_full{};  ///< as it was told first
-    bool refills = false;     ///< all the time
+    double per_second = 0;     ///< 0: refills at `full` only, as far as we know
+    time_point full = never;   ///< when all of it is back; never: not known
+    bool refills = false;      ///< all the time
+    double remaining = 0;      ///< as it was told
+    double mark = 0;           ///< of the request whose answer told …
+    time_point sent{};         ///< … and when that went
+    double used_before = 0;    ///< earlier, and …
+    double speed_before = 0;   ///< … what that was by its time to the reset
+    time_point full_before{};  ///< … whose reset was this
+    double charged = 0;        ///< as what remained shows, lately …
+    double estimated = 0;      ///< … for what should have cost so much
+    int compared = 0;
 
     double level_at(time_point now) const noexcept;
   };
@@ -125,6 +134,7 @@ class quota_book {
     cost_model whole{};  ///< by size
     cost_model sized{};  ///< of the part that size makes up
     double taken = 0;
+    double dearer = 1;  ///< the server charges so many times what answers say, at least 1
     time_point hold = time_point::min();
   };
 
@@ -132,7 +142,7 @@ class quota_book {
   quota* find_or_make(std::string_view name);
   quota const* costed_as(std::string_view name) const noexcept;
   std::optional<double> cost_of(quota const&, request_size const&) const noexcept;
-  void listen(time_point now, quota&, http::quota const&, double mark, time_point sent);
+  static void listen(time_point now, quota&, http::quota const&, double mark, time_point sent);
 
   std::vector<quota> quotas_;
   int flying_ = 0;
