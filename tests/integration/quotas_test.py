@@ -77,6 +77,13 @@ class Quotas(unittest.TestCase):
             self.judge("tokens bind", mock, work, 400, lambda e: e[2], 60000, 4000)
             self.assertIn("held back by: quota", work.stderr())
 
+    def test_what_a_server_charges_beyond_what_it_says_is_learned(self):
+        """Without max_tokens the answer says half of what was charged."""
+        limits = ("--requests", "6000/min", "--tokens", "600000/min,burst=60000", "--latency", "20ms")
+        with Mock(*limits) as mock, Work(batch(prompts(300, max_tokens=False))) as work:
+            self.assertEqual(work.run("--base-url", mock.url, "--cold"), 0, work.stderr())
+            self.judge("charged more than told", mock, work, 300, lambda e: e[2], 60000, 10000)
+
     def test_requests_bind(self):
         limits = ("--requests", "480/min,burst=60", "--tokens", "2000000/min", "--latency", "100ms..900ms")
         with Mock(*limits) as mock, Work(map(json.dumps, prompts(400))) as work:
