@@ -67,8 +67,8 @@ struct attempt_result {
   hint advice{};
   bool may_retry =
       true;  ///< false: a failure may have been carried out, and must not be sent again
-  bool held_elsewhere = false;  ///< a quota that the caller keeps count of binds, not the law, which
-                                ///< neither grows with a success nor is cut by a throttle
+  bool held_elsewhere = false;  ///< a quota that the caller keeps count of binds, not the law,
+                                ///< which neither grows with a success nor is cut by a throttle
 };
 
 enum class verdict : std::uint8_t {
@@ -107,7 +107,7 @@ struct governor_settings {
   after_throttle throttled = after_throttle::stand_first;
   int quiet_successes = 10;  ///< of the shared retry level
   bool observe = false;      ///< decide and record, but delay nothing: see observed(). What is
-                         ///< throttled backs off by itself, since nothing else holds it.
+                             ///< throttled backs off by itself, since nothing else holds it.
   std::optional<gcra> rate_ceiling{};
   int in_flight_max = std::numeric_limits<int>::max();
   retry_budget budget{};

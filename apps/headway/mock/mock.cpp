@@ -190,9 +190,10 @@ void add_mock(CLI::App& program, action& chosen) {
          "counts-rejects: who hammers never gets in")
       ->allow_extra_args(false)
       ->default_str("");
-  option("--style", w->style, "STYLE",
-         "plain, or openai: any POST is a request for a completion, and is answered with its usage\n"
-         "and x-ratelimit-* headers; a refusal is OpenAI's")
+  option(
+      "--style", w->style, "STYLE",
+      "plain, or openai: any POST is a request for a completion, and is answered with its usage\n"
+      "and x-ratelimit-* headers; a refusal is OpenAI's")
       ->check(CLI::IsMember({"plain", "openai"}));
   option("--requests", w->requests, "N/PER[,burst=N]",
          "With --style openai: requests, as 500/min; refilled continuously, at most burst at once\n"

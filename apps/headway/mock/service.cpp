@@ -165,8 +165,8 @@ class mock_service::state::session : public std::enable_shared_from_this<session
   void decide() {
     completion_ = {};
     if (state_.options.openai)
-      completion_ = state_.options.openai->arrive(state_.now(), parser_->get().body().text,
-                                                  state_.draw());
+      completion_ =
+          state_.options.openai->arrive(state_.now(), parser_->get().body().text, state_.draw());
     if (completion_.refusal.empty())
       answer_ = state_.model.arrive(state_.now(), 1, state_.draw());
     else

@@ -29,7 +29,7 @@ struct mock_options {
   unsigned throttle_status = 429;
   retry_after_form retry_after = retry_after_form::none;
   std::optional<completions> openai{};  ///< asked before the server's limits
-  std::FILE* log = nullptr;  ///< one line for each request answered
+  std::FILE* log = nullptr;             ///< one line for each request answered
 };
 
 struct mock_totals {
