@@ -1,4 +1,7 @@
-"""Killed at any moment, time after time: nothing is lost, and nothing unsafe is done twice."""
+"""Killed at any moment, time after time: nothing is lost, and nothing unsafe is done twice.
+
+HEADWAY_KILLS=500 kills so often in all, instead of 100 times.
+"""
 import json
 import os
 import random
@@ -10,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import servers
 from work import Work, measured, post, wait_for
 
-KILLS = 50  # for each durability
-JOBS = 3000
+KILLS = int(os.environ.get("HEADWAY_KILLS", 100)) // 2  # for each durability
+JOBS = 60 * KILLS  # some are left at the last one
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 
 
@@ -24,24 +27,34 @@ def mixed_jobs(server):
             yield json.dumps({"id": f"get{i}", "url": f"{server.url}/get{i}"})
 
 
-def run_through_kills(durability):
+def whole_lines(path):
+    """In the order of the file, without what a kill has left of the last one."""
+    return path.read_bytes().rpartition(b"\n")[0].splitlines()
+
+
+def run_through_kills(durability, *options):
     """The kills that hit, the exit code in the end, the results and the server's log."""
     dice = random.Random(f"{SEED} {durability}")
     with servers.limit_req(600, "burst=20 nodelay", latency_ms=(5, 30)) as server:
         with Work(mixed_jobs(server)) as work:
-            log, hits = server.folder / "access.log", 0
+            log, hits, shown = server.folder / "access.log", 0, set()
             for _ in range(KILLS):
                 size = log.stat().st_size
                 law = dice.choice(("seek", "reno"))  # few in flight, and many from the start
-                process = work.start("--durability", durability, "--law", law)
+                process = work.start("--durability", durability, "--law", law, *options)
                 if dice.random() < 0.8:  # else before it does anything, perhaps
                     wait_for(lambda: log.stat().st_size > size or process.poll() is not None)
                 time.sleep(dice.uniform(0, 0.15))
                 hits += process.poll() is None
                 process.kill()
                 process.wait()
-            exit_code = work.run("--durability", durability)
+                shown.update(whole_lines(work.path / "stdout"))
+            exit_code = work.run("--durability", durability, *options)
             assert exit_code in (0, 1), f"{exit_code}: {work.stderr()}"
+            if "-" in options:  # what was printed is acknowledged: it has to be there for ever
+                (work.path / "stdout").rename(work.path / "jobs.results.jsonl")
+                lost = shown - set(whole_lines(work.path / "jobs.results.jsonl"))
+                assert shown and not lost, f"printed, and lost: {lost}"
             return hits, exit_code, work.outcomes(), server.log()
 
 
@@ -51,7 +64,10 @@ class Crash(unittest.TestCase):
         measured(f"kill -9: seed {SEED}")
         pool = ThreadPoolExecutor(2)
         cls.addClassCleanup(pool.shutdown)
-        cls.runs = {how: pool.submit(run_through_kills, how) for how in ("process", "power")}
+        cls.runs = {
+            "process": pool.submit(run_through_kills, "process", "--out", "-"),
+            "power": pool.submit(run_through_kills, "power"),
+        }
 
     def test_process(self):
         self.judge("process")

@@ -65,7 +65,7 @@ class Replay(unittest.TestCase):
 
     def test_scopes_that_were_evicted(self):
         with servers.nginx() as server, Work() as work:
-            names = [str(i % 1100) for i in range(1200)]
+            names = [str(i % 1100) for i in range(3300)]
             work.write(json.dumps({"url": server.url, "scope": name}) for name in names)
             self.assertEqual(work.run("--trace", "trace"), 0, work.stderr())
             lines = [json.loads(s) for s in (work.path / "trace").read_text().splitlines()]

@@ -1,5 +1,7 @@
 """What a line says goes out, what comes back is in the results, nothing unsafe goes out twice."""
+import contextlib
 import json
+import socket
 import unittest
 from collections import Counter
 
@@ -13,6 +15,21 @@ def close_kept_connection(request, before):
 
 
 class Requests(unittest.TestCase):
+    def test_a_server_that_does_not_take_connections(self):
+        """Its queue is full: connecting hangs until it times out."""
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+            with contextlib.ExitStack() as held, Work() as work:
+                for _ in range(4):
+                    waiting = held.enter_context(socket.socket())
+                    waiting.setblocking(False)
+                    waiting.connect_ex(server.getsockname())
+                url = f"http://127.0.0.1:{server.getsockname()[1]}"
+                work.write([f"{url}/{i}" for i in range(1, 21)])
+                options = ["--law", "reno", "--attempts-max", "2", "--connect-timeout", "300ms"]
+                self.assertEqual(work.run(*options), 1, work.stderr())
+                self.assertEqual(set(work.outcomes().values()), {"failed"})
+                self.assertEqual(len(work.outcomes()), 20)
+
     def test_a_line_is_sent_as_it_is_written(self):
         json_answer = sockets.ok(b'{"sum": 3}', "application/json")
         with sockets.Server(lambda request, before: json_answer) as server, Work() as work:

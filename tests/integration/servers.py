@@ -1,5 +1,6 @@
 """Real servers to be judged by, each in a folder and on a port of its own while the block lasts."""
 import contextlib
+import os
 import socket
 import subprocess
 import tempfile
@@ -85,7 +86,10 @@ def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate
             last=latencies[-1],
         )
         Path(folder, "nginx.conf").write_text(config)
-        with running(["nginx", "-p", folder, "-e", "error.log", "-c", "nginx.conf"], folder, port):
+        command = ["nginx", "-p", folder, "-e", "error.log", "-c", "nginx.conf"]
+        if os.geteuid() == 0:  # perhaps the only user that there is in our namespace
+            command += ["-g", "user root;"]
+        with running(command, folder, port):
             yield Server(port, Path(folder), "https" if certificate else "http")
         errors = Path(folder, "error.log").read_text()
         assert not errors, errors

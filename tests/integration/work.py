@@ -11,10 +11,10 @@ BINARY = os.environ.get("HEADWAY_BINARY", Path(__file__).resolve().parents[2] / 
 
 
 class Work:
-    """A folder with jobs.txt of `lines`, gone when the block ends."""
+    """A folder (in `within`) with jobs.txt of `lines`, gone when the block ends."""
 
-    def __init__(self, lines=()):
-        self._folder = tempfile.TemporaryDirectory()
+    def __init__(self, lines=(), within=None):
+        self._folder = tempfile.TemporaryDirectory(dir=within)
         self.path = Path(self._folder.name)
         self.write(lines)
 

@@ -44,10 +44,21 @@ long holder_of(int fd) {
 
 }  // namespace
 
+disk_calls& disk() noexcept {
+  static disk_calls calls{
+      [](char const* path, int flags, mode_t mode) { return ::open(path, flags, mode); },
+      ::write,
+      ::ftruncate,
+      ::fdatasync,
+      ::fsync,
+      ::unlink};
+  return calls;
+}
+
 std::size_t write_all(int fd, std::string_view bytes) noexcept {
   std::size_t written = 0;
   while (written < bytes.size()) {
-    auto const n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    auto const n = disk().write(fd, bytes.data() + written, bytes.size() - written);
     if (n >= 0) {
       written += static_cast<std::size_t>(n);
     } else if (errno == EAGAIN) {  // a shell may share a non-blocking stdout with us
@@ -61,7 +72,7 @@ std::size_t write_all(int fd, std::string_view bytes) noexcept {
 }
 
 file file::open(std::string path, int flags) {
-  int const fd = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  int const fd = disk().open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (fd < 0) fail("open", path, errno);
   return {fd, std::move(path)};
 }
@@ -104,7 +115,7 @@ void file::append(std::string_view bytes) {
 
 void file::sync() {
   if (broken_ != 0) fail("write", path_, broken_);
-  if (!regular_ || ::fdatasync(fd_) == 0) return;
+  if (!regular_ || disk().sync(fd_) == 0) return;
   broken_ = errno;
   fail("write", path_, broken_);
 }
@@ -112,11 +123,11 @@ void file::sync() {
 void file::sync_name() {
   auto folder = std::filesystem::absolute(path_).parent_path().string();
   auto const opened = open(std::move(folder), O_RDONLY | O_DIRECTORY);
-  if (::fsync(opened.fd()) != 0) fail("write", opened.path(), errno);
+  if (disk().sync_folder(opened.fd()) != 0) fail("write", opened.path(), errno);
 }
 
 void file::truncate(std::int64_t size) {
-  while (::ftruncate(fd_, size) != 0)
+  while (disk().truncate(fd_, size) != 0)
     if (errno != EINTR) fail("truncate", path_, errno);
 }
 

@@ -1,11 +1,25 @@
 /// A file that is appended to: the one layer through which every byte of the results goes.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace headway::app {
+
+/// The system calls by which a `file` changes what is on the disk. Tests put others in their place,
+/// to record them or to make them fail, while there is no other thread.
+struct disk_calls {
+  int (*open)(char const* path, int flags, mode_t mode);
+  ssize_t (*write)(int fd, void const* bytes, std::size_t size);
+  int (*truncate)(int fd, off_t size);
+  int (*sync)(int fd);         // fdatasync(2)
+  int (*sync_folder)(int fd);  // fsync(2)
+  int (*unlink)(char const* path);
+};
+disk_calls& disk() noexcept;
 
 /// Owns a POSIX descriptor. Whatever goes wrong is `fatal(exit_io, "cannot … PATH: why")`.
 ///

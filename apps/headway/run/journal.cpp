@@ -71,7 +71,7 @@ void journal::finalize::operator()(sqlite3_stmt* s) const noexcept {
   sqlite3_finalize(s);
 }
 journal::leftover::~leftover() {
-  if (!path.empty()) ::unlink(path.c_str());
+  if (!path.empty()) disk().unlink(path.c_str());
 }
 
 journal::journal(std::string path, std::string jobs, durability level, std::string shape)
@@ -120,6 +120,11 @@ void journal::require_ours() const {
   std::array<unsigned char, 100> header{};
   auto const n = ::pread(lock_.fd(), header.data(), header.size(), 0);
   if (n == 0) return;
+  // The power went while the file was being made: it has its length, but nothing in it yet. SQLite
+  // rolls that back, and refuses any other file of zeros.
+  if (n == static_cast<ssize_t>(header.size()) &&
+      std::ranges::all_of(header, [](unsigned char byte) { return byte == 0; }))
+    return;
   if (n != static_cast<ssize_t>(header.size()) ||
       std::memcmp(header.data(), "SQLite format 3", 16) != 0 ||
       big_endian(&header[68]) != application_id)
@@ -337,8 +342,13 @@ void journal::start(file& results) {
                                 "restore it, or start afresh with another --journal and --out",
                                 results.path(), size, results_size_, path_));
       if (size > results_size_) results.truncate(results_size_);
-      if (level_ == durability::power) results.sync();
+      if (level_ == durability::power) {
+        results.sync();
+        results.sync_name();  // the last run may have promised less
+      }
     }
+    // A commit that changes nothing syncs nothing, neither what a killed run has left unsynced.
+    execute(fmt::format("PRAGMA user_version={}", schema_version).c_str());
   }
   std::lock_guard const held(mutex_);
   store_fresh();

@@ -264,6 +264,8 @@ TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   } const rows[] = {
       {"text", [&] { write("journal", std::string(200, 'x')); }, "is not a headway journal"},
       {"short text", [&] { write("journal", "x"); }, "is not a headway journal"},
+      {"a few zeros", [&] { write("journal", std::string(60, '\0')); }, "is not a headway journal"},
+      {"zeros", [&] { write("journal", std::string(8192, '\0')); }, "is damaged"},
       {"a foreign database", [&] { sql(path("journal"), "CREATE TABLE t(x)"); },
        "is not a headway journal"},
       {"a directory", [&] { std::filesystem::create_directory(path("journal")); },

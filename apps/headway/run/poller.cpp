@@ -41,6 +41,13 @@ void poller::watch(int fd, std::uint32_t events) {
   current = events;
 }
 
+void poller::watch_if_open(int fd, std::uint32_t events) noexcept {
+  if (watched(fd) == 0) return;
+  epoll_event e{.events = events, .data = {.fd = fd}};
+  auto const open = epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &e) == 0;
+  watched_[static_cast<std::size_t>(fd)] = open ? events : 0;
+}
+
 void poller::forget(int fd) noexcept {
   if (static_cast<std::size_t>(fd) < watched_.size()) watched_[static_cast<std::size_t>(fd)] = 0;
 }

@@ -23,6 +23,8 @@ class poller {
 
   /// Watches `fd` for `events` (EPOLLIN, EPOLLOUT); zero stops watching. Repeating costs nothing.
   void watch(int fd, std::uint32_t events);
+  /// As watch(), of what was watched and may have been closed meanwhile: that is forgotten.
+  void watch_if_open(int fd, std::uint32_t events) noexcept;
   /// `fd` has been or will be closed: the kernel forgets it, so must we.
   void forget(int fd) noexcept;
   std::uint32_t watched(int fd) const noexcept;

@@ -129,7 +129,7 @@ std::optional<std::string> xml_text(std::string_view body, std::string_view elem
   if (begin == body.npos) return std::nullopt;
   auto const text = body.substr(begin + open.size());
   auto const end = text.find('<');
-  if (end == text.npos || end > 200) return std::nullopt;
+  if (end > 200) return std::nullopt;  // or there is none
   return std::string(text.substr(0, end));
 }
 

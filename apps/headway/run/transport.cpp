@@ -1,6 +1,7 @@
 #include "run/transport.hpp"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +38,9 @@ class transport::impl {
   }
 
   ~impl() {
+    // What libcurl says of sockets while it closes them is of no use any more.
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, nullptr);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, nullptr);
     for (auto const& e : exchanges_) {
       curl_multi_remove_handle(multi_, e->easy);
       curl_easy_cleanup(e->easy);
@@ -139,6 +143,8 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_READDATA, &e);
     curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
     curl_easy_setopt(h, CURLOPT_SEEKDATA, &e);
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
@@ -277,9 +283,24 @@ class transport::impl {
     socket.wanted = 0;
     if (what & CURL_POLL_IN) socket.wanted |= EPOLLIN;
     if (what & CURL_POLL_OUT) socket.wanted |= EPOLLOUT;
-    auto const idles = socket.wanted == 0 && self.poller_.watched(fd) != 0;
-    self.poller_.watch(fd, idles ? std::uint32_t{EPOLLIN} : socket.wanted);
+    if (socket.wanted == 0)
+      self.poller_.watch_if_open(fd, EPOLLIN);
+    else
+      self.poller_.watch(fd, socket.wanted);
     return 0;
+  }
+
+  // libcurl closes a socket that did not get connected without telling us (no on_close), and a new
+  // one may get its number: that is not watched yet, whatever we believe.
+  static curl_socket_t on_open(void* user, curlsocktype, curl_sockaddr* to) {
+    auto& self = *static_cast<impl*>(user);
+    int const fd = ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    if (fd < 0) return CURL_SOCKET_BAD;
+    auto const index = static_cast<std::size_t>(fd);
+    self.poller_.forget(fd);
+    if (index < self.sockets_.size() && self.sockets_[index].wanted != 0)
+      self.poller_.watch(fd, self.sockets_[index].wanted);
+    return fd;
   }
 
   static int on_close(void* user, curl_socket_t fd) {
