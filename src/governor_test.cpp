@@ -192,10 +192,12 @@ TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
   governor<constant_backoff, seek> g({.wait = 1s}, {}, {.first_alone = 0ns});
   std::get<ticket>(g.submit(at(0s)));
   auto const level = g.law_state().level;
+  auto now = at(0s);
   for (auto const what : {outcome::throttle, outcome::success}) {
-    auto const t = g.next(at(1s)).value();
-    g.start(at(1s), t, 0);
-    auto const then = g.finish(at(1s), t, {.what = what, .held_elsewhere = true}, 0);
+    now += 1s;
+    auto const t = g.next(now).value();
+    g.start(now, t, 0);
+    auto const then = g.finish(now + 100ms, t, {.what = what, .held_elsewhere = true}, 0);
     EXPECT_EQ(then.what, what == outcome::throttle ? verdict::retry : verdict::done);
     EXPECT_EQ(g.law_state().level, level);
     EXPECT_EQ(g.law_state().epoch, 0U);
