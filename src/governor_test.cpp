@@ -10,6 +10,7 @@
 
 #include "headway/backoff/constant.hpp"
 #include "headway/law/paced.hpp"
+#include "headway/law/seek.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/window/fixed.hpp"
 
@@ -184,6 +185,23 @@ TEST(governor, what_an_answer_leads_to) {
                            << to_seconds(d.until - at(0s));
     EXPECT_EQ(g.in_flight(), 0) << r.what << ": a waiting retry holds no permit";
     EXPECT_EQ(g.waiting(), d.what == verdict::retry || d.what == verdict::park) << r.what;
+  }
+}
+
+TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
+  governor<constant_backoff, seek> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  std::get<ticket>(g.submit(at(0s)));
+  auto const level = g.law_state().level;
+  auto now = at(0s);
+  for (auto const what : {outcome::throttle, outcome::success}) {
+    now += 1s;
+    auto const t = g.next(now).value();
+    g.start(now, t, 0);
+    auto const then = g.finish(now + 100ms, t, {.what = what, .held_elsewhere = true}, 0);
+    EXPECT_EQ(then.what, what == outcome::throttle ? verdict::retry : verdict::done);
+    EXPECT_EQ(g.law_state().level, level);
+    EXPECT_EQ(g.law_state().epoch, 0U);
+    EXPECT_EQ(g.level(), 0);
   }
 }
 

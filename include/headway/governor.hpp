@@ -67,6 +67,8 @@ struct attempt_result {
   hint advice{};
   bool may_retry =
       true;  ///< false: a failure may have been carried out, and must not be sent again
+  bool held_elsewhere = false;  ///< a quota that the caller keeps count of binds, not the law,
+                                ///< which neither grows with a success nor is cut by a throttle
 };
 
 enum class verdict : std::uint8_t {
@@ -222,7 +224,7 @@ class governor {
     sample const s{.sent = r.permit,
                    .in_flight = in_flight_,
                    .rtt = now - r.permit.sent,
-                   .app_limited = application_limited(now, r)};
+                   .app_limited = result.held_elsewhere || application_limited(now, r)};
     --in_flight_;
     first_answered_ = true;
     obey(now, r, result.advice, s.rtt);
@@ -233,8 +235,10 @@ class governor {
         settings_.budget.deposit();
         break;
       case outcome::throttle:
-        law_.on_throttle(now, s, result.short_of, derive(u, 0));
-        level_.on_throttle();
+        if (!result.held_elsewhere) {
+          law_.on_throttle(now, s, result.short_of, derive(u, 0));
+          level_.on_throttle();
+        }
         return wait_again(now, index, after_throttled(now, r, derive(u, 1)));
       case outcome::failure:
         law_.on_failure(now, s, derive(u, 0));

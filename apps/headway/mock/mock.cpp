@@ -24,6 +24,9 @@ namespace {
 /// The options as they were typed.
 struct words {
   std::string listen = "127.0.0.1:8429";
+  std::string style = "plain";
+  std::string requests;
+  std::string tokens;
   std::vector<std::string> limits;
   std::string schedule;
   std::string latency = "0s";
@@ -83,6 +86,16 @@ mock_options parse(words const& w) {
   o.server.failures = option_value("--failures", w.failures, parse_share);
   o.connect_latency = option_value("--connect-latency", w.connect_latency, parse_spread);
   o.retry_after = option_value("--retry-after", w.retry_after, parse_form);
+  auto const quota = [](std::string_view what, std::string const& text) {
+    return text.empty() ? std::nullopt
+                        : std::optional(option_value(
+                              fmt::format("--{}", what), text,
+                              [&](std::string_view t) { return parse_refilling(what, t); }));
+  };
+  if (w.style == "openai")
+    o.openai = completions(quota("requests", w.requests), quota("tokens", w.tokens));
+  else if (!w.requests.empty() || !w.tokens.empty())
+    throw fatal(exit_usage, "--requests and --tokens are for --style openai");
   o.throttle_status = option_value("--throttle-status", w.throttle_status, parse_status);
   return o;
 }
@@ -159,7 +172,8 @@ void add_mock(CLI::App& program, action& chosen) {
       "  headway mock --limit concurrent=50,error-holds=50ms --connect-latency 100ms "
       "--latency 500ms --error-latency 50ms\n"
       "  headway mock --schedule '0s:rate=50/s; 15s:rate=200/s; 30s:rate=25/s' --retry-after "
-      "date\n\n"
+      "date\n"
+      "  headway mock --style openai --requests 500/min --tokens 90000/min\n\n"
       "A TIME is 250us, 50ms, 2s, 1.5min or 1h; N/PER is a count per time, such as 50/s or "
       "10/250ms.\n"
       "Every request is answered with 200 and a small JSON body, unless a limit refuses it.\n");
@@ -175,6 +189,19 @@ void add_mock(CLI::App& program, action& chosen) {
          "aligned: windows begin at whole periods since the start, not with a request;\n"
          "counts-rejects: who hammers never gets in")
       ->allow_extra_args(false)
+      ->default_str("");
+  option(
+      "--style", w->style, "STYLE",
+      "plain, or openai: any POST is a request for a completion, and is answered with its usage\n"
+      "and x-ratelimit-* headers; a refusal is OpenAI's")
+      ->check(CLI::IsMember({"plain", "openai"}));
+  option("--requests", w->requests, "N/PER[,burst=N]",
+         "With --style openai: requests, as 500/min; refilled continuously, at most burst at once\n"
+         "(N unless given)")
+      ->default_str("");
+  option("--tokens", w->tokens, "N/PER[,burst=N]",
+         "With --style openai: tokens, as 90000/min; a request is charged a quarter of its bytes\n"
+         "and its max_tokens (256 unless given) when it arrives")
       ->default_str("");
   option("--schedule", w->schedule, "TIME:LIMIT;...",
          "One limit more, which changes: from TIME after the start on it is LIMIT\n"
@@ -192,7 +219,8 @@ void add_mock(CLI::App& program, action& chosen) {
          "Accepted requests answered 500 on purpose, such as 1%");
   option("--log", w->log, "FILE",
          "A line for each request answered (- is stdout): arrival in seconds since the start,\n"
-         "method, target, status, in flight at arrival (itself included), milliseconds taken");
+         "method, target, status, in flight at arrival (itself included), milliseconds taken;\n"
+         "with --style openai also the tokens that it was charged");
   sub->callback([w, &chosen] { chosen = [w] { return mock(*w); }; });
 }
 

@@ -39,20 +39,27 @@ constexpr std::uint64_t body_bytes_max = 16 * 1024 * 1024;
 constexpr auto idle_max = 60s;
 constexpr auto linger_max = 2s;
 
-/// A request body that is read and dropped.
+/// A request body that is read and, unless somebody wants to look at it, dropped.
 struct dropped_body {
-  struct value_type {};
+  struct value_type {
+    std::string text{};
+    bool keep = false;
+  };
   class reader {
    public:
     template <bool IsRequest, class Fields>
-    reader(http::header<IsRequest, Fields>& /*header*/, value_type& /*body*/) {}
+    reader(http::header<IsRequest, Fields>& /*header*/, value_type& body) : body_(body) {}
     void init(boost::optional<std::uint64_t> const& /*length*/, error_code& e) { e = {}; }
     template <class Buffers>
     std::size_t put(Buffers const& bytes, error_code& e) {
       e = {};
+      if (body_.keep) body_.text += beast::buffers_to_string(bytes);
       return beast::buffer_bytes(bytes);
     }
     void finish(error_code& e) { e = {}; }
+
+   private:
+    value_type& body_;
   };
 };
 
@@ -121,6 +128,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     parser_.emplace();
     parser_->header_limit(header_bytes_max);
     parser_->body_limit(body_bytes_max);
+    parser_->get().body().keep = state_.options.openai.has_value();
     stream_.expires_after(idle_max);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = shared_from_this()](error_code e, std::size_t) {
@@ -155,7 +163,16 @@ class mock_service::state::session : public std::enable_shared_from_this<session
   }
 
   void decide() {
-    answer_ = state_.model.arrive(state_.now(), 1, state_.draw());
+    completion_ = {};
+    if (state_.options.openai)
+      completion_ =
+          state_.options.openai->arrive(state_.now(), parser_->get().body().text, state_.draw());
+    if (completion_.refusal.empty())
+      answer_ = state_.model.arrive(state_.now(), 1, state_.draw());
+    else
+      answer_ = {.what = outcome::throttle,
+                 .after = state_.options.server.error_latency,
+                 .retry_after = completion_.again};
     ++state_.totals.requests;
     state_.totals.throttled += answer_.what == outcome::throttle;
     state_.totals.failed += answer_.what == outcome::failure;
@@ -186,6 +203,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.body() =
         fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
                     quoted(to_view(request.method_string())), quoted(to_view(request.target())));
+    if (state_.options.openai) speak_as_openai();
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
 
@@ -199,12 +217,22 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     });
   }
 
+  void speak_as_openai() {
+    for (auto const& [name, value] : completion_.fields) response_.set(name, value);
+    if (!completion_.refusal.empty())
+      response_.body() = completion_.refusal;
+    else if (answer_.what == outcome::success)
+      response_.body() = answer_of(completion_, state_.totals.requests);
+  }
+
   void log() {
     auto const& request = parser_->get();
-    fmt::print(state_.options.log, "{:.6f} {} {} {} {} {:.3f}\n",
+    auto const tokens =
+        state_.options.openai ? fmt::format(" {}", completion_.charged) : std::string();
+    fmt::print(state_.options.log, "{:.6f} {} {} {} {} {:.3f}{}\n",
                to_seconds(arrived_.time_since_epoch()), to_view(request.method_string()),
                to_view(request.target()), response_.result_int(), in_flight_,
-               to_seconds(state_.now() - arrived_) * 1e3);
+               to_seconds(state_.now() - arrived_) * 1e3, tokens);
   }
 
   void set_retry_after(duration d, wall::time_point wall_now) {
@@ -274,6 +302,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
   time_point arrived_{};
   std::uint64_t in_flight_ = 0;
   sim::answer answer_;
+  completion completion_;
 };
 
 void mock_service::state::listen() {

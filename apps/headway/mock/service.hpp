@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "headway/sim/server.hpp"
+#include "mock/completions.hpp"
 
 namespace headway::app {
 
@@ -26,7 +28,8 @@ struct mock_options {
   sim::spread connect_latency{};  ///< passes before the limits see the request
   unsigned throttle_status = 429;
   retry_after_form retry_after = retry_after_form::none;
-  std::FILE* log = nullptr;  ///< one line for each request answered
+  std::optional<completions> openai{};  ///< asked before the server's limits
+  std::FILE* log = nullptr;             ///< one line for each request answered
 };
 
 struct mock_totals {

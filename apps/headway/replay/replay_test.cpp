@@ -115,7 +115,7 @@ TEST(Trace, ReadsBackEveryCall) {
                                    .rate_ceiling = gcra{.interval = 7ms, .burst_tolerance = 2ms},
                                    .in_flight_max = 5,
                                    .budget = {0.25, 3, 40, 30.5}};
-  attempt_result const told{outcome::throttle, resource::quota, {2s}, false};
+  attempt_result const told{outcome::throttle, resource::quota, {2s}, false, true};
   {
     trace to(file.path);
     to.head({.law = law("reno-0.9"), .settings = settings, .began = began});
@@ -155,9 +155,11 @@ TEST(Trace, ReadsBackEveryCall) {
   EXPECT_EQ(read[4].result.short_of, told.short_of);
   EXPECT_EQ(read[4].result.advice, told.advice);
   EXPECT_FALSE(read[4].result.may_retry);
+  EXPECT_TRUE(read[4].result.held_elsewhere);
   EXPECT_EQ(read[4].u, 11U);
   EXPECT_FALSE(read[4].ended);
   EXPECT_TRUE(read[5].result.may_retry);
+  EXPECT_FALSE(read[5].result.held_elsewhere);
   EXPECT_TRUE(read[5].ended);
   EXPECT_EQ(read[6].id, ticket{8});
 }

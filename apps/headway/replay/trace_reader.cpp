@@ -179,6 +179,7 @@ std::optional<traced_call> trace_reader::next() {
       c.result.advice.remaining = o.whole("remaining", any_of_type<std::int64_t>);
     if (o.has("reset")) c.result.advice.reset = duration(o.whole("reset"));
     if (o.has("may_retry")) c.result.may_retry = o.flag("may_retry");
+    if (o.has("held_elsewhere")) c.result.held_elsewhere = o.flag("held_elsewhere");
     auto const v = o.one_of<verdict>("verdict", verdict_names);
     c.ended = v == verdict::done || v == verdict::give_up;
   }

@@ -28,6 +28,7 @@ constexpr double timeout_min_s = 0.001;
 constexpr double timeout_max_s = 86'400;
 constexpr std::size_t text_bytes_max = 1024;
 constexpr std::size_t headers_max = 100;
+constexpr std::size_t quotas_max = 16;
 
 enum key : std::size_t {
   key_url,
@@ -110,12 +111,31 @@ std::string method_of(dom::element value) {
 }
 
 std::int64_t cost_of(dom::element value) {
-  if (value.is_object())
-    throw malformed{"cost is an object, but named quotas are not supported; want a whole number"};
   std::int64_t cost = 0;
   if (value.get(cost) != simdjson::SUCCESS || cost < 1 || cost > cost_max)
     refuse(key_cost, value, fmt::format("a whole number from 1 to {}", cost_max));
   return cost;
+}
+
+/// Of named quotas: {"tokens": 350}.
+std::vector<quota_units> costs_of(dom::element value) {
+  dom::object object;
+  std::vector<quota_units> costs;
+  if (value.get(object) == simdjson::SUCCESS)
+    for (auto const [name, units] : object) {
+      std::int64_t n = 0;
+      if (!fits(name) || units.get(n) != simdjson::SUCCESS || n < 1 || n > cost_max) {
+        costs.clear();
+        break;
+      }
+      costs.push_back({std::string(name), static_cast<double>(n)});
+    }
+  if (costs.empty() || costs.size() > quotas_max)
+    throw malformed{
+        fmt::format("cost is not an object of 1 to {} \"quota\": whole number from 1 "
+                    "to {}, such as {{\"tokens\": 350}}",
+                    quotas_max, cost_max)};
+  return costs;
 }
 
 /// "30s" or "500ms" in seconds, 0 for anything else.
@@ -405,7 +425,10 @@ job job_parser::read_json(std::string_view text) {
         j.body_file = body_file_of(value, options_.folder);
         break;
       case key_cost:
-        j.cost = cost_of(value);
+        if (value.is_object())
+          j.costs = costs_of(value);
+        else
+          j.cost = cost_of(value);
         break;
       case key_scope:
         j.scope = text_of(k, value);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headway/time.hpp"
+#include "run/quota_units.hpp"
 #include "run/url.hpp"
 
 namespace simdjson::dom {
@@ -29,7 +30,8 @@ struct job {
   std::optional<std::string> body;
   bool json_body = false;                          ///< the body was given as JSON
   std::optional<std::filesystem::path> body_file;  ///< to be opened as it is; below JOBS' folder
-  std::int64_t cost = 1;
+  std::int64_t cost = 1;                           ///< of --rate
+  std::vector<quota_units> costs{};                ///< of named quotas
   std::string scope;
   std::optional<duration> timeout;
   std::string idempotency_key;  ///< "" if none; also where the line gives it as a header

@@ -68,6 +68,12 @@ TEST(JobLine, EveryKey) {
   EXPECT_EQ(j.meta, R"({"n":null})");
 }
 
+TEST(JobLine, CostsOfNamedQuotas) {
+  auto const j = good(R"({"url": "https://x/y", "cost": {"tokens": 350, "images": 2}})");
+  EXPECT_EQ(j.cost, 1);
+  EXPECT_EQ(j.costs, (std::vector<quota_units>{{"tokens", 350}, {"images", 2}}));
+}
+
 TEST(JobLine, BodyAndMethod) {
   struct {
     char const* line;
@@ -158,7 +164,8 @@ TEST(JobLine, Refused) {
       {url + R"("cost":1.0})", "cost is 1.0; want"},
       {url + R"("cost":1000000001})", "cost is 1000000001; want"},
       {url + R"("cost":"1"})", "cost is \"1\"; want"},
-      {url + R"("cost":{"tokens":350}})", "named quotas are not supported"},
+      {url + R"("cost":{"tokens":0}})", "cost is not an object of 1 to 16 \"quota\": whole number"},
+      {url + R"("cost":{}})", "such as {\"tokens\": 350}"},
       {url + R"("scope":[]})", "scope is an array; want"},
       {url + R"("timeout":0})", "timeout is 0; want 0.001 to 86400 seconds"},
       {url + R"("timeout":-1})", "timeout is -1; want"},

@@ -56,6 +56,15 @@ struct rule {
   std::string into{};       ///< … as this member of the request's body
 };
 
+/// Where a provider says what a request costs. All that a list of pointers reaches is summed.
+struct cost_rule {
+  std::string quota{};
+  std::vector<std::string> pointer{};  ///< into an answer: what it has cost
+  std::vector<std::string> sized{};    ///< … of which the request's own size made up
+  std::vector<std::string> reserve{};  ///< into a request: what it allows; the first that is there
+  double per_byte = 0;
+};
+
 bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==
@@ -93,6 +102,25 @@ void reach(dom::element from, std::string_view pointer, std::vector<dom::element
   } else if (dom::object o; container.get(o) == simdjson::SUCCESS) {
     for (auto const member : o) reach(member.value, rest, found);
   }
+}
+
+/// Whether it is worth parsing `json` for what the pointer names.
+bool may_have(std::string_view json, std::string_view pointer) {
+  auto const name = pointer.substr(1, std::min(pointer.find('/', 1), pointer.size()) - 1);
+  return json.find(name) != json.npos;
+}
+
+/// The sum of the numbers that the pointers reach; nullopt where there is none.
+std::optional<double> sum_of(dom::element json, std::vector<std::string> const& pointers) {
+  std::optional<double> sum;
+  for (auto const& p : pointers) {
+    std::vector<dom::element> found;
+    reach(json, p, found);
+    for (auto const e : found)
+      if (double n = 0; e.get(n) == simdjson::SUCCESS && n >= 0 && n < 1e12)
+        sum = sum.value_or(0) + n;
+  }
+  return sum;
 }
 
 std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
@@ -159,6 +187,7 @@ struct profile::rules {
   std::string name;
   std::vector<std::string> hosts;
   std::vector<rule> list;
+  std::vector<cost_rule> costs;
 };
 
 profile::profile(std::shared_ptr<rules const> r) : rules_(std::move(r)) {}
@@ -270,7 +299,42 @@ class profile_file {
     return r;
   }
 
+  cost_rule read_cost(toml::table const& table) const {
+    cost_rule c;
+    for (auto const& [key, node] : table) {
+      auto const k = key.str();
+      if (k == "quota") {
+        c.quota = text(node, k);
+      } else if (k == "pointer") {
+        c.pointer = pointers(node, k);
+      } else if (k == "sized") {
+        c.sized = pointers(node, k);
+      } else if (k == "reserve") {
+        c.reserve = pointers(node, k);
+      } else if (k == "per-byte") {
+        auto const number = node.value<double>();
+        if (!number || !(*number > 0 && *number <= 1e6))
+          wrong(node, "'per-byte' must be a number above 0 and up to 1000000");
+        c.per_byte = *number;
+      } else {
+        wrong(node,
+              "'{}' is not a key of a cost; known are quota, pointer, sized, reserve, per-byte", k);
+      }
+    }
+    if (c.quota.empty() || c.pointer.empty()) wrong(table, "a cost needs 'quota' and 'pointer'");
+    return c;
+  }
+
  private:
+  std::vector<std::string> pointers(toml::node const& node, std::string_view key) const {
+    std::vector<std::string> all;
+    if (auto const* list = node.as_array())
+      for (auto const& element : *list) all.push_back(pointer(element, key));
+    else
+      all.push_back(pointer(node, key));
+    return all;
+  }
+
   std::string pointer(toml::node const& node, std::string_view key) const {
     auto p = text(node, key);
     if (p.front() != '/') wrong(node, "'{}' must begin with / (RFC 6901)", key);
@@ -301,8 +365,19 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
           if (rule_table == nullptr) reader.wrong(element, "'rule' must be written [[rule]]");
           r->list.push_back(reader.read_rule(*rule_table));
         }
+      } else if (key == "cost") {
+        if (auto const* one = node.as_table()) r->costs.push_back(reader.read_cost(*one));
+        auto const* list = node.as_array();
+        if (list == nullptr && !node.is_table())
+          reader.wrong(node, "'cost' must be written [cost] or [[cost]]");
+        for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+          auto const* cost_table = (*list)[i].as_table();
+          if (cost_table == nullptr)
+            reader.wrong((*list)[i], "'cost' must be written [cost] or [[cost]]");
+          r->costs.push_back(reader.read_cost(*cost_table));
+        }
       } else {
-        reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule",
+        reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule, cost",
                      std::string_view(key.str()));
       }
     }
@@ -470,6 +545,14 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
       if (http::never_fits(body.substr(0, 4096))) j.what = reaction::permanent;
     }
   }
+  if (good && !streamed)
+    for (auto const& c : rules_->costs) {
+      if (std::ranges::any_of(j.costs, [&](auto const& known) { return known.quota == c.quota; }))
+        continue;
+      if (!may_have(body, c.pointer.front()) || !in_json()) continue;
+      if (auto const units = sum_of(json, c.pointer))
+        j.costs.push_back({c.quota, *units, sum_of(json, c.sized)});
+    }
   dom::element rest;
   if (by != nullptr && !by->remainder.empty() && in_json() &&
       json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS) {
@@ -480,6 +563,34 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
     }
   }
   return j;
+}
+
+std::vector<quota_units> profile::costs_of_a_byte() const {
+  std::vector<quota_units> all;
+  for (auto const& c : rules_->costs)
+    if (c.per_byte > 0) all.push_back({c.quota, c.per_byte});
+  return all;
+}
+
+std::vector<quota_units> profile::reserved_by(std::string_view request_body) const {
+  std::vector<quota_units> all;
+  if (request_body.size() > body_looked_at) return all;
+  thread_local dom::parser parser;
+  dom::element json;
+  bool parsed = false;
+  for (auto const& c : rules_->costs)
+    for (auto const& pointer : c.reserve) {
+      if (!may_have(request_body, pointer)) continue;
+      if (!std::exchange(parsed, true) &&
+          parser.parse(simdjson::padded_string(request_body)).get(json) != simdjson::SUCCESS)
+        return all;
+      auto const units = sum_of(json, {pointer});
+      if (!units) continue;
+      auto const known = [&](auto const& one) { return one.quota == c.quota; };
+      if (std::ranges::none_of(all, known)) all.push_back({c.quota, *units});
+      break;
+    }
+  return all;
 }
 
 }  // namespace headway::app

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headway/http/advice.hpp"
+#include "run/quota_units.hpp"
 
 namespace headway::app {
 
@@ -54,7 +55,8 @@ struct judgement {
   std::string code{};                 ///< what the server called it, "" if nothing
   /// The request's body with only what must go again; `served` if a quarter of it was done.
   std::optional<std::string> remainder{};
-  int ignored = 0;  ///< hints that made no sense
+  int ignored = 0;                    ///< hints that made no sense
+  std::vector<settled_cost> costs{};  ///< what it has cost, where the answer says so
 };
 
 /// Rules that are tried in their order, then what HTTP itself says (classify.hpp).
@@ -76,6 +78,11 @@ class profile {
   /// looks at the first MiB of a body.
   judgement judge(answer_view const&, std::string_view request_body,
                   std::chrono::sys_seconds now) const;
+
+  /// What a byte of a request's body costs, as a rule of thumb.
+  std::vector<quota_units> costs_of_a_byte() const;
+  /// What a request with this body allows its answer to cost, such as max_tokens. Never throws.
+  std::vector<quota_units> reserved_by(std::string_view request_body) const;
 
  private:
   struct rules;

@@ -222,7 +222,7 @@ TEST(profile, a_file_that_is_wrong_is_named) {
     char const* error;
   } const rows[] = {
       {"rule = 3", "f.toml:1: 'rule' must be written [[rule]]"},
-      {"color = 1", "f.toml:1: 'color' is not a key here; known are about, hosts, rule"},
+      {"color = 1", "f.toml:1: 'color' is not a key here; known are about, hosts, rule, cost"},
       {"[[rule]]\nstatus = [429]", "f.toml:1: a rule needs 'means'"},
       {"[[rule]]\nmeans = \"slow\"",
        "f.toml:2: 'means' is 'slow'; known are served, rate, concurrency, quota, long-quota, "
@@ -256,6 +256,50 @@ TEST(profile, of_hosts) {
   EXPECT_EQ(profile::of_host("openai.com.evil.example").name(), "generic");
   EXPECT_EQ(profile::of_host("googleapis.com").name(), "generic");
   EXPECT_EQ(profile::of_host("127.0.0.1").name(), "generic");
+}
+
+TEST(profile, what_a_request_has_cost) {
+  auto const cost = [](std::string_view host, std::string_view body) {
+    std::string text;
+    for (auto const& c : judged(profile::of_host(host), {200, {}, body}).costs)
+      text += c.quota + "=" + std::to_string(static_cast<int>(c.units)) + " " +
+              std::to_string(static_cast<int>(c.of_size.value_or(-1))) + ";";
+    return text;
+  };
+  EXPECT_EQ(cost("api.openai.com", R"({"usage":{"prompt_tokens":9,"total_tokens":12}})"),
+            "tokens=12 9;");
+  EXPECT_EQ(cost("any", R"({"usage":{"prompt_tokens":9,"total_tokens":12}})"), "tokens=12 9;");
+  EXPECT_EQ(cost("api.anthropic.com", R"({"usage":{"input_tokens":9,"output_tokens":3}})"),
+            "input-tokens=9 -1;output-tokens=3 -1;tokens=12 -1;");
+  EXPECT_EQ(cost("x.amazonaws.com", R"({"ConsumedCapacity":{"CapacityUnits":2.0,"Table":{)"
+                                    R"("CapacityUnits":2.0}}})"),
+            "capacity=2 -1;");
+  EXPECT_EQ(cost("x.amazonaws.com", R"({"ConsumedCapacity":[{"CapacityUnits":2},)"
+                                    R"({"CapacityUnits":3}]})"),
+            "capacity=5 -1;");
+  EXPECT_EQ(cost("a.myshopify.com", R"({"extensions":{"cost":{"actualQueryCost":7}}})"),
+            "points=7 -1;");
+  for (auto const* const junk : {R"({"usage":{"total_tokens":-1}})", R"({"usage":[]})",
+                                 R"({"usage":{"total_tokens":"12"}})", "\"usage\"", ""})
+    EXPECT_EQ(cost("any", junk), "") << junk;
+}
+
+TEST(profile, what_a_request_allows) {
+  auto const& p = profile::of_host("api.openai.com");
+  EXPECT_EQ(p.reserved_by(R"({"max_tokens":70})"), (std::vector<quota_units>{{"tokens", 70}}));
+  EXPECT_EQ(p.reserved_by(R"({"max_tokens":70,"max_completion_tokens":50})"),
+            (std::vector<quota_units>{{"tokens", 50}}));
+  EXPECT_TRUE(p.reserved_by(R"({"max_tokens":"70"})").empty());
+  EXPECT_TRUE(p.reserved_by("max_tokens").empty());
+  EXPECT_EQ(p.costs_of_a_byte(), (std::vector<quota_units>{{"tokens", 0.25}}));
+}
+
+TEST(profile, costs_that_are_wrong_are_told) {
+  for (auto const* const text : {"cost = 1", "[cost]\nquota = \"t\"", "[cost]\npointer = \"/a\"",
+                                 "[cost]\nquota = \"t\"\npointer = \"a\"", "[[cost]]\ncolor = 1",
+                                 "[cost]\nquota = \"t\"\npointer = \"/a\"\nper-byte = 0"})
+    EXPECT_THROW(profile::parse(text, "f.toml"), fatal) << text;
+  EXPECT_NO_THROW(profile::parse("[cost]\nquota = \"t\"\npointer = \"/a\"", "f.toml"));
 }
 
 }  // namespace

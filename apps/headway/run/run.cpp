@@ -46,7 +46,7 @@ struct arguments {
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
   std::optional<std::string> select;
-  std::vector<std::string> stop_if, fail_if;
+  std::vector<std::string> stop_if, fail_if, quotas;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
@@ -82,6 +82,10 @@ struct arguments {
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
+    for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
+    for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
+      if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
+        throw fatal(exit_usage, "--quota " + one->name + " is given twice");
     o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
@@ -179,6 +183,12 @@ void add_run(CLI::App& program, action& chosen) {
                   "AWS_SECRET_ACCESS_KEY and\nAWS_SESSION_TOKEN of the environment");
   run->add_option("--rate", a->rate,
                   "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
+  run->add_option(
+         "--quota", a->quotas,
+         "Never more than this of what requests cost, as tokens=90k/min; costs are learned, "
+         "or given by JOBS")
+      ->take_all()
+      ->expected(1);
   run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")
       ->check(CLI::Range(1, 60'000));
   run->add_option("--law", a->law, "How the limit is looked for: " + law_names())

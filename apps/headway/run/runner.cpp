@@ -29,6 +29,7 @@
 #include "run/laws.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
+#include "run/quota_book.hpp"
 #include "run/recorder.hpp"
 #include "run/result.hpp"
 #include "run/template.hpp"
@@ -93,6 +94,9 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 struct scope {
   std::string name;  // without the credential
   traced_governor governor;
+  quota_book book;
+  held_back held{};             // what the book holds the next request back for
+  reason shown = reason::none;  // why something waits, since it was last looked at
   std::vector<std::uint32_t>
       by_ticket;  // index into the runner's requests, by the ticket's low half
   profile const* speaks = nullptr;
@@ -116,6 +120,9 @@ struct request {
   std::optional<time_point> first_sent{};
   time_point sent{};
   int attempts = 0;
+  request_size size{};
+  quota_receipt receipt{};
+  bool held = false;  // by the book, since its last attempt
   int throttled = 0;
   std::string said;          // what the server called the last refusal
   bool out = false;          // its turn has come, and it has not been answered
@@ -286,11 +293,13 @@ class runner {
     name = printable(name);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
+    auto const* const speaks =
+        options_.speaks ? &*options_.speaks : &profile::of_host(host_of(key.substr(0, end)));
     return {.name = std::move(name),
             .governor = std::move(governor),
+            .book = quota_book(options_.quotas, speaks->costs_of_a_byte()),
             .by_ticket = {},
-            .speaks = options_.speaks ? &*options_.speaks
-                                      : &profile::of_host(host_of(key.substr(0, end)))};
+            .speaks = speaks};
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -486,10 +495,24 @@ class runner {
     r.where = s;
     r.headers = std::move(headers);
     r.read = now;
+    r.size = size_of(r);
     bytes_ += r.bytes();
     ++live_;
     queue(index, id, now);
     return true;
+  }
+
+  static request_size size_of(request const& r) {
+    request_size size{.given = r.what.costs};
+    if (r.what.body_file) {
+      std::error_code missing;  // it is told when it is to go
+      auto const bytes = std::filesystem::file_size(*r.what.body_file, missing);
+      if (!missing) size.bytes = static_cast<double>(bytes);
+    } else if (r.what.body) {
+      size.bytes = static_cast<double>(r.what.body->size());
+      size.reserved = r.where->speaks->reserved_by(*r.what.body);
+    }
+    return size;
   }
 
   void queue(std::uint32_t index, ticket id, time_point now) {
@@ -516,13 +539,48 @@ class runner {
   void pump(time_point now) {
     for (auto& [key, s] : scopes_) {
       if (s.wake > now || s.parked) continue;
+      s.held = {};
       while (auto const turn = s.governor.next(now)) {
+        auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
+        auto& r = *requests_[index];
+        if (auto const why = s.book.never_fits(r.size)) {
+          never_goes(index, now, *why);
+          continue;
+        }
+        if (auto const until = s.book.ready_at(now, r.size).until; until > now) {
+          s.held = {reason::quota, until};
+          r.held = true;
+          break;
+        }
         auto const u = chance_();
         s.governor.start(now, *turn, u);
-        begin(s.by_ticket[static_cast<std::uint32_t>(*turn)], now);
+        r.receipt = s.book.take(now, r.size);
+        begin(index, now);
+      }
+      if (s.held.why != reason::none) {  // an answer wakes it, too
+        s.wake = s.held.until;
+        if (s.held.until != never && s.held.until - now > options_.wait_max) {
+          s.parked = true;
+          parked_until_ = std::max(parked_until_, s.held.until);
+        }
+        continue;
       }
       s.wake = s.governor.wakeup(now);
     }
+  }
+
+  void never_goes(std::uint32_t index, time_point now, std::string_view why) {
+    auto& r = *requests_[index];
+    r.where->governor.cancel(now, r.id);
+    if (r.intended) recorder_->clear(r.what.line);
+    record({.id = r.what.id,
+            .line = r.what.line,
+            .how = final_outcome::failed,
+            .attempts = r.attempts,
+            .throttled = r.throttled,
+            .reason = fmt::format("not sent: quota: {}", why),
+            .meta = r.what.meta});
+    forget(index);
   }
 
   void begin(std::uint32_t index, time_point now) {
@@ -534,6 +592,7 @@ class runner {
       auto content = read_file(*r.what.body_file);
       if (!content) {
         r.where->governor.cancel(now, r.id);
+        r.where->book.forget(r.receipt);
         auto const error = fmt::format("cannot read {}", r.what.body_file->string());
         end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
         return;
@@ -596,7 +655,14 @@ class runner {
     r.out = false;
 
     auto const told = judge(r, answer);
-    attempt_result taught = lesson_of(told, answer);
+    attempt_result taught = lesson_of(told, answer, s);
+    auto const refused = taught.what == outcome::throttle;
+    auto const ours = s.book.settle(
+        now, r.receipt, r.size,
+        {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
+    taught.held_elsewhere =
+        ours || (!refused && (std::exchange(r.held, false) || s.held.why != reason::none));
+    if (ours && told.hold <= options_.wait_max) taught.advice = {};  // the book waits for it
     taught.may_retry =
         !answer.futile && told.what != reaction::permanent &&
         (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
@@ -606,6 +672,7 @@ class runner {
       r.what.body = *told.remainder;
       r.what.body_file.reset();
       bytes_ += r.bytes();
+      r.size = size_of(r);
     }
     if (taught.what == outcome::throttle) {
       ++r.throttled;
@@ -668,7 +735,7 @@ class runner {
   }
 
   /// What the governor learns from it.
-  attempt_result lesson_of(judgement const& told, reply const& answer) const {
+  attempt_result lesson_of(judgement const& told, reply const& answer, scope const& s) const {
     attempt_result taught;
     switch (told.what) {
       case reaction::served:
@@ -700,6 +767,7 @@ class runner {
     http::quota const* least = nullptr;
     for (auto const& q : told.quotas) {
       // What is not counted in requests matters once nothing of it is left.
+      if (s.book.keeps(q)) continue;
       if (!q.remaining || !q.reset || (!q.of_requests() && *q.remaining >= 1)) continue;
       if (least == nullptr || *q.remaining < *least->remaining) least = &q;
     }
@@ -833,6 +901,7 @@ class runner {
     auto& r = *requests_[index];
     auto const now = clock_now();
     r.where->governor.cancel(now, r.id);
+    r.where->book.forget(r.receipt);
     forget(index);
   }
 
@@ -843,9 +912,11 @@ class runner {
     shown_ = now;
     standing_.waiting = {};
     for (auto& [key, s] : scopes_) {
+      if (s.shown != reason::none) held_for_[static_cast<std::size_t>(s.shown)] += since;
+      s.shown = reason::none;
       if (s.waiting() == 0) continue;
-      auto const held = s.governor.why(now);
-      held_for_[static_cast<std::size_t>(held.why)] += since;
+      auto const held = s.held.why != reason::none ? s.held : s.governor.why(now);
+      s.shown = held.why;
       if (standing_.waiting.why == reason::none) standing_.waiting = held;
     }
     if (now < progress_.wakeup()) return;
@@ -875,8 +946,8 @@ class runner {
         s.broken, s.in_flight_peak);
     text += where_time_went();
     for (auto& [key, sc] : scopes_)
-      if (auto const found = findings(sc.governor.law_state()); !found.empty())
-        text += fmt::format("{}: {}\n", sc.name, found);
+      for (auto const& found : {findings(sc.governor.law_state()), sc.book.findings()})
+        if (!found.empty()) text += fmt::format("{}: {}\n", sc.name, found);
     keep_what_was_learned();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);

@@ -13,6 +13,7 @@
 #include "run/journal.hpp"
 #include "run/profile.hpp"
 #include "run/progress.hpp"
+#include "run/quota_book.hpp"
 #include "run/statuses.hpp"
 #include "run/threshold.hpp"
 #include "run/transport.hpp"
@@ -35,6 +36,7 @@ struct run_options {
   std::string state;  ///< what was learned, a path; "" is the default one
   bool cold = false;  ///< neither read nor kept
   std::optional<gcra> rate_ceiling{};
+  std::vector<quota_ceiling> quotas;  ///< of every scope
   int concurrency_ceiling = 0;        ///< 0: none
   std::string failed;                 ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;   ///< of earlier runs, to be done again

@@ -139,6 +139,7 @@ void trace::finish(int scope, time_point now, ticket t, attempt_result const& r,
     fmt::format_to(out, FMT_COMPILE(R"(,"remaining":{})"), *r.advice.remaining);
   if (r.advice.reset) fmt::format_to(out, FMT_COMPILE(R"(,"reset":{})"), r.advice.reset->count());
   if (!r.may_retry) lines_ += R"(,"may_retry":false)";
+  if (r.held_elsewhere) lines_ += R"(,"held_elsewhere":true)";
   fmt::format_to(out, FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
                  name_of(verdict_names, answer.what));
   if (answer.what != verdict::done) {
