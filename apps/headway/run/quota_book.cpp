@@ -225,7 +225,7 @@ bool quota_book::keeps(http::quota const& q) const noexcept {
 void quota_book::listen(time_point now, quota& q, http::quota const& told, double mark,
                         time_point sent) {
   auto const fresh = !q.told;
-  if (fresh) q.told.emplace();
+  if (fresh) q.told = told_quota{};
   auto& t = *q.told;
   if (!fresh && mark < t.mark) return;  // a later request has told more
   auto const remaining = std::clamp(*told.remaining, 0.0, *told.limit);
