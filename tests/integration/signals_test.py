@@ -169,6 +169,14 @@ class Signals(unittest.TestCase):
             self.assertEqual(work.run("--profile", "anthropic"), 0, work.stderr())
             self.assertEqual(len(server.log), 3)
 
+    def test_a_quota_that_excuses_every_refusal_is_not_believed(self):
+        """It says that a quota is used up and back at once, and refuses for ever."""
+        told = {f"x-ratelimit-{k}-requests": v for k, v in (("limit", "100"), ("remaining", "0"), ("reset", "0s"))}
+        with scripted(lambda n, _: (429, told, b"")) as server, Work(jobs(server, 50)) as work:
+            self.assertEqual(work.run("--cold", "--time-max", "15s"), 75, work.stderr())
+            measured(f"refused for ever, at once: {len(server.log)} attempts in 15 s")
+            self.assertLess(len(server.log), 40)
+
     def test_junk_never_makes_it_faster_nor_stop(self):
         """As many attempts, and no sooner, as with the same refusals and no hint at all."""
         junk = ["0", "-1", "1" * 40, "", "soon", "Thu, 01 Jan 1970 00:00:00 GMT", "1e-9", "\x00"]

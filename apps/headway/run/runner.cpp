@@ -40,6 +40,7 @@ namespace headway::app {
 namespace {
 
 constexpr std::size_t requests_max = 4096;  // in memory at once
+constexpr int refused_in_a_row_max = 8;     // that a quota excuses
 constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
@@ -100,6 +101,7 @@ struct scope {
   std::vector<std::uint32_t>
       by_ticket;  // index into the runner's requests, by the ticket's low half
   profile const* speaks = nullptr;
+  int refused_in_a_row = 0;
   time_point wake = time_point::min();
   bool parked = false;
   std::string stopped{};  // why nothing more goes there: the server's own words
@@ -657,9 +659,12 @@ class runner {
     auto const told = judge(r, answer);
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
-    auto const ours = s.book.settle(
+    auto const blamed = s.book.settle(
         now, r.receipt, r.size,
         {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
+    // A server that goes on refusing whatever the book does is the law's, whatever it says.
+    s.refused_in_a_row = refused ? s.refused_in_a_row + 1 : 0;
+    auto const ours = blamed && s.refused_in_a_row <= refused_in_a_row_max;
     taught.held_elsewhere =
         ours || (!refused && (std::exchange(r.held, false) || s.held.why != reason::none));
     if (ours && told.hold <= options_.wait_max) taught.advice = {};  // the book waits for it
