@@ -120,6 +120,23 @@ class Signals(unittest.TestCase):
             self.assertEqual(work.run("--profile", "openai"), 0, work.stderr())
             self.assertEqual(len(work.outcomes()), 40)
 
+    def test_what_a_run_may_spend_is_not_passed(self):
+        answer = lambda n, _: (200, {}, {"usage": {"total_tokens": 100}})
+        with scripted(answer) as server, Work(jobs(server, 50)) as work:
+            options = "--profile", "openai", "--cold", "--spend-max", "tokens=1k"
+            self.assertEqual(work.run(*options), 77, work.stderr())
+            self.assertIn("--spend-max tokens=1000", work.stderr())
+            self.assertEqual(len(server.log), 10)
+            self.assertEqual(len(work.outcomes()), 10)
+            self.assertEqual(work.run(*options[:3]), 0, work.stderr())
+            self.assertEqual(len(server.log), 50)
+
+    def test_a_cost_that_nobody_says_cannot_be_bounded(self):
+        with scripted(lambda n, _: (200, {}, {})) as server, Work(jobs(server, 50)) as work:
+            self.assertEqual(work.run("--spend-max", "tokens=1k"), 77, work.stderr())
+            self.assertIn("no answer says what it costs in tokens", work.stderr())
+            self.assertLessEqual(len(server.log), 3)
+
     def test_a_day_s_quota_parks(self):
         used_up = {
             "error": {

@@ -77,6 +77,14 @@ quota_ceiling parse_quota(std::string_view text) {
   return q;
 }
 
+quota_units parse_amount(std::string_view text) {
+  auto const equals = text.find('=');
+  if (equals == text.npos || !is_name(text.substr(0, equals)))
+    throw std::invalid_argument("not NAME=UNITS, such as tokens=5M");
+  return {.quota = std::string(text.substr(0, equals)),
+          .units = parse_units(text.substr(equals + 1))};
+}
+
 quota_book::quota_book(std::span<quota_ceiling const> ceilings,
                        std::span<quota_units const> per_byte) {
   quotas_.reserve(quotas_max);

@@ -30,6 +30,9 @@ struct quota_ceiling {
 /// wrong and what is allowed.
 quota_ceiling parse_quota(std::string_view text);
 
+/// "tokens=5M": an amount, not a rate. Throws as parse_quota does.
+quota_units parse_amount(std::string_view text);
+
 /// What is known of a request before it goes.
 struct request_size {
   double bytes = 0;                     ///< of its body

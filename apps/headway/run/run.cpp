@@ -46,7 +46,7 @@ struct arguments {
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
   std::optional<std::string> select;
-  std::vector<std::string> stop_if, fail_if, quotas;
+  std::vector<std::string> stop_if, fail_if, quotas, spend_max;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
 
@@ -83,6 +83,8 @@ struct arguments {
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
+    for (auto const& text : spend_max)
+      o.spend_max.push_back(option_value("--spend-max", text, parse_amount));
     for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
       if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
         throw fatal(exit_usage, "--quota " + one->name + " is given twice");
@@ -187,6 +189,10 @@ void add_run(CLI::App& program, action& chosen) {
          "--quota", a->quotas,
          "Never more than this of what requests cost, as tokens=90k/min; costs are learned, "
          "or given by JOBS")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--spend-max", a->spend_max,
+                  "Stop when answers have cost this much in all, as tokens=5M; exit 77")
       ->take_all()
       ->expected(1);
   run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")

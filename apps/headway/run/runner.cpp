@@ -659,6 +659,7 @@ class runner {
     auto const told = judge(r, answer);
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
+    if (told.what == reaction::served) spend(r, told);
     auto const blamed = s.book.settle(
         now, r.receipt, r.size,
         {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
@@ -717,6 +718,30 @@ class runner {
     } else if (std::max(now, ruling.until) - *r.first_sent > options_.request_deadline) {
       s.governor.cancel(now, r.id);
       end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
+    }
+  }
+
+  /// Stops before --spend-max is passed, as far as what flies costs what the others have cost.
+  void spend(request const& r, judgement const& told) {
+    for (std::size_t i = 0; i < options_.spend_max.size(); ++i) {
+      auto const& most = options_.spend_max[i];
+      auto& s = spent_[i];
+      std::optional<double> cost;
+      for (auto const& given : r.size.given)
+        if (given.quota == most.quota) cost = given.units;
+      for (auto const& c : told.costs)
+        if (c.quota == most.quota) cost = c.units;
+      if (!cost) {
+        stop(fmt::format("no answer says what it costs in {}, so --spend-max cannot be kept",
+                         most.quota));
+        continue;
+      }
+      s.units += *cost;
+      ++s.answers;
+      auto const in_flight = static_cast<double>(flying_) * s.units / s.answers;
+      if (s.units + in_flight >= most.units)
+        stop(fmt::format("--spend-max {}={:.0f}: {:.0f} spent, and {} in flight", most.quota,
+                         most.units, s.units, flying_));
     }
   }
 
@@ -1083,6 +1108,10 @@ class runner {
   standing standing_;
   std::int64_t reopened_ = 0;  // that an earlier run had ended
   canary canary_;
+  struct spending {
+    double units = 0, answers = 0;
+  };
+  std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
   std::string stopped_;           // why nothing more goes out, a sentence
   std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;

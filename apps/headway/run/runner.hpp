@@ -36,13 +36,14 @@ struct run_options {
   std::string state;  ///< what was learned, a path; "" is the default one
   bool cold = false;  ///< neither read nor kept
   std::optional<gcra> rate_ceiling{};
-  std::vector<quota_ceiling> quotas;  ///< of every scope
-  int concurrency_ceiling = 0;        ///< 0: none
-  std::string failed;                 ///< a path for the lines that did not succeed, "": none
-  std::vector<final_outcome> again;   ///< of earlier runs, to be done again
-  bool canary = true;                 ///< stop when the first results all fail the same way
-  std::optional<std::string> select;  ///< a JSON pointer: what is kept of a success's body
-  std::string out_dir;                ///< a folder for the bodies, "": they are in the results
+  std::vector<quota_ceiling> quotas;   ///< of every scope
+  std::vector<quota_units> spend_max;  ///< of the run
+  int concurrency_ceiling = 0;         ///< 0: none
+  std::string failed;                  ///< a path for the lines that did not succeed, "": none
+  std::vector<final_outcome> again;    ///< of earlier runs, to be done again
+  bool canary = true;                  ///< stop when the first results all fail the same way
+  std::optional<std::string> select;   ///< a JSON pointer: what is kept of a success's body
+  std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;
   statuses ok{};          ///< what a success answers
