@@ -139,8 +139,9 @@ struct seek {
   static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
-  static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour
-  static constexpr std::uint64_t rare = 40;     // accepted between two rejects: no descent any more
+  static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
+  static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
+  static constexpr std::uint64_t rare = 40;  // accepted between two rejects: no descent any more
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
   static constexpr int block_answers = 24;
@@ -384,8 +385,8 @@ struct seek {
   double probe_interval(time_point now) const noexcept {
     auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
     auto const since = to_seconds(now - server.shut);
-    return std::min(since * std::clamp(patience, patience_min, patience_max),
-                    std::max(probe_seconds, since * patience_min));
+    return std::min({since * std::clamp(patience, patience_min, patience_max),
+                     std::max(probe_seconds, since * patience_min), probe_seconds_max});
   }
 
   /// The first success after a row of refusals, of a request that went at `sent`. Either the server
