@@ -543,6 +543,7 @@ class runner {
       if (s.wake > now || s.parked) continue;
       s.held = {};
       while (auto const turn = s.governor.next(now)) {
+        if (!may_spend()) break;
         auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
         auto& r = *requests_[index];
         if (auto const why = s.book.never_fits(r.size)) {
@@ -558,6 +559,10 @@ class runner {
         s.governor.start(now, *turn, u);
         r.receipt = s.book.take(now, r.size);
         begin(index, now);
+      }
+      if (!may_spend()) {  // until an answer says what it has cost
+        s.wake = never;
+        continue;
       }
       if (s.held.why != reason::none) {  // an answer wakes it, too
         s.wake = s.held.until;
@@ -660,6 +665,8 @@ class runner {
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
     if (told.what == reaction::served) spend(r, told);
+    if (!spent_.empty())  // all wait for any answer: may_spend()
+      for (auto& [name, other] : scopes_) other.wake = std::min(other.wake, now);
     auto const blamed = s.book.settle(
         now, r.receipt, r.size,
         {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
@@ -721,7 +728,7 @@ class runner {
     }
   }
 
-  /// Stops before --spend-max is passed, as far as what flies costs what the others have cost.
+  /// Stops before one more would pass --spend-max.
   void spend(request const& r, judgement const& told) {
     for (std::size_t i = 0; i < options_.spend_max.size(); ++i) {
       auto const& most = options_.spend_max[i];
@@ -738,11 +745,21 @@ class runner {
       }
       s.units += *cost;
       ++s.answers;
-      auto const in_flight = static_cast<double>(flying_) * s.units / s.answers;
-      if (s.units + in_flight >= most.units)
-        stop(fmt::format("--spend-max {}={:.0f}: {:.0f} spent, and {} in flight", most.quota,
-                         most.units, s.units, flying_));
+      if (s.units + s.units / s.answers > most.units)
+        stop(fmt::format("--spend-max {}={:.0f}: {:.0f} spent", most.quota, most.units, s.units));
     }
+  }
+
+  /// Whether one more can go, if it and what flies cost what the others have cost.
+  bool may_spend() const noexcept {
+    auto const out = static_cast<double>(flying_) + static_cast<double>(intending_.size());
+    for (std::size_t i = 0; i < spent_.size(); ++i) {
+      auto const& s = spent_[i];
+      if (out == 0) continue;
+      if (s.answers == 0 || s.units + (out + 1) * s.units / s.answers > options_.spend_max[i].units)
+        return false;
+    }
+    return true;
   }
 
   judgement judge(request const& r, reply const& answer) {
