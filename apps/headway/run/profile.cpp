@@ -37,14 +37,14 @@ constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
     {"permanent", reaction::permanent},
 }};
 
-struct statuses {
+struct status_range {
   int from = 0, to = 0;
 };
 
 /// Every condition that is given must hold.
 struct rule {
-  std::vector<statuses> status{};
-  std::string header{};
+  std::vector<status_range> status{};
+  std::string header{};   ///< in lower case
   std::string pointer{};  ///< into a JSON body; `*` stands for any element of an array
   std::string xml{};      ///< the text of an element
   std::vector<std::string> in{};
@@ -64,13 +64,6 @@ struct cost_rule {
   std::vector<std::string> reserve{};  ///< into a request: what it allows; the first that is there
   double per_byte = 0;
 };
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) ==
-           std::tolower(static_cast<unsigned char>(y));
-  });
-}
 
 /// The text of a value that a rule looks at; a container that is not empty counts as its JSON.
 std::optional<std::string> text_of(dom::element e) {
@@ -224,8 +217,20 @@ class profile_file {
     return all;
   }
 
-  statuses status(toml::node const& node) const {
-    statuses range;
+  /// The tables of an array of them; `otherwise` is the error.
+  std::vector<toml::table const*> tables(toml::node const& node, std::string_view otherwise) const {
+    auto const* list = node.as_array();
+    if (list == nullptr) wrong(node, "{}", otherwise);
+    std::vector<toml::table const*> found;
+    for (auto const& element : *list) {
+      if (!element.is_table()) wrong(element, "{}", otherwise);
+      found.push_back(element.as_table());
+    }
+    return found;
+  }
+
+  status_range status(toml::node const& node) const {
+    status_range range;
     if (auto const one = node.value<std::int64_t>(); one && node.is_integer()) {
       range.from = range.to = static_cast<int>(std::clamp<std::int64_t>(*one, 0, 1000));
     } else if (auto const words = node.value<std::string>(); words && words->size() == 7) {
@@ -252,7 +257,7 @@ class profile_file {
         else
           r.status.push_back(status(node));
       } else if (k == "header") {
-        r.header = text(node, k);
+        r.header = lower(text(node, k));
       } else if (k == "pointer") {
         r.pointer = pointer(node, k);
       } else if (k == "xml") {
@@ -293,9 +298,8 @@ class profile_file {
     }
     if (!means) wrong(table, "a rule needs 'means'");
     if (r.remainder.empty() != r.into.empty()) wrong(table, "'remainder' and 'into' go together");
-    if (r.pointer.empty() && r.xml.empty() && r.header.empty() &&
-        !(r.in.empty() && r.contains.empty()))
-      if (!r.in.empty()) wrong(table, "'in' needs pointer, xml or header, whose text it is");
+    if (r.pointer.empty() && r.xml.empty() && r.header.empty() && !r.in.empty())
+      wrong(table, "'in' needs pointer, xml or header, whose text it is");
     return r;
   }
 
@@ -350,32 +354,21 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
   auto r = std::make_shared<rules>();
   r->name = file;
   try {
-    auto const table = toml::parse(toml_text, file);
+    auto const all = toml::parse(toml_text, file);
     profile_file const reader(file);
-    for (auto const& [key, node] : table) {
+    for (auto const& [key, node] : all) {
       if (key == "about") {
         reader.text(node, "about");
       } else if (key == "hosts") {
         r->hosts = reader.texts(node, "hosts");
       } else if (key == "rule") {
-        auto const* list = node.as_array();
-        if (list == nullptr) reader.wrong(node, "'rule' must be written [[rule]]");
-        for (auto const& element : *list) {
-          auto const* rule_table = element.as_table();
-          if (rule_table == nullptr) reader.wrong(element, "'rule' must be written [[rule]]");
-          r->list.push_back(reader.read_rule(*rule_table));
-        }
+        for (auto const* table : reader.tables(node, "'rule' must be written [[rule]]"))
+          r->list.push_back(reader.read_rule(*table));
+      } else if (key == "cost" && node.is_table()) {
+        r->costs.push_back(reader.read_cost(*node.as_table()));
       } else if (key == "cost") {
-        if (auto const* one = node.as_table()) r->costs.push_back(reader.read_cost(*one));
-        auto const* list = node.as_array();
-        if (list == nullptr && !node.is_table())
-          reader.wrong(node, "'cost' must be written [cost] or [[cost]]");
-        for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-          auto const* cost_table = (*list)[i].as_table();
-          if (cost_table == nullptr)
-            reader.wrong((*list)[i], "'cost' must be written [cost] or [[cost]]");
-          r->costs.push_back(reader.read_cost(*cost_table));
-        }
+        for (auto const* table : reader.tables(node, "'cost' must be written [cost] or [[cost]]"))
+          r->costs.push_back(reader.read_cost(*table));
       } else {
         reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule, cost",
                      std::string_view(key.str()));
@@ -413,10 +406,10 @@ profile const& profile::of_host(std::string_view host) {
   }();
   auto const knows = [&](profile const& p) {
     return std::ranges::any_of(p.rules_->hosts, [&](std::string_view pattern) {
-      if (!pattern.starts_with("*")) return same_letters(host, pattern);
+      if (!pattern.starts_with("*")) return equal_ignoring_case(host, pattern);
       pattern.remove_prefix(1);
       return host.size() > pattern.size() &&
-             same_letters(host.substr(host.size() - pattern.size()), pattern);
+             equal_ignoring_case(host.substr(host.size() - pattern.size()), pattern);
     });
   };
   for (auto const& p : all)
@@ -459,16 +452,12 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
   };
   auto const matches = [&](rule const& r) -> bool {
     if (r.status.empty() ? good && !streamed
-                         : std::ranges::none_of(r.status, [&](statuses const& s) {
+                         : std::ranges::none_of(r.status, [&](status_range const& s) {
                              return a.status >= s.from && a.status <= s.to;
                            }))
       return false;
     if (!r.header.empty()) {
-      auto lowered = r.header;
-      std::ranges::transform(lowered, lowered.begin(), [](char c) {
-        return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      });
-      auto const value = http::value_of(a.fields, lowered);
+      auto const value = http::value_of(a.fields, r.header);
       if (!value) return false;
       if (r.pointer.empty() && r.xml.empty()) {
         if (!listed(r, *value)) return false;
