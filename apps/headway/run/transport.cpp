@@ -166,7 +166,7 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, this);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
-    if (!options_.sigv4.empty()) {
+    if (signs()) {
       curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
       curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
     }
@@ -177,7 +177,10 @@ class transport::impl {
 
   void prepare(exchange& e, attempt const& a) {
     auto* const h = e.easy;
-    e.url = signs() ? with_sorted_query(a.url) : std::string(a.url);
+    if (signs())
+      e.url = with_sorted_query(a.url);
+    else
+      e.url.assign(a.url);
     curl_easy_setopt(h, CURLOPT_URL, e.url.c_str());
     // Over TLS it waits for a connection that HTTP/2 can share; over plain HTTP it would wait for
     // the first answer.
