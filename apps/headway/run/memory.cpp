@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +14,9 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "run/clock.hpp"
+#include "run/file.hpp"
+#include "run/replacement.hpp"
 #include "run/result.hpp"
 
 namespace headway::app {
@@ -72,7 +73,7 @@ memory::entries memory::read() const {
         value["latency"].get(e.what.latency) != simdjson::SUCCESS ||
         value["at"].get(at) != simdjson::SUCCESS || at < 0 || at > 1'000'000'000'000)
       throw not_ours();
-    e.at = wall_clock::time_point(std::chrono::seconds(at));
+    e.at = std::chrono::sys_seconds(std::chrono::seconds(at));
     found.emplace(scope, e);
   }
   return found;
@@ -81,28 +82,23 @@ memory::entries memory::read() const {
 std::optional<remembered> memory::recall(std::string const& scope) const {
   auto const found = known_.find(scope);
   if (found == known_.end()) return std::nullopt;
-  auto const age = wall_clock::now() - found->second.at;  // not negative, should the clock be set
-  return remembered{found->second.what, std::max<duration>(age, 0ns)};
+  auto const age = wall_now() - found->second.at;
+  return remembered{found->second.what, std::max(age, std::chrono::seconds(0))};  // a clock is set
 }
 
 void memory::learn(std::string const& scope, learned const& what) {
-  fresh_[scope] = {what, wall_clock::now()};
+  fresh_[scope] = {what, wall_now()};
 }
 
 void memory::keep() {
   if (path_.empty() || fresh_.empty()) return;
-  auto const failed = [&](std::string_view file) {
-    return fatal(exit_io, fmt::format("{}: {}", file, std::strerror(errno)));
-  };
   std::error_code error;
   if (auto const folder = fs::path(path_).parent_path(); !folder.empty()) {
     fs::create_directories(folder, error);
     if (error) throw fatal(exit_io, fmt::format("{}: {}", folder.string(), error.message()));
   }
-  auto const lock_name = path_ + ".lock";
-  int const lock = open(lock_name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0) throw failed(lock_name);
-  flock(lock, LOCK_EX);
+  auto const lock = file::open(path_ + ".lock", O_RDWR | O_CREAT);
+  flock(lock.fd(), LOCK_EX);
   auto all = read();
   for (auto const& [scope, e] : fresh_) all.insert_or_assign(scope, e);
   while (all.size() > scopes_max)
@@ -111,26 +107,15 @@ void memory::keep() {
   for (auto const& [scope, e] : all) {
     text += text.back() == '{' ? "\n  " : ",\n  ";
     append_quoted(text, scope);
-    fmt::format_to(
-        std::back_inserter(text),
-        R"(: {{"rate": {:.6g}, "slots": {:.6g}, "latency": {:.6g}, "at": {}}})", e.what.rate,
-        e.what.slots, e.what.latency,
-        std::chrono::duration_cast<std::chrono::seconds>(e.at.time_since_epoch()).count());
+    fmt::format_to(std::back_inserter(text),
+                   R"(: {{"rate": {:.6g}, "slots": {:.6g}, "latency": {:.6g}, "at": {}}})",
+                   e.what.rate, e.what.slots, e.what.latency, e.at.time_since_epoch().count());
   }
   text += "\n}}\n";
-  auto const fresh = path_ + ".new";
-  int const to = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool const written =
-      to >= 0 && write(to, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  bool const there = written && fsync(to) == 0 && rename(fresh.c_str(), path_.c_str()) == 0;
-  auto const why = errno;
-  if (to >= 0) close(to);
-  if (!there) {
-    unlink(fresh.c_str());
-    errno = why;
-  }
-  close(lock);
-  if (!there) throw failed(path_);
+  replacement whole(path_);
+  whole.append(text);
+  whole.sync();
+  whole.put();
 }
 
 }  // namespace headway::app

@@ -26,8 +26,6 @@ shipped_law with_memory(shipped_law, remembered const&);
 /// each replaces only its own scopes. Threads: distinct objects safe.
 class memory {
  public:
-  using wall_clock = std::chrono::system_clock;
-
   /// Remembers nothing, and keeps nothing.
   memory() = default;
   explicit memory(std::string path);
@@ -45,7 +43,7 @@ class memory {
  private:
   struct entry {
     learned what{};
-    wall_clock::time_point at{};
+    std::chrono::sys_seconds at{};
   };
   using entries = std::map<std::string, entry>;
   entries read() const;
