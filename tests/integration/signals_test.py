@@ -1,66 +1,10 @@
 """What servers say beyond a status: obeyed, by the log of the one who said it."""
-import contextlib
-import http.server
-import inspect
 import json
-import threading
 import time
 import unittest
 
-from work import Work, measured
-
-
-class Scripted(http.server.ThreadingHTTPServer):
-    """Answers by `script(number, request body, handler)` -> (status, headers, body); remembers when.
-
-    A script that does not ask for the handler, and its headers, need not take it.
-    """
-
-    daemon_threads = True
-
-    def __init__(self, script):
-        super().__init__(("127.0.0.1", 0), Handler)
-        takes = len(inspect.signature(script).parameters)
-        self.script = lambda *given: script(*given[:takes])
-        self.lock = threading.Lock()
-        self.log = []  # (time, path, status)
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def answer(self):
-        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        with self.server.lock:
-            status, headers, body = self.server.script(len(self.server.log), sent, self)
-            self.server.log.append((time.monotonic(), self.path, status))
-        body = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = answer
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def scripted(script):
-    with Scripted(script) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-
-
-def jobs(server, count):
-    return [f"{server.url}/{i}" for i in range(1, count + 1)]
+from sockets import Scripted
+from work import Work, gets, measured
 
 
 class Signals(unittest.TestCase):
@@ -84,7 +28,7 @@ class Signals(unittest.TestCase):
         for name, (headers, body) in ways.items():
             with self.subTest(name):
                 refuse = lambda n, _: (429, headers, body) if n == 3 else (200, {}, b"ok")
-                with scripted(refuse) as server, Work(jobs(server, 8)) as work:
+                with Scripted(refuse) as server, Work(gets(server, 8)) as work:
                     self.assertEqual(work.run("--cold", "--concurrency", "1"), 0, work.stderr())
                     self.assertGreaterEqual(self.gap_after(server.log, 3), 1.15)
                     self.assertEqual(len(server.log), 9)
@@ -101,7 +45,7 @@ class Signals(unittest.TestCase):
             return (429 if left < 0 else 200, told, b"")
 
         used = {}
-        with scripted(ten_in_two_seconds) as server, Work(jobs(server, 35)) as work:
+        with Scripted(ten_in_two_seconds) as server, Work(gets(server, 35)) as work:
             self.assertEqual(work.run("--cold"), 0, work.stderr())
             refused = sum(status == 429 for _, _, status in server.log)
             measured(f"10 in 2 s, told: {refused} of {len(server.log)} refused")
@@ -111,7 +55,7 @@ class Signals(unittest.TestCase):
         poor = (429, {}, {"error": {"code": "insufficient_quota"}})
         answers = lambda n, _: poor if 5 <= n < 100 and not paid else (200, {}, b"ok")
         paid = []
-        with scripted(answers) as server, Work(jobs(server, 40)) as work:
+        with Scripted(answers) as server, Work(gets(server, 40)) as work:
             self.assertEqual(work.run("--profile", "openai"), 77, work.stderr())
             self.assertIn("insufficient_quota", work.stderr())
             self.assertLess(len(server.log), 12)
@@ -122,7 +66,7 @@ class Signals(unittest.TestCase):
 
     def test_what_a_run_may_spend_is_not_passed(self):
         answer = lambda n, _: (200, {}, {"usage": {"total_tokens": 100}})
-        with scripted(answer) as server, Work(jobs(server, 50)) as work:
+        with Scripted(answer) as server, Work(gets(server, 50)) as work:
             options = "--profile", "openai", "--cold", "--spend-max", "tokens=1k"
             self.assertEqual(work.run(*options), 77, work.stderr())
             self.assertIn("--spend-max tokens=1000", work.stderr())
@@ -132,7 +76,7 @@ class Signals(unittest.TestCase):
             self.assertEqual(len(server.log), 50)
 
     def test_a_cost_that_nobody_says_cannot_be_bounded(self):
-        with scripted(lambda n, _: (200, {}, {})) as server, Work(jobs(server, 50)) as work:
+        with Scripted(lambda n, _: (200, {}, {})) as server, Work(gets(server, 50)) as work:
             self.assertEqual(work.run("--spend-max", "tokens=1k"), 77, work.stderr())
             self.assertIn("no answer says what it costs in tokens", work.stderr())
             self.assertLessEqual(len(server.log), 3)
@@ -144,13 +88,13 @@ class Signals(unittest.TestCase):
                 "details": [{"violations": [{"quotaId": "RequestsPerDay"}]}, {"retryDelay": "1s"}],
             }
         }
-        with scripted(lambda n, _: (429, {}, used_up)) as server, Work(jobs(server, 5)) as work:
+        with Scripted(lambda n, _: (429, {}, used_up)) as server, Work(gets(server, 5)) as work:
             self.assertEqual(work.run("--profile", "google"), 75, work.stderr())
             self.assertEqual(len(server.log), 1)
 
     def test_a_plain_401_fails_its_request_only(self):
         answers = lambda n, _: (401, {}, b"") if n == 2 else (200, {}, b"")
-        with scripted(answers) as server, Work(jobs(server, 6)) as work:
+        with Scripted(answers) as server, Work(gets(server, 6)) as work:
             self.assertEqual(work.run(), 1, work.stderr())
             self.assertEqual(sorted(work.outcomes().values()).count("success"), 5)
 
@@ -158,13 +102,13 @@ class Signals(unittest.TestCase):
         """DynamoDB's BatchWriteItem: half of the items each time."""
         written = []
 
-        def half(_, sent):
-            items = json.loads(sent)["RequestItems"]["t"]
+        def half(_, request):
+            items = json.loads(request.body)["RequestItems"]["t"]
             now, later = items[: (len(items) + 1) // 2], items[(len(items) + 1) // 2 :]
             written.extend(now)
             return 200, {}, {"UnprocessedItems": {"t": later} if later else {}}
 
-        with scripted(half) as server, Work() as work:
+        with Scripted(half) as server, Work() as work:
             lines = [
                 {"url": server.url, "id": str(i), "body": {"RequestItems": {"t": [f"{i}.{k}" for k in range(25)]}}}
                 for i in range(8)
@@ -175,21 +119,21 @@ class Signals(unittest.TestCase):
 
     def test_a_request_that_can_never_fit_fails_at_once(self):
         text = {"error": {"code": "rate_limit_exceeded", "message": "Limit 10, Requested 11."}}
-        with scripted(lambda n, _: (429, {}, text)) as server, Work(jobs(server, 1)) as work:
+        with Scripted(lambda n, _: (429, {}, text)) as server, Work(gets(server, 1)) as work:
             self.assertEqual(work.run("--profile", "openai"), 1, work.stderr())
             self.assertEqual(len(server.log), 1)
 
     def test_an_error_within_a_stream_goes_again(self):
         stream = b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n'
         first = lambda n, _: (200, {"Content-Type": "text/event-stream"}, stream if n < 2 else b"data: 1\n\n")
-        with scripted(first) as server, Work(jobs(server, 1)) as work:
+        with Scripted(first) as server, Work(gets(server, 1)) as work:
             self.assertEqual(work.run("--profile", "anthropic"), 0, work.stderr())
             self.assertEqual(len(server.log), 3)
 
     def test_a_quota_that_excuses_every_refusal_is_not_believed(self):
         """It says that a quota is used up and back at once, and refuses for ever."""
         told = {f"x-ratelimit-{k}-requests": v for k, v in (("limit", "100"), ("remaining", "0"), ("reset", "0s"))}
-        with scripted(lambda n, _: (429, told, b"")) as server, Work(jobs(server, 50)) as work:
+        with Scripted(lambda n, _: (429, told, b"")) as server, Work(gets(server, 50)) as work:
             self.assertEqual(work.run("--cold", "--time-max", "15s"), 75, work.stderr())
             measured(f"refused for ever, at once: {len(server.log)} attempts in 15 s")
             self.assertLess(len(server.log), 40)
@@ -210,7 +154,7 @@ class Signals(unittest.TestCase):
 
         took = {}
         for with_hints in (False, True):
-            with scripted(refuses_one_of_five(with_hints)) as server, Work(jobs(server, 30)) as work:
+            with Scripted(refuses_one_of_five(with_hints)) as server, Work(gets(server, 30)) as work:
                 self.assertEqual(work.run("--cold", timeout=100), 0, work.stderr())
                 took[with_hints] = server.log[-1][0] - server.log[0][0]
                 self.assertEqual(len(work.outcomes()), 30)

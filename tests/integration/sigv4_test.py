@@ -5,7 +5,7 @@ import unittest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from signals_test import scripted
+from sockets import Scripted
 from work import Work
 
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -16,16 +16,16 @@ def signature_of(request, service):
     """What botocore signs for it, over the headers that were signed."""
     given = re.fullmatch(
         r"AWS4-HMAC-SHA256 Credential=(\S+), SignedHeaders=(\S+), Signature=(\w+)",
-        request["headers"]["Authorization"],
+        request.headers["authorization"],
     )
     signed = given[2].split(";")
     copy = AWSRequest(
-        method=request["method"],
-        url=f"http://{request['headers']['Host']}{request['path']}",
-        data=request["body"],
-        headers={name: request["headers"][name] for name in signed if name != "host"},
+        method=request.method,
+        url=f"http://{request.headers['host']}{request.path}",
+        data=request.body,
+        headers={name: request.headers[name] for name in signed if name != "host"},
     )
-    copy.context["timestamp"] = request["headers"]["X-Amz-Date"]
+    copy.context["timestamp"] = request.headers["x-amz-date"]
     auth = SigV4Auth(Credentials(KEY, SECRET), service, "eu-west-1")
     return given[3], auth.signature(auth.string_to_sign(copy, auth.canonical_request(copy)), copy)
 
@@ -33,20 +33,13 @@ def signature_of(request, service):
 class SigV4(unittest.TestCase):
     def sent(self, lines, *options, refuse=0, **environment):
         """Requests as they came, of a run that succeeded."""
-        seen = []
-
-        def script(n, body, handler):
-            seen.append(
-                {"method": handler.command, "path": handler.path, "headers": handler.headers, "body": body}
-            )
-            return (429 if n < refuse else 200), {}, b"{}"
-
-        with scripted(script) as server, Work([line.replace("URL", server.url) for line in lines]) as work:
+        script = lambda n, _: ((429 if n < refuse else 200), {}, b"{}")
+        with Scripted(script) as server, Work([line.replace("URL", server.url) for line in lines]) as work:
             code = work.run("--aws-sigv4", "aws:amz:eu-west-1:dynamodb", *options, **environment)
             self.assertEqual(code, 0, work.stderr())
             for file in work.path.rglob("*"):
                 self.assertFalse(file.is_file() and SECRET.encode() in file.read_bytes(), file)
-        return seen
+        return server.heard
 
     def test_every_attempt_is_signed(self):
         body = '{"url":"URL/","headers":{"X-Amz-Target":"DynamoDB_20120810.PutItem"},"body":{"a":"\\u00e9"}}'
@@ -58,7 +51,7 @@ class SigV4(unittest.TestCase):
 
     def test_a_session_token_is_sent(self):
         (request,) = self.sent(["URL/"], AWS_SESSION_TOKEN="token-1", **KEYS)
-        self.assertEqual(request["headers"]["X-Amz-Security-Token"], "token-1")
+        self.assertEqual(request.headers["x-amz-security-token"], "token-1")
         self.assertEqual(*signature_of(request, "dynamodb"))
 
     def test_what_is_missing_is_said(self):

@@ -1,6 +1,8 @@
 """A server for what no real one does on demand: it may close a connection instead of answering."""
+import json
 import socketserver
 import threading
+import time
 from typing import NamedTuple
 
 
@@ -59,3 +61,22 @@ def ok(body=b"ok", kind="text/plain"):
         f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         + body
     )
+
+
+class Scripted(Server):
+    """Answers by `script(number, request)` -> (status, headers, body), one at a time."""
+
+    def __init__(self, script):
+        super().__init__(self.answered)
+        self.script = script
+        self.lock = threading.Lock()
+        self.log = []  # (time, path, status)
+
+    def answered(self, request, _):
+        with self.lock:
+            status, headers, body = self.script(len(self.log), request)
+            self.log.append((time.monotonic(), request.path, status))
+        body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {**headers, "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        return f"HTTP/1.1 {status} Scripted\r\n{head}\r\n".encode() + body
