@@ -49,6 +49,9 @@ class bound_headers {
 /// empty.
 std::vector<std::string> request_headers(job const&, std::span<std::string const> given);
 
+/// `lines` without the credentials among them, for a server that they are not for.
+std::vector<std::string> without_credentials(std::span<std::string const> lines);
+
 /// 16 hex digits that tell credentials apart without giving them away: a truncated SHA-256 of the
 /// Authorization, Cookie, X-Api-Key and Api-Key lines. "" where there are none.
 std::string credential_digest(std::span<std::string const> headers);
