@@ -26,6 +26,7 @@
 #include "run/failed_lines.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
+#include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
 #include "run/poller.hpp"
@@ -273,17 +274,31 @@ class runner {
     auto const to_stdout = options_.out == "-";
     auto results =
         to_stdout && !journal_
-            ? file(dup(STDOUT_FILENO), "standard output")
+            ? options_.keep_order ? nameless_file() : file(dup(STDOUT_FILENO), "standard output")
             : file::results(to_stdout ? options_.journal + ".results.jsonl" : options_.out);
     if (journal_) journal_->start(results);
-    if (to_stdout && journal_) say_again(results);
-    recorder_ = std::make_unique<recorder>(journal_.get(), std::move(results),
-                                           to_stdout && journal_ ? STDOUT_FILENO : -1);
+    if (options_.keep_order) {
+      if (!results.regular())
+        throw fatal(exit_usage, fmt::format("--keep-order wants --out in a regular file, or -; {} "
+                                            "is neither",
+                                            results.path()));
+      unordered_.emplace(dup(results.fd()), results.path());
+    }
+    auto const echoed = to_stdout && journal_ && !options_.keep_order;
+    if (echoed) say_again(results);
+    recorder_ =
+        std::make_unique<recorder>(journal_.get(), std::move(results), echoed ? STDOUT_FILENO : -1);
     events_.watch(recorder_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) {
       trace_ = std::make_unique<trace>(options_.trace);
       trace_->head({.law = options_.law, .settings = settings(), .began = began_});
     }
+  }
+
+  void keep_order() const {
+    if (options_.out == "-" && !write_in_order(*unordered_, STDOUT_FILENO))
+      throw fatal(exit_io, "standard output is closed");
+    if (options_.out != "-") put_in_order(*unordered_, options_.level);
   }
 
   /// What earlier runs have done, for whoever reads standard output.
@@ -983,6 +998,7 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
+            .headers = options_.out_headers ? answer.fields : std::span<http::field const>(),
             .meta = r.what.meta,
             .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
                                                 : std::nullopt,
@@ -1078,6 +1094,7 @@ class runner {
 
   int conclude() {
     recorder_->drain();
+    if (unordered_ && !hurried_) keep_order();
     for (auto& [key, s] : scopes_) s.governor.end();
     if (trace_) trace_->flush();
     progress_.clear();
@@ -1200,6 +1217,7 @@ class runner {
   std::unique_ptr<journal> journal_;
   std::unique_ptr<jobs_file> jobs_;
   std::unique_ptr<recorder> recorder_;
+  std::optional<file> unordered_;  // the results, to be put in order
   header_commands header_commands_;
   std::uint64_t values_ = 0;  // their generation, as the scopes know it
   int renewals_failed_ = 0;
