@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);
+  add_generate(program, chosen);
   try {
     program.parse(argc, argv);
     return chosen();
