@@ -98,7 +98,9 @@ class HeaderCommand(unittest.TestCase):
     def test_others_go_on_while_it_runs(self):
         with tokens(lambda server: gets(server, 100)) as t:
             t.accept(*(f"secret-{i}" for i in range(1, 9)))
-            t.prints('n=$(wc -l < asked); [ $n = 1 ] || until [ -e go ]; do sleep 0.01; done; echo "secret-$n"')
+            t.prints(
+                'n=$(wc -l < asked); [ $n = 1 ] || until [ -e go ]; do sleep 0.01; done; echo "secret-$n"'
+            )
             options = "--header-cmd", HEADER, "--header-ttl", "1s", "--rate", "50/s"
             with t.work.start(*options) as process:
                 wait_for(lambda: t.asked() == 2)
@@ -122,7 +124,8 @@ class HeaderCommand(unittest.TestCase):
                     t.prints(script)
                     self.assertEqual(t.work.run("--header-cmd", HEADER), 2)
                     self.assertEqual(
-                        t.work.stderr(), f"headway: --header-cmd: the command for Authorization {why}\n"
+                        t.work.stderr(),
+                        f"headway: --header-cmd: the command for Authorization {why}\n",
                     )
                     self.assertFalse((t.work.path / "jobs.txt.headway").exists())
             self.assertEqual(t.server.log(), [])
@@ -194,7 +197,12 @@ class HeaderCommand(unittest.TestCase):
 
     def test_what_is_not_an_option(self):
         with Work(["http://127.0.0.1:1/"]) as work:
-            for option in ("Authorization: secret-1", "$(echo secret-1)", "Bad Name: $(x)", "A: $()"):
+            for option in (
+                "Authorization: secret-1",
+                "$(echo secret-1)",
+                "Bad Name: $(x)",
+                "A: $()",
+            ):
                 with self.subTest(option):
                     self.assertEqual(work.run("--header-cmd", option), 2)
                     self.assertEqual(work.stderr().count("\n"), 1)

@@ -83,7 +83,9 @@ class KeepOrder(unittest.TestCase):
     def test_an_id_that_looks_like_a_line(self):
         with servers.nginx(latency_ms=(0, 30)) as server, Work() as work:
             ids = [f'x","line":{900 - i},"y' for i in range(100)]
-            work.write([json.dumps({"url": f"{server.url}/{i}", "id": id}) for i, id in enumerate(ids)])
+            work.write(
+                [json.dumps({"url": f"{server.url}/{i}", "id": id}) for i, id in enumerate(ids)]
+            )
             self.assertEqual(work.run(*KEEP), 0, work.stderr())
             self.assertEqual([r["id"] for r in work.results()], ids)
 
@@ -101,7 +103,9 @@ class KeepOrder(unittest.TestCase):
         with sockets.Server(answer) as server, Work(gets(server, 6)) as work:
             self.assertEqual(work.run(*KEEP), 0, work.stderr())
             self.assertEqual(self.lines(work), [1, 2, 3, 4, 5, 6])
-            self.assertEqual([r["body"][-2:] for r in work.results()], [f"/{i}" for i in range(1, 7)])
+            self.assertEqual(
+                [r["body"][-2:] for r in work.results()], [f"/{i}" for i in range(1, 7)]
+            )
 
     def test_a_pipe_has_no_order(self):
         with Work(["http://127.0.0.1:1/"]) as work:
@@ -111,7 +115,9 @@ class KeepOrder(unittest.TestCase):
 
 class OutHeaders(unittest.TestCase):
     def test_results_have_what_the_server_sent(self):
-        header = 'add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_header X-Odd "q\\"\xe9";'
+        header = (
+            'add_header Set-Cookie a=1; add_header Set-Cookie b=2; add_header X-Odd "q\\"\xe9";'
+        )
         with servers.nginx(header) as server, Work(gets(server, 1)) as work:
             self.assertEqual(work.run("--out-headers"), 0, work.stderr())
             headers = work.results()[0]["headers"]

@@ -40,12 +40,16 @@ class Redirects(unittest.TestCase):
                 self.assertEqual(result["outcome"], "failed")
 
     def test_307_and_308_keep_method_and_body(self):
-        with sockets.Server(lambda request, before: sockets.ok()) as other, to(other, 308) as server:
+        with sockets.Server(lambda request, before: sockets.ok()) as other, to(
+            other, 308
+        ) as server:
             with Work([post(server, f"{i}") for i in range(20)]) as work:
                 self.assertEqual(work.run(), 0, work.stderr())
                 self.assertEqual({r["attempts"] for r in work.results()}, {2})
             self.assertEqual({(r.method, r.body) for r in other.heard}, {("POST", b'{"n":1}')})
-            self.assertEqual(sorted(r.path for r in other.heard), sorted(f"/{i}" for i in range(20)))
+            self.assertEqual(
+                sorted(r.path for r in other.heard), sorted(f"/{i}" for i in range(20))
+            )
             self.assertEqual({r.headers["content-type"] for r in other.heard}, {"application/json"})
             self.assertEqual(len(server.log()), 20)
 
@@ -53,7 +57,12 @@ class Redirects(unittest.TestCase):
         chain = "if ($uri ~ ^/n(n*)$) { return 302 /$1; }"
         with servers.nginx(chain) as server, Work() as work:
             for i, (hops, most, code) in enumerate(
-                ((5, (), 0), (6, (), 1), (6, ("--redirects-max", "6"), 0), (1, ("--redirects-max", "0"), 1))
+                (
+                    (5, (), 0),
+                    (6, (), 1),
+                    (6, ("--redirects-max", "6"), 0),
+                    (1, ("--redirects-max", "0"), 1),
+                )
             ):
                 with self.subTest(f"{hops} {most}"):
                     work.write([f"{server.url}/{'n' * hops}"])

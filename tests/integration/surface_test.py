@@ -78,7 +78,9 @@ class Surface(unittest.TestCase):
             for line in re.findall(r"^ {7}(-.*)$", part, re.M):
                 listed.update(re.findall(r"(?:^|, )(--?[\w-]+)", line))
             self.assertEqual(listed, options([command]))
-        self.assertIn("headway run jobs.jsonl --header 'Authorization: Bearer ${env:API_KEY}'", text)
+        self.assertIn(
+            "headway run jobs.jsonl --header 'Authorization: Bearer ${env:API_KEY}'", text
+        )
 
     def test_zsh_and_fish_read_theirs(self):
         zsh = self.share / "zsh/site-functions/_headway"
