@@ -14,7 +14,7 @@
 #include "command.hpp"
 #include "headway/http/classify.hpp"
 #include "quantity.hpp"
-#include "run/result.hpp"
+#include "run/remainder.hpp"
 #include "run/text.hpp"
 #include "shipped_profiles.hpp"
 
@@ -24,6 +24,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t body_looked_at = std::size_t{1} << 20;
+constexpr std::size_t found_max = 100'000;  // values that a pointer reaches
 
 constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
     {"served", reaction::served},
@@ -54,6 +55,10 @@ struct rule {
   std::string hold_pointer{};
   std::string remainder{};  ///< pointer: of the answer's, what goes again …
   std::string into{};       ///< … as this member of the request's body
+  std::string collect{};    ///< member of the answer that adds up from its parts
+  bool bulk = false;        ///< items of the answer whose status is in `in`: those operations again
+
+  bool partial() const noexcept { return bulk || !remainder.empty(); }
 };
 
 /// Where a provider says what a request costs. All that a list of pointers reaches is summed.
@@ -76,7 +81,7 @@ std::optional<std::string> text_of(dom::element e) {
 
 /// All values that a pointer reaches; `*` reaches each element of an array, or member of an object.
 void reach(dom::element from, std::string_view pointer, std::vector<dom::element>& found) {
-  if (found.size() >= 64) return;
+  if (found.size() >= found_max) return;
   auto const star = pointer.find("/*");
   if (star == pointer.npos) {
     dom::element e;
@@ -143,31 +148,6 @@ std::optional<duration> hold_of(dom::element e) {
   std::string_view text;
   if (e.get(text) != simdjson::SUCCESS) return std::nullopt;
   return http::parse_reset(text, {});
-}
-
-struct replaced {
-  std::string object;
-  std::size_t before = 0;  ///< bytes of the value that was there
-};
-
-/// A JSON object with another value for one of its members; nullopt where it is not that.
-std::optional<replaced> with_member(std::string_view object, std::string_view name,
-                                    std::string_view value) {
-  dom::parser parser;
-  dom::object members;
-  if (parser.parse(simdjson::padded_string(object)).get(members) != simdjson::SUCCESS)
-    return std::nullopt;
-  replaced result{.object = "{"};
-  for (auto const& [key, old] : members) {
-    if (result.object.size() > 1) result.object += ',';
-    append_quoted(result.object, key);
-    result.object += ':';
-    auto const text = simdjson::minify(old);
-    result.object += key == name ? value : text;
-    if (key == name) result.before = text.size();
-  }
-  result.object += '}';
-  return result.before > 0 ? std::optional(std::move(result)) : std::nullopt;
 }
 
 }  // namespace
@@ -289,15 +269,24 @@ class profile_file {
         r.remainder = pointer(node, k);
       } else if (k == "into") {
         r.into = text(node, k);
+      } else if (k == "collect") {
+        r.collect = text(node, k);
+      } else if (k == "bulk") {
+        auto const is = node.value<bool>();
+        if (!node.is_boolean()) wrong(node, "'bulk' must be true or false");
+        r.bulk = *is;
       } else {
         wrong(node,
               "'{}' is not a key of a rule; known are status, header, pointer, xml, in, contains, "
-              "means, hold, hold-pointer, remainder, into",
+              "means, hold, hold-pointer, remainder, into, collect, bulk",
               k);
       }
     }
     if (!means) wrong(table, "a rule needs 'means'");
     if (r.remainder.empty() != r.into.empty()) wrong(table, "'remainder' and 'into' go together");
+    if (!r.collect.empty() && r.remainder.empty()) wrong(table, "'collect' needs 'remainder'");
+    if (r.bulk && (r.pointer != "/items/*/*/status" || r.in.empty() || !r.remainder.empty()))
+      wrong(table, "'bulk' needs pointer = \"/items/*/*/status\" and 'in', and no 'remainder'");
     if (r.pointer.empty() && r.xml.empty() && r.header.empty() && !r.in.empty())
       wrong(table, "'in' needs pointer, xml or header, whose text it is");
     return r;
@@ -404,17 +393,21 @@ profile const& profile::of_host(std::string_view host) {
     for (auto const& p : shipped_profiles) list.push_back(named(std::string(p.name)));
     return list;
   }();
-  auto const knows = [&](profile const& p) {
-    return std::ranges::any_of(p.rules_->hosts, [&](std::string_view pattern) {
-      if (!pattern.starts_with("*")) return equal_ignoring_case(host, pattern);
-      pattern.remove_prefix(1);
-      return host.size() > pattern.size() &&
-             equal_ignoring_case(host.substr(host.size() - pattern.size()), pattern);
-    });
+  auto const matches = [&](std::string_view pattern) {
+    if (!pattern.starts_with("*")) return equal_ignoring_case(host, pattern);
+    pattern.remove_prefix(1);
+    return host.size() > pattern.size() &&
+           equal_ignoring_case(host.substr(host.size() - pattern.size()), pattern);
   };
+  auto const* best = &*std::ranges::find(all, std::string("generic"), &profile::name);
+  std::size_t longest = 0;
   for (auto const& p : all)
-    if (knows(p)) return p;
-  return *std::ranges::find(all, std::string("generic"), [](auto const& p) { return p.name(); });
+    for (auto const& pattern : p.rules_->hosts)
+      if (pattern.size() > longest && matches(pattern)) {
+        best = &p;
+        longest = pattern.size();
+      }
+  return *best;
 }
 
 judgement profile::judge(answer_view const& a, std::string_view request_body,
@@ -425,7 +418,11 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
   j.quotas = std::move(told.quotas);
 
   auto const good = a.status >= 200 && a.status <= 299;
-  auto body = a.body.substr(0, body_looked_at);
+  // What a partial success leaves undone is never overlooked, however long its answer is.
+  auto const whole = good && std::ranges::any_of(rules_->list, [&](rule const& r) {
+                       return r.partial() && may_have(a.body, r.pointer);
+                     });
+  auto body = whole ? a.body : a.body.substr(0, body_looked_at);
   auto const streamed =
       good && a.type.starts_with("text/event-stream") ? error_in_stream(body) : std::nullopt;
   if (streamed) body = *streamed;
@@ -436,7 +433,7 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
   auto const in_json = [&] {
     if (!std::exchange(parsed, true)) {
       auto const first = body.find_first_not_of(" \t\r\n");
-      is_json = a.body.size() <= body_looked_at && first != body.npos &&
+      is_json = (whole || a.body.size() <= body_looked_at) && first != body.npos &&
                 (body[first] == '{' || body[first] == '[') &&
                 parser.parse(simdjson::padded_string(body)).get(json) == simdjson::SUCCESS;
     }
@@ -542,16 +539,26 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
       if (auto const units = sum_of(json, c.pointer))
         j.costs.push_back({c.quota, *units, sum_of(json, c.sized)});
     }
-  dom::element rest;
-  if (by != nullptr && !by->remainder.empty() && in_json() &&
-      json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS) {
-    auto const text = simdjson::minify(rest);
-    if (auto again = with_member(request_body, by->into, text)) {
-      j.remainder = std::move(again->object);
-      if (4 * text.size() <= 3 * again->before) j.what = reaction::served;
-    }
+  if (by != nullptr && by->partial() && in_json()) {
+    std::optional<remainder> again;
+    dom::element rest;
+    if (by->bulk)
+      again = refused_operations(request_body, body, by->in);
+    else if (json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS)
+      again = with_member(request_body, by->into, simdjson::minify(rest));
+    if (again && again->share <= 0.75) j.what = reaction::served;
+    if (again) j.remainder = std::move(again->body);
+    if (by->bulk && !again) j.what = reaction::permanent;  // the rest would be done twice
   }
   return j;
+}
+
+std::string profile::joined(std::string_view earlier, std::string_view later) const {
+  for (auto const& r : rules_->list) {
+    if (r.bulk) return with_items(earlier, later, r.in);
+    if (!r.collect.empty()) return with_lists(earlier, later, r.collect);
+  }
+  return std::string(later);
 }
 
 std::vector<quota_units> profile::costs_of_a_byte() const {

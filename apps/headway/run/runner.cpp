@@ -127,12 +127,14 @@ struct request {
   bool held = false;  // by the book, since its last attempt
   int throttled = 0;
   std::string said;          // what the server called the last refusal
+  std::string so_far;        // the answer to what has been done of it, where something was left
+  bool denied = false;       // a good status, but the profile says that it failed
   bool out = false;          // its turn has come, and it has not been answered
   bool intended = false;     // the journal knows that it may have been sent
   std::uint64_t intent = 0;  // number of that change
 
   std::size_t bytes() const noexcept {
-    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size();
+    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size() + so_far.size();
   }
 };
 
@@ -661,7 +663,15 @@ class runner {
     --flying_;
     r.out = false;
 
-    auto const told = judge(r, answer);
+    auto told = judge(r, answer);
+    auto whole = answer;
+    std::string joined;
+    if (!r.so_far.empty() && answer.status / 100 == 2 && answer.error.empty()) {
+      whole.body = joined = s.speaks->joined(r.so_far, answer.body);
+      if (told.what == reaction::served && !told.remainder)
+        told = in_all(r, whole, std::move(told));
+    }
+    r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
     if (told.what == reaction::served) spend(r, told);
@@ -684,6 +694,7 @@ class runner {
       bytes_ -= r.bytes();
       r.what.body = *told.remainder;
       r.what.body_file.reset();
+      r.so_far = whole.body;
       bytes_ += r.bytes();
       r.size = size_of(r);
     }
@@ -711,11 +722,12 @@ class runner {
       }
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
     if (!again) {
-      end(index, now, answer, taught.what, ruling);
+      end(index, now, whole, taught.what, ruling);
       return;
     }
     // Not carried out: a throttle says so, and what never left us cannot have been.
-    if (r.intended && (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
+    if (r.intended && r.so_far.empty() &&
+        (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
       recorder_->clear(r.what.line);
       r.intended = false;
     }
@@ -781,6 +793,17 @@ class runner {
     return told;
   }
 
+  /// What the answers to all of its parts say together: a part may have failed earlier.
+  static judgement in_all(request const& r, reply const& whole, judgement last) {
+    auto together = r.where->speaks->judge(
+        {.status = whole.status, .type = whole.type, .body = whole.body}, {}, wall_now());
+    if (together.what == reaction::permanent) {
+      last.what = together.what;
+      last.code = std::move(together.code);
+    }
+    return last;
+  }
+
   /// What the governor learns from it.
   attempt_result lesson_of(judgement const& told, reply const& answer, scope const& s) const {
     attempt_result taught;
@@ -842,7 +865,7 @@ class runner {
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     auto& r = *requests_[index];
-    if (r.intended) recorder_->clear(r.what.line);
+    if (r.intended && r.so_far.empty()) recorder_->clear(r.what.line);
     forget(index);
   }
 
@@ -850,8 +873,8 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served =
-        taught == outcome::success && options_.ok.contains(answer.status) && answer.error.empty();
+    auto const served = taught == outcome::success && !r.denied &&
+                        options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
