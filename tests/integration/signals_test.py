@@ -119,6 +119,79 @@ class Signals(unittest.TestCase):
             self.assertEqual(work.run("--profile", "aws"), 0, work.stderr())
             self.assertEqual(sorted(written), sorted(f"{i}.{k}" for i in range(8) for k in range(25)))
 
+    @staticmethod
+    def bulk(url, id, documents):
+        lines = [json.dumps(line) for d in documents for line in ({"index": {"_id": d}}, {"d": d})]
+        body = "".join(f"{line}\n" for line in [*lines, '{"delete":{"_id":"old"}}'])
+        headers = {"Content-Type": "application/x-ndjson"}
+        return json.dumps({"url": f"{url}/_bulk", "id": id, "headers": headers, "body": body})
+
+    def bulk_server(self, done, bad=()):
+        """Elasticsearch's bulk: has room for half of the operations of a request, or for two."""
+
+        def answer(_, request):
+            lines = [json.loads(line) for line in request.body.decode().splitlines()]
+            items, taken, room = [], 0, max(2, len(lines) // 4)
+            while lines:
+                ((kind, where),) = lines.pop(0).items()
+                if kind == "index":
+                    self.assertEqual(lines.pop(0), {"d": where["_id"]})
+                taken += 1
+                if where["_id"] in bad:
+                    item = {"status": 400, "error": {"type": "mapper_parsing_exception"}}
+                elif taken > room:
+                    item = {"status": 429, "error": {"type": "es_rejected_execution_exception"}}
+                else:
+                    item = {"status": 201}
+                    done.append(where["_id"])
+                items.append({kind: {"_id": where["_id"], **item}})
+            return 200, {"Content-Type": "application/json"}, {
+                "errors": any("error" in i for item in items for i in item.values()), "items": items
+            }
+
+        return Scripted(answer)
+
+    def test_of_a_bulk_only_refused_operations_go_again(self):
+        done = []
+        documents = {str(i): [f"{i}.{k}" for k in range(20)] for i in range(5)}
+        with self.bulk_server(done) as server, Work() as work:
+            work.write([self.bulk(server.url, id, all) for id, all in documents.items()])
+            self.assertEqual(work.run("--profile", "elasticsearch", "--cold"), 0, work.stderr())
+            self.assertEqual(sorted(done), sorted(sum(documents.values(), ["old"] * 5)), "each once")
+            for result in work.results():
+                items = result["body"]["items"]
+                ids = [i["_id"] for item in items for i in item.values()]
+                self.assertEqual(ids, [*documents[result["id"]], "old"], "the answer is whole, and in order")
+                self.assertEqual({i["status"] for item in items for i in item.values()}, {201})
+                self.assertFalse(result["body"]["errors"])
+
+    def test_of_a_bulk_what_is_refused_for_another_reason_fails(self):
+        done = []
+        with self.bulk_server(done, bad=["b"]) as server, Work() as work:
+            work.write([self.bulk(server.url, "x", list("abcde")), self.bulk(server.url, "y", list("fg"))])
+            self.assertEqual(work.run("--profile", "elasticsearch", "--cold"), 1, work.stderr())
+            self.assertEqual(work.outcomes(), {"x": "failed", "y": "success"})
+            (x,) = (r for r in work.results() if r["id"] == "x")
+            self.assertIn("mapper_parsing_exception", x["reason"])
+            items = x["body"]["items"]
+            self.assertEqual([i["status"] for item in items for i in item.values()], [201, 400, 201, 201, 201, 201])
+            self.assertTrue(x["body"]["errors"])
+            self.assertEqual(sorted(done), sorted([*"acdefg", "old", "old"]))
+
+    def test_what_was_done_in_part_is_not_done_again_after_a_stop(self):
+        """A second part that is throttled for ever: the run is out of time, and the next one knows."""
+        done = []
+        with self.bulk_server(done) as real, Work() as work:
+            script = real.script
+            real.script = lambda n, r: script(n, r) if n == 0 else (429, {}, b"")
+            work.write([self.bulk(real.url, "x", list("abc"))])
+            options = "--profile", "elasticsearch", "--cold"
+            self.assertEqual(work.run(*options, "--time-max", "2s"), 75, work.stderr())
+            real.script = script
+            self.assertEqual(work.run(*options), 1, work.stderr())
+            self.assertEqual(work.outcomes(), {"x": "unknown"})
+            self.assertEqual(done, ["a", "b"])
+
     def test_a_request_that_can_never_fit_fails_at_once(self):
         text = {"error": {"code": "rate_limit_exceeded", "message": "Limit 10, Requested 11."}}
         with Scripted(lambda n, _: (429, {}, text)) as server, Work(gets(server, 1)) as work:

@@ -196,6 +196,106 @@ TEST(profile, what_was_not_processed_goes_again) {
             std::nullopt);
 }
 
+TEST(profile, only_refused_operations_go_again) {
+  auto const& p = profile::of_host("x.es.amazonaws.com");
+  EXPECT_EQ(p.name(), "elasticsearch");
+  std::string request;
+  std::string items;
+  for (int i = 0; i < 300; ++i) {
+    request += "{\"index\":{}}\n{\"n\":" + std::to_string(i) + "}\n";
+    items += i > 0 ? "," : "";
+    items += i == 299
+                 ? R"({"index":{"status":429,"error":{"type":"es_rejected_execution_exception"}}})"
+                 : R"({"index":{"status":201}})";
+  }
+  auto const answer = R"({"errors":true,"items":[)" + items + "]}";
+  auto const j = judged(p, {200, {}, answer}, request);
+  EXPECT_EQ(j.what, reaction::served);  // most of it was done
+  EXPECT_EQ(j.remainder, "{\"index\":{}}\n{\"n\":299}\n");
+  EXPECT_EQ(judged(p, {200, {}, answer}, *j.remainder).what, reaction::permanent);
+  EXPECT_EQ(p.joined(answer, R"({"errors":false,"items":[{"index":{"status":200}}]})").find("429"),
+            std::string::npos);
+
+  // Longer than what is looked at of other answers.
+  auto const pad = R"({"pad":")" + std::string(2 << 20, 'x') + R"(",)";
+  EXPECT_TRUE(judged(p, {200, {}, pad + answer.substr(1)}, request).remainder);
+
+  auto const failed = judged(
+      p,
+      {200,
+       {},
+       R"({"items":[{"index":{"status":400,"error":{"type":"mapper_parsing_exception"}}}]})"},
+      request);
+  EXPECT_EQ(failed.what, reaction::permanent);
+  EXPECT_EQ(failed.code, "mapper_parsing_exception");
+}
+
+TEST(profile, what_was_read_before_is_kept) {
+  auto const& aws = profile::of_host("dynamodb.eu-west-1.amazonaws.com");
+  EXPECT_EQ(aws.joined(R"({"Responses":{"t":[1]},"UnprocessedKeys":{"t":{}}})",
+                       R"({"Responses":{"t":[2]},"UnprocessedKeys":{}})"),
+            R"({"Responses":{"t":[1,2]},"UnprocessedKeys":{}})");
+}
+
+struct recorded {
+  std::initializer_list<http::field> fields;
+  std::string_view name;
+  std::optional<double> limit;
+};
+
+// Recorded from express-rate-limit 8.7.4 on 2026-11-21: the third of two requests a minute, in each
+// mode of its headers.
+recorded const express[] = {
+    {{{"X-RateLimit-Limit", "2"},
+      {"X-RateLimit-Remaining", "0"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"},
+      {"X-RateLimit-Reset", "1795265775"},
+      {"Retry-After", "60"}},
+     "",
+     2},
+    {{{"RateLimit-Policy", "2;w=60"},
+      {"RateLimit-Limit", "2"},
+      {"RateLimit-Remaining", "0"},
+      {"RateLimit-Reset", "60"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "",
+     2},
+    {{{"RateLimit-Policy", "2;w=60"},
+      {"RateLimit", "limit=2, remaining=0, reset=60"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "",
+     2},
+    {{{"RateLimit", R"("2-in-1min"; r=0; t=60)"},
+      {"RateLimit-Policy", R"("2-in-1min"; q=2; w=60; pk=:MTJjYTE3YjQ5YWYy:)"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "2-in-1min",
+     std::nullopt},
+};
+
+TEST(profile, express_rate_limit_is_understood) {
+  for (auto const& r : express) {
+    auto const j =
+        profile::named("generic").judge({.status = 429,
+                                         .fields = std::vector<http::field>(r.fields),
+                                         .type = "text/html; charset=utf-8",
+                                         .body = "Too many requests, please try again later."},
+                                        {}, now);
+    SCOPED_TRACE(r.fields.begin()->value);
+    EXPECT_EQ(j.what, reaction::rate);
+    EXPECT_EQ(j.hold, 60s);
+    EXPECT_EQ(j.ignored, 0);
+    ASSERT_EQ(j.quotas.size(), 1U);
+    EXPECT_EQ(j.quotas[0].name, r.name);
+    EXPECT_EQ(j.quotas[0].limit, r.limit);
+    EXPECT_EQ(j.quotas[0].remaining, 0);
+    ASSERT_TRUE(j.quotas[0].reset);
+    EXPECT_NEAR(to_seconds(*j.quotas[0].reset), 60, 1);
+  }
+}
+
 TEST(profile, whatever_a_server_sends_is_judged) {
   std::string deep(2000, '[');
   std::string huge = R"({"error":{"code":")" + std::string(2 << 20, 'x') + "\"}}";
@@ -238,6 +338,9 @@ TEST(profile, a_file_that_is_wrong_is_named) {
        "f.toml:1: 'in' needs pointer, xml or header, whose text it is"},
       {"[[rule]]\nmeans = \"rate\"\nremainder = \"/x\"",
        "f.toml:1: 'remainder' and 'into' go together"},
+      {"[[rule]]\nmeans = \"rate\"\ncollect = \"x\"", "f.toml:1: 'collect' needs 'remainder'"},
+      {"[[rule]]\nmeans = \"rate\"\nbulk = true",
+       "f.toml:1: 'bulk' needs pointer = \"/items/*/*/status\" and 'in', and no 'remainder'"},
   };
   for (auto const& row : rows) {
     try {
