@@ -4,6 +4,7 @@ import math
 import time
 import unittest
 
+import servers
 from sockets import Scripted
 from work import Work, gets, measured
 
@@ -65,6 +66,42 @@ class Signals(unittest.TestCase):
             paid.append(True)
             self.assertEqual(work.run("--profile", "openai"), 0, work.stderr())
             self.assertEqual(len(work.outcomes()), 40)
+
+    def test_a_stopped_scope_is_not_forgotten(self):
+        """More scopes than are kept at once, between two requests of one that was stopped."""
+        bad = """} location = /bad { return 401 '{"error":{"code":"invalid_api_key"}}'; } location /good { """
+        with servers.nginx(bad) as server, Work() as work:
+            scoped = lambda path, scope, id: json.dumps({"url": server.url + path, "scope": scope, "id": id})
+            others = [scoped("/good", f"s{i}", f"{i}") for i in range(1500)]
+            work.write([scoped("/bad", "bad", "first"), *others, scoped("/bad", "bad", "second")])
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 77, work.stderr())
+            self.assertEqual(len(work.outcomes()), 1500)
+            self.assertEqual(sum(request.path == "/bad" for request in server.log()), 1)
+
+    def chats(self, server, models):
+        bodies = [{"model": model, "messages": []} for model in models]
+        return [json.dumps({"url": server.url + "/v1/chat/completions", "body": body}) for body in bodies]
+
+    def test_each_model_has_a_limit_of_its_own(self):
+        models = []
+
+        def answer(_, request):
+            models.append(json.loads(request.body)["model"])
+            return (429, {"Retry-After": "2"}, b"") if models[-1] == "a" and models.count("a") == 1 else (200, {}, b"")
+
+        with Scripted(answer) as server, Work() as work:
+            work.write(self.chats(server, ["a", "b"] * 5))
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 0, work.stderr())
+            self.assertEqual(models[-5:], ["a"] * 5, "b waited for a's limit")
+            a = [at for (at, _, _), model in zip(server.log, models) if model == "a"]
+            self.assertGreaterEqual(a[1] - a[0], 1.95)
+
+    def test_money_is_not_a_matter_of_the_model(self):
+        poor = (429, {}, {"error": {"code": "insufficient_quota"}})
+        with Scripted(lambda n, _: poor if n == 5 else (200, {}, b"")) as server, Work() as work:
+            work.write(self.chats(server, [m for m in "abcdefgh" for _ in range(30)]))
+            self.assertEqual(work.run("--profile", "openai", "--cold", "--concurrency", "1"), 77, work.stderr())
+            self.assertLess(len(server.log), 30)
 
     def test_what_a_run_may_spend_is_not_passed(self):
         answer = lambda n, _: (200, {}, {"usage": {"total_tokens": 100}})

@@ -38,6 +38,8 @@ constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
     {"permanent", reaction::permanent},
 }};
 
+constexpr std::size_t partition_max = 200;
+
 struct status_range {
   int from = 0, to = 0;
 };
@@ -121,6 +123,19 @@ std::optional<double> sum_of(dom::element json, std::vector<std::string> const& 
   return sum;
 }
 
+/// How much of a path a pattern covers, whole segments only: 0 where it does not match.
+std::size_t length_of_prefix(std::string_view path, std::string_view pattern) noexcept {
+  std::size_t at = 0;
+  while (!pattern.empty()) {
+    auto const segment = pattern.substr(0, std::min(pattern.find('/', 1), pattern.size()));
+    auto const here = path.substr(at, std::min(path.find('/', at + 1), path.size()) - at);
+    if (segment == "/*" ? here.size() < 2 : here != segment) return 0;
+    at += here.size();
+    pattern.remove_prefix(segment.size());
+  }
+  return at;
+}
+
 std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
   auto const open = fmt::format("<{}>", element);
   auto const begin = body.find(open);
@@ -161,6 +176,8 @@ struct profile::rules {
   std::vector<std::string> hosts;
   std::vector<rule> list;
   std::vector<cost_rule> costs;
+  std::vector<std::string> paths;   ///< prefixes; `*` is any segment
+  std::vector<std::string> fields;  ///< pointers into a request
 };
 
 profile::profile(std::shared_ptr<rules const> r) : rules_(std::move(r)) {}
@@ -292,6 +309,20 @@ class profile_file {
     return r;
   }
 
+  void read_scope(toml::node const& scope, std::vector<std::string>& paths,
+                  std::vector<std::string>& fields) const {
+    if (!scope.is_table()) wrong(scope, "'scope' must be written [scope]");
+    for (auto const& [key, node] : *scope.as_table()) {
+      auto const k = key.str();
+      if (k == "path")
+        paths = pointers(node, k);
+      else if (k == "pointer")
+        fields = pointers(node, k);
+      else
+        wrong(node, "'{}' is not a key of a scope; known are path, pointer", k);
+    }
+  }
+
   cost_rule read_cost(toml::table const& table) const {
     cost_rule c;
     for (auto const& [key, node] : table) {
@@ -353,13 +384,15 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
       } else if (key == "rule") {
         for (auto const* table : reader.tables(node, "'rule' must be written [[rule]]"))
           r->list.push_back(reader.read_rule(*table));
+      } else if (key == "scope") {
+        reader.read_scope(node, r->paths, r->fields);
       } else if (key == "cost" && node.is_table()) {
         r->costs.push_back(reader.read_cost(*node.as_table()));
       } else if (key == "cost") {
         for (auto const* table : reader.tables(node, "'cost' must be written [cost] or [[cost]]"))
           r->costs.push_back(reader.read_cost(*table));
       } else {
-        reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule, cost",
+        reader.wrong(node, "'{}' is not a key here; known are about, hosts, scope, rule, cost",
                      std::string_view(key.str()));
       }
     }
@@ -551,6 +584,36 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
     if (by->bulk && !again) j.what = reaction::permanent;  // the rest would be done twice
   }
   return j;
+}
+
+std::string profile::partition_of(std::string_view url, std::string_view request_body) const {
+  std::string within;
+  if (!rules_->paths.empty()) {
+    auto path = url.substr(std::min(url.find("://") + 3, url.size()));
+    path.remove_prefix(std::min(path.find('/'), path.size()));
+    path = path.substr(0, path.find_first_of("?#"));
+    for (auto const& pattern : rules_->paths)
+      if (auto const length = length_of_prefix(path, pattern); length > 0) {
+        within = path.substr(0, std::min(length, partition_max));
+        break;
+      }
+  }
+  thread_local dom::parser parser;
+  dom::element json;
+  bool parsed = false;
+  for (auto const& pointer : rules_->fields) {
+    if (request_body.size() > body_looked_at || !may_have(request_body, pointer)) continue;
+    if (!std::exchange(parsed, true) &&
+        parser.parse(simdjson::padded_string(request_body)).get(json) != simdjson::SUCCESS)
+      break;
+    std::string_view value;
+    if (json.at_pointer(pointer).get(value) != simdjson::SUCCESS) continue;
+    if (!within.empty()) within += ' ';
+    within += value.substr(0, partition_max);
+  }
+  within.resize(std::min(within.size(), partition_max));
+  std::ranges::replace(within, '\n', ' ');
+  return within;
 }
 
 std::string profile::joined(std::string_view earlier, std::string_view later) const {

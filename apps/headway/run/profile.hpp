@@ -79,6 +79,10 @@ class profile {
   judgement judge(answer_view const&, std::string_view request_body,
                   std::chrono::sys_seconds now) const;
 
+  /// What of the server's limits a request falls under, beside origin and credential: part of its
+  /// path, its model; "" where all fall under the same. At most 200 bytes. Never throws.
+  std::string partition_of(std::string_view url, std::string_view request_body) const;
+
   /// The answers to a request and to what the earlier one left undone of it, as one.
   std::string joined(std::string_view earlier, std::string_view later) const;
 

@@ -322,7 +322,8 @@ TEST(profile, a_file_that_is_wrong_is_named) {
     char const* error;
   } const rows[] = {
       {"rule = 3", "f.toml:1: 'rule' must be written [[rule]]"},
-      {"color = 1", "f.toml:1: 'color' is not a key here; known are about, hosts, rule, cost"},
+      {"color = 1",
+       "f.toml:1: 'color' is not a key here; known are about, hosts, scope, rule, cost"},
       {"[[rule]]\nstatus = [429]", "f.toml:1: a rule needs 'means'"},
       {"[[rule]]\nmeans = \"slow\"",
        "f.toml:2: 'means' is 'slow'; known are served, rate, concurrency, quota, long-quota, "
@@ -385,6 +386,37 @@ TEST(profile, what_a_request_has_cost) {
   for (auto const* const junk : {R"({"usage":{"total_tokens":-1}})", R"({"usage":[]})",
                                  R"({"usage":{"total_tokens":"12"}})", "\"usage\"", ""})
     EXPECT_EQ(cost("any", junk), "") << junk;
+}
+
+TEST(profile, which_limit_a_request_falls_under) {
+  auto const p = profile::parse(
+      "[scope]\npath = [\"/search/code\", \"/search\", \"/api/*\", \"/c/*/m\"]\npointer = "
+      "\"/model\"",
+      "f.toml");
+  auto const of = [&](std::string_view path, std::string_view body = "") {
+    return p.partition_of(std::string("https://h:443") + std::string(path), body);
+  };
+  EXPECT_EQ(of(""), "");
+  EXPECT_EQ(of("/"), "");
+  EXPECT_EQ(of("/searches"), "");
+  EXPECT_EQ(of("/search?q=/search/code"), "/search");
+  EXPECT_EQ(of("/search/issues"), "/search");
+  EXPECT_EQ(of("/search/code/"), "/search/code");
+  EXPECT_EQ(of("/api"), "");
+  EXPECT_EQ(of("/api/"), "");
+  EXPECT_EQ(of("/api/chat.postMessage"), "/api/chat.postMessage");
+  EXPECT_EQ(of("/c/7/m/8"), "/c/7/m");
+  EXPECT_EQ(of("/c/7/x"), "");
+  EXPECT_EQ(of("/v1", R"({"model":"a\nb"})"), "a b");
+  EXPECT_EQ(of("/search", R"({"model":"m"})"), "/search m");
+  EXPECT_EQ(of("/v1", R"({"model":5})"), "");
+  EXPECT_EQ(of("/v1", R"("model")"), "");
+  EXPECT_LE(
+      of("/api/" + std::string(500, 'x'), R"({"model":")" + std::string(500, 'x') + "\"}").size(),
+      200U);
+  for (auto const* const text : {"scope = 1", "[scope]\ncolor = 1", "[scope]\npath = \"x\"",
+                                 "[scope]\npointer = 1", "[[scope]]\npath = \"/x\""})
+    EXPECT_THROW(profile::parse(text, "f.toml"), fatal) << text;
 }
 
 TEST(profile, what_a_request_allows) {

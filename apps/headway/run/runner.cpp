@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unordered_set>
 #include <utility>
 
 #include "command.hpp"
@@ -44,6 +45,7 @@ constexpr int refused_in_a_row_max = 8;     // that a quota excuses
 constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
+constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -93,7 +95,8 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 
 /// One limit of a server, as far as we know: an origin, a credential, and what the job says.
 struct scope {
-  std::string name;  // without the credential
+  std::string account;  // origin, credential and what the job says: they are stopped together
+  std::string name;     // without the credential
   traced_governor governor;
   quota_book book;
   held_back held{};             // what the book holds the next request back for
@@ -104,7 +107,7 @@ struct scope {
   int refused_in_a_row = 0;
   time_point wake = time_point::min();
   bool parked = false;
-  std::string stopped{};  // why nothing more goes there: the server's own words
+  bool stopped = false;  // nothing more goes there
 
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
@@ -288,18 +291,24 @@ class runner {
                                  : connections_max_};
   }
 
+  profile const& profile_of(std::string_view origin) const {
+    return options_.speaks ? *options_.speaks : profile::of_host(host_of(origin));
+  }
+
   scope make_scope(std::string_view key) {
     auto const number = scopes_made_++;
     auto const end = key.find('\n');
-    auto const last = key.rfind('\n');
+    auto const within = key.rfind('\n');
+    auto const given = key.rfind('\n', within - 1);
     std::string name(key.substr(0, end));
-    if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
+    for (auto const part : {key.substr(given + 1, within - given - 1), key.substr(within + 1)})
+      if (!part.empty()) name.append(" ").append(part);
     name = printable(name);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
-    auto const* const speaks =
-        options_.speaks ? &*options_.speaks : &profile::of_host(host_of(key.substr(0, end)));
-    return {.name = std::move(name),
+    auto const* const speaks = &profile_of(key.substr(0, end));
+    return {.account = std::string(key.substr(0, within)),
+            .name = std::move(name),
             .governor = std::move(governor),
             .book = quota_book(options_.quotas, speaks->costs_of_a_byte()),
             .by_ticket = {},
@@ -470,13 +479,15 @@ class runner {
     }
     auto const where_to = origin(j.url);
     auto headers = request_headers(j, headers_.of(where_to));
-    auto const key = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
-    auto* const s = scopes_.at(now, key);
+    auto const account = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
+    if (stopped_accounts_.contains(account)) return true;  // left for a later run
+    auto const within = profile_of(where_to).partition_of(
+        std::string_view(j.url), j.body ? std::string_view(*j.body) : std::string_view());
+    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
     if (s == nullptr) {
       held_job_ = std::move(j);
       return false;
     }
-    if (!s->stopped.empty()) return true;  // left for a later run
     request_terms const terms{.cost = j.cost};
     auto const submitted = s->governor.submit(now, terms);
     if (auto const* no = std::get_if<refused>(&submitted)) {
@@ -623,7 +634,7 @@ class runner {
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = *requests_[index];
-      auto const given_up = draining_ || !r.where->stopped.empty();
+      auto const given_up = draining_ || r.where->stopped;
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
       if (given_up) {
@@ -710,8 +721,8 @@ class runner {
     s.wake = now;
 
     if (stops(told.what)) {
-      stop(s, fmt::format("status {}: {}", answer.status, told.code));
       leave_open(index);
+      stop(s, fmt::format("status {}: {}", answer.status, told.code));
       return;
     }
     if (told.what == reaction::served && told.remainder)  // its place in the queue is free
@@ -853,13 +864,17 @@ class runner {
   }
 
   /// Nothing more goes there; what waits is left for a later run.
-  void stop(scope& s, std::string why) {
-    if (!s.stopped.empty()) return;
-    s.stopped = std::move(why);
+  void stop(scope& s, std::string_view why) {
+    if (s.stopped) return;
+    stopped_accounts_.insert(s.account);
+    for (auto& [key, other] : scopes_) other.stopped = other.stopped || other.account == s.account;
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", s.name, in_quotes(s.stopped)));
+    say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
     for (std::uint32_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i]->where == &s && !requests_[i]->out) abandon(i);
+      if (requests_[i]->where != nullptr && requests_[i]->where->stopped && !requests_[i]->out)
+        abandon(i);
+    if (stopped_accounts_.size() >= stopped_max)
+      stop(fmt::format("{} scopes were refused", stopped_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
@@ -1033,8 +1048,7 @@ class runner {
       say(fmt::format("stopped: {}", stopped_));
       return exit_stopped;
     }
-    if (std::ranges::any_of(scopes_, [](auto const& one) { return !one.second.stopped.empty(); }))
-      return exit_stopped;
+    if (!stopped_accounts_.empty()) return exit_stopped;
     if (input_error_) std::rethrow_exception(input_error_);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
@@ -1152,8 +1166,9 @@ class runner {
     double units = 0, answers = 0;
   };
   std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
-  std::string stopped_;           // why nothing more goes out, a sentence
-  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
+  std::unordered_set<std::string> stopped_accounts_;  // a scope may be evicted, this is not
+  std::string stopped_;                               // why nothing more goes out, a sentence
+  std::int64_t lost_before_ = 0;                      // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
