@@ -202,5 +202,53 @@ TEST(advice, text_of_a_refusal) {
   EXPECT_FALSE(never_fits("Limit none, Requested 2000"));
 }
 
+TEST(advice, a_refusal_s_text_names_its_limit) {
+  struct {
+    char const* text;
+    char const* name;
+    double limit, remaining;
+    duration reset, period;
+  } const rows[] = {
+      {"Rate limit reached for m in organization o on tokens per min (TPM): Limit 90000, Used "
+       "89000, "
+       "Requested 2000. Please try again in 1.3s.",
+       "tokens", 90000, 1000, 59333333us, 1min},
+      {"Rate limit reached for m on requests per min. Limit: 3 / min. Please try again in 20s.",
+       "requests", 3, 0, 1min, 1min},
+      {"Rate limit reached for m on requests per day (RPD): Limit 200, Used 200, Requested 1.",
+       "requests", 200, 0, 24h, 24h},
+      {"This request would exceed your organization's rate limit of 50,000 input tokens per minute "
+       "(org: o).",
+       "input-tokens", 50000, 0, 1min, 1min},
+      {"rate limit of 8,000 output tokens per minute", "output-tokens", 8000, 0, 1min, 1min},
+      {"on tokens per min: Limit 10, Used 99, Requested 1", "tokens", 10, 0, 1min, 1min},
+  };
+  for (auto const& row : rows) {
+    auto const q = quota_in_text(row.text);
+    ASSERT_TRUE(q) << row.text;
+    EXPECT_EQ(q->name, row.name);
+    EXPECT_EQ(q->limit, row.limit) << row.text;
+    EXPECT_EQ(q->remaining, row.remaining);
+    EXPECT_EQ(q->reset, row.reset);
+    EXPECT_EQ(q->period, row.period);
+  }
+  for (auto const* const text :
+       {"", "limit", "limit per", "Too many requests, please try again later.", "rate limited",
+        "Limit 10, Used 10", "tokens per min", "Limit 0 tokens per min",
+        "Limit -1 requests per min", "limit 5 requests per ", "limit 5 wishes per min",
+        "limit 99999999999999999 tokens per min", " per ", "limit: per min", "limit 3 per min"})
+    EXPECT_FALSE(quota_in_text(text)) << text;
+}
+
+TEST(advice, a_quota_s_name_has_its_period) {
+  EXPECT_EQ(period_in_name("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), 1min);
+  EXPECT_EQ(period_in_name("1/min/{project}/{region}"), 1min);
+  EXPECT_EQ(period_in_name("ReadRequestsPer100Seconds"), std::nullopt);
+  EXPECT_EQ(period_in_name("RequestsPerDay"), 24h);
+  EXPECT_EQ(period_in_name("PerUser"), std::nullopt);
+  EXPECT_EQ(period_in_name("per"), std::nullopt);
+  EXPECT_EQ(period_in_name(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace headway::http

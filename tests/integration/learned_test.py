@@ -3,6 +3,7 @@ import json
 import unittest
 
 import servers
+from quotas_test import Mock
 from work import Work, gets, measured, succeeded
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
@@ -38,6 +39,22 @@ class Learned(unittest.TestCase):
         (limit,) = kept["scopes"].values()
         self.assertAlmostEqual(limit["rate"], 50, delta=2.5)
         self.assertIn("a limit of about", said)
+
+    def test_costs_and_quotas_are_known_to_the_second_run(self):
+        """Each run against a server that begins anew, with a burst that one estimate could use up."""
+        bodies = [json.dumps({"model": "m", "messages": [{"content": "x" * (400 + 40 * i)}]}) for i in range(40)]
+        with Work(bodies) as work:
+            with Mock("--requests", "6000/min", "--tokens", "240000/min,burst=20000", "--latency", "20ms") as mock:
+                url = f"{mock.url}/v1/chat/completions"
+                options = "--url", url, "--state", "limits.json"
+                self.assertEqual(work.run(*options), 0, work.stderr())
+                kept = json.loads((work.path / "limits.json").read_text())
+        ((_, scope),) = kept["scopes"].items()
+        limit, per_second, *costs = scope["quotas"]["tokens"]
+        measured(f"kept of tokens: {scope['quotas']['tokens']}")
+        self.assertEqual(limit, 20000)
+        self.assertAlmostEqual(per_second, 4000, delta=200)
+        self.assertGreater(costs[0] + costs[1], 0)
 
     def test_cold_neither_uses_nor_keeps_it(self):
         (first, second), _, kept = self.run_twice("--cold")

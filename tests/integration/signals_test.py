@@ -78,6 +78,28 @@ class Signals(unittest.TestCase):
             self.assertEqual(len(work.outcomes()), 1500)
             self.assertEqual(sum(request.path == "/bad" for request in server.log()), 1)
 
+    def test_a_limit_that_only_refusals_name_is_kept(self):
+        """A bucket as OpenAI's without its fields: ten requests at once, ten a second."""
+        bucket = {"level": 10.0, "at": time.monotonic()}
+
+        def answer(_, request):
+            now = time.monotonic()
+            bucket.update(level=min(10.0, bucket["level"] + 10 * (now - bucket["at"])), at=now)
+            if bucket["level"] < 1:
+                wait = (1 - bucket["level"]) / 10
+                used = math.ceil(10 - bucket["level"])
+                text = f"on requests per sec (RPS): Limit 10, Used {used}, Requested 1. Please try again in {wait:.3f}s."
+                return 429, {}, {"error": {"code": "rate_limit_exceeded", "message": f"Rate limit reached for m {text}"}}
+            bucket["level"] -= 1
+            return 200, {}, b"ok"
+
+        with Scripted(answer) as server, Work(gets(server, 100)) as work:
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 0, work.stderr())
+            refused = sum(status == 429 for _, _, status in server.log)
+            measured(f"10/s, named by refusals only: {refused} of {len(server.log)} refused")
+            self.assertIn("quotas told: requests 10 (10/s)", work.stderr())
+            self.assertLessEqual(refused, 5)
+
     def chats(self, server, models):
         bodies = [{"model": model, "messages": []} for model in models]
         return [json.dumps({"url": server.url + "/v1/chat/completions", "body": body}) for body in bodies]

@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -55,10 +56,12 @@ struct rule {
   reaction means = reaction::rate;
   std::optional<duration> hold{};
   std::string hold_pointer{};
-  std::string remainder{};  ///< pointer: of the answer's, what goes again …
-  std::string into{};       ///< … as this member of the request's body
-  std::string collect{};    ///< member of the answer that adds up from its parts
-  bool bulk = false;        ///< items of the answer whose status is in `in`: those operations again
+  std::string remainder{};   ///< pointer: of the answer's, what goes again …
+  std::string into{};        ///< … as this member of the request's body
+  std::string limit{};       ///< pointer: how many of a quota there are …
+  std::string limit_name{};  ///< … and to the name that says of what, and in which time
+  std::string collect{};     ///< member of the answer that adds up from its parts
+  bool bulk = false;  ///< items of the answer whose status is in `in`: those operations again
 
   bool partial() const noexcept { return bulk || !remainder.empty(); }
 };
@@ -70,6 +73,14 @@ struct cost_rule {
   std::vector<std::string> sized{};    ///< … of which the request's own size made up
   std::vector<std::string> reserve{};  ///< into a request: what it allows; the first that is there
   double per_byte = 0;
+};
+
+/// Where an answer's body says what remains of a quota that refills all the time.
+struct quota_rule {
+  std::string name{};
+  std::string limit{};      ///< pointer to a number, as are …
+  std::string remaining{};  ///< … what is left …
+  std::string restore{};    ///< … and what comes back in a second
 };
 
 /// The text of a value that a rule looks at; a container that is not empty counts as its JSON.
@@ -136,6 +147,89 @@ std::size_t length_of_prefix(std::string_view path, std::string_view pattern) no
   return at;
 }
 
+/// The limit that a refusal names by these pointers, of which nothing is left: Google's quotaValue
+/// and quotaId.
+std::optional<http::quota> limit_in(dom::element json, rule const& r) {
+  std::vector<dom::element> limits, names;
+  reach(json, r.limit, limits);
+  reach(json, r.limit_name, names);
+  std::string_view name;
+  if (limits.empty() || names.empty() || names.front().get(name) != simdjson::SUCCESS)
+    return std::nullopt;
+  auto const text = text_of(limits.front()).value_or("");
+  double limit = 0;
+  auto const* const last = text.data() + text.size();
+  auto const period = http::period_in_name(name);
+  if (std::from_chars(text.data(), last, limit).ptr != last || !(limit >= 1) || !period)
+    return std::nullopt;
+  auto const counted = lower(name);
+  auto const has = [&](std::string_view part) { return counted.find(part) != counted.npos; };
+  return http::quota{.name = !has("token")   ? "requests"
+                             : has("input")  ? "input-tokens"
+                             : has("output") ? "output-tokens"
+                                             : "tokens",
+                     .limit = limit,
+                     .remaining = 0,
+                     .reset = period,
+                     .period = period};
+}
+
+std::optional<http::quota> quota_in(dom::element json, quota_rule const& rule) {
+  auto const limit = sum_of(json, {rule.limit});
+  auto const remaining = sum_of(json, {rule.remaining});
+  auto const restore = sum_of(json, {rule.restore});
+  if (!limit || !remaining || !restore || !(*limit >= 1) || !(*restore > 0)) return std::nullopt;
+  auto const left = std::min(*remaining, *limit);
+  return http::quota{.name = rule.name,
+                     .limit = limit,
+                     .remaining = left,
+                     .reset = from_seconds((*limit - left) / *restore),
+                     .period = from_seconds(*limit / *restore)};
+}
+
+/// What the events of a stream say it has cost. Each tells all so far, in itself or in the message
+/// or response that it is about: the last one holds.
+std::vector<settled_cost> costs_in_stream(std::string_view body,
+                                          std::vector<cost_rule> const& rules) {
+  std::vector<std::string const*> pointers;
+  for (auto const& c : rules)
+    for (auto const* list : {&c.pointer, &c.sized})
+      for (auto const& p : *list) pointers.push_back(&p);
+  std::vector<std::optional<double>> told(pointers.size());
+  thread_local dom::parser parser;
+  while (!body.empty()) {
+    auto line = body.substr(0, std::min(body.find('\n'), body.size()));
+    body.remove_prefix(std::min(line.size() + 1, body.size()));
+    if (!line.starts_with("data:") || line.size() > body_looked_at) continue;
+    line.remove_prefix(5);
+    dom::element event;
+    bool parsed = false;
+    for (std::size_t i = 0; i < pointers.size(); ++i) {
+      if (!may_have(line, *pointers[i])) continue;
+      if (!std::exchange(parsed, true) &&
+          parser.parse(simdjson::padded_string(line)).get(event) != simdjson::SUCCESS)
+        break;
+      for (auto const* const within : {"", "/message", "/response"})
+        if (auto const units = sum_of(event, {within + *pointers[i]})) told[i] = units;
+    }
+  }
+  std::vector<settled_cost> costs;
+  std::size_t at = 0;
+  auto const sum = [&](std::vector<std::string> const& list) {
+    std::optional<double> all;
+    for (std::size_t i = 0; i < list.size(); ++i, ++at)
+      if (told[at]) all = all.value_or(0) + *told[at];
+    return all;
+  };
+  for (auto const& c : rules) {
+    auto const units = sum(c.pointer);
+    auto const of_size = sum(c.sized);
+    auto const known = [&](auto const& one) { return one.quota == c.quota; };
+    if (units && std::ranges::none_of(costs, known)) costs.push_back({c.quota, *units, of_size});
+  }
+  return costs;
+}
+
 std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
   auto const open = fmt::format("<{}>", element);
   auto const begin = body.find(open);
@@ -176,6 +270,7 @@ struct profile::rules {
   std::vector<std::string> hosts;
   std::vector<rule> list;
   std::vector<cost_rule> costs;
+  std::vector<quota_rule> quotas;
   std::vector<std::string> paths;   ///< prefixes; `*` is any segment
   std::vector<std::string> fields;  ///< pointers into a request
 };
@@ -286,6 +381,10 @@ class profile_file {
         r.remainder = pointer(node, k);
       } else if (k == "into") {
         r.into = text(node, k);
+      } else if (k == "limit") {
+        r.limit = pointer(node, k);
+      } else if (k == "limit-name") {
+        r.limit_name = pointer(node, k);
       } else if (k == "collect") {
         r.collect = text(node, k);
       } else if (k == "bulk") {
@@ -295,12 +394,14 @@ class profile_file {
       } else {
         wrong(node,
               "'{}' is not a key of a rule; known are status, header, pointer, xml, in, contains, "
-              "means, hold, hold-pointer, remainder, into, collect, bulk",
+              "means, hold, hold-pointer, remainder, into, collect, bulk, limit, limit-name",
               k);
       }
     }
     if (!means) wrong(table, "a rule needs 'means'");
     if (r.remainder.empty() != r.into.empty()) wrong(table, "'remainder' and 'into' go together");
+    if (r.limit.empty() != r.limit_name.empty())
+      wrong(table, "'limit' and 'limit-name' go together");
     if (!r.collect.empty() && r.remainder.empty()) wrong(table, "'collect' needs 'remainder'");
     if (r.bulk && (r.pointer != "/items/*/*/status" || r.in.empty() || !r.remainder.empty()))
       wrong(table, "'bulk' needs pointer = \"/items/*/*/status\" and 'in', and no 'remainder'");
@@ -321,6 +422,26 @@ class profile_file {
       else
         wrong(node, "'{}' is not a key of a scope; known are path, pointer", k);
     }
+  }
+
+  quota_rule read_quota(toml::table const& table) const {
+    quota_rule q;
+    for (auto const& [key, node] : table) {
+      auto const k = key.str();
+      if (k == "name")
+        q.name = text(node, k);
+      else if (k == "limit")
+        q.limit = pointer(node, k);
+      else if (k == "remaining")
+        q.remaining = pointer(node, k);
+      else if (k == "restore")
+        q.restore = pointer(node, k);
+      else
+        wrong(node, "'{}' is not a key of a quota; known are name, limit, remaining, restore", k);
+    }
+    if (q.name.empty() || q.limit.empty() || q.remaining.empty() || q.restore.empty())
+      wrong(table, "a quota needs 'name', 'limit', 'remaining' and 'restore'");
+    return q;
   }
 
   cost_rule read_cost(toml::table const& table) const {
@@ -384,6 +505,9 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
       } else if (key == "rule") {
         for (auto const* table : reader.tables(node, "'rule' must be written [[rule]]"))
           r->list.push_back(reader.read_rule(*table));
+      } else if (key == "quota") {
+        for (auto const* table : reader.tables(node, "'quota' must be written [[quota]]"))
+          r->quotas.push_back(reader.read_quota(*table));
       } else if (key == "scope") {
         reader.read_scope(node, r->paths, r->fields);
       } else if (key == "cost" && node.is_table()) {
@@ -392,7 +516,8 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
         for (auto const* table : reader.tables(node, "'cost' must be written [cost] or [[cost]]"))
           r->costs.push_back(reader.read_cost(*table));
       } else {
-        reader.wrong(node, "'{}' is not a key here; known are about, hosts, scope, rule, cost",
+        reader.wrong(node,
+                     "'{}' is not a key here; known are about, hosts, scope, rule, quota, cost",
                      std::string_view(key.str()));
       }
     }
@@ -561,10 +686,21 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
     if (told.retry_after) j.hold = told.retry_after;
     if (throttles(j.what)) {
       if (!j.hold) j.hold = http::time_in_text(body);
+      auto limit = http::quota_in_text(body);
+      if (by != nullptr && !by->limit.empty() && in_json()) limit = limit_in(json, *by);
+      // What fields say is more exact.
+      if (limit &&
+          std::ranges::none_of(j.quotas, [&](auto const& q) { return q.name == limit->name; }))
+        j.quotas.push_back(std::move(*limit));
       if (http::never_fits(body.substr(0, 4096))) j.what = reaction::permanent;
     }
   }
-  if (good && !streamed)
+  for (auto const& q : rules_->quotas)
+    if (may_have(body, q.limit) && in_json())
+      if (auto told_here = quota_in(json, q)) j.quotas.push_back(std::move(*told_here));
+  if (good && !streamed && a.type.starts_with("text/event-stream"))
+    j.costs = costs_in_stream(a.body, rules_->costs);
+  else if (good && !streamed)
     for (auto const& c : rules_->costs) {
       if (std::ranges::any_of(j.costs, [&](auto const& known) { return known.quota == c.quota; }))
         continue;

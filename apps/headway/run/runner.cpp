@@ -307,10 +307,13 @@ class runner {
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
     auto const* const speaks = &profile_of(key.substr(0, end));
+    auto const quotas = memory_.recall_quotas(name);
+    quota_book book(options_.quotas, speaks->costs_of_a_byte());
+    book.remember(clock_now(), quotas.what, quotas.age);
     return {.account = std::string(key.substr(0, within)),
             .name = std::move(name),
             .governor = std::move(governor),
-            .book = quota_book(options_.quotas, speaks->costs_of_a_byte()),
+            .book = std::move(book),
             .by_ticket = {},
             .speaks = speaks};
   }
@@ -1086,10 +1089,13 @@ class runner {
 
   /// A run that has done its work does not fail for this.
   void keep_what_was_learned() {
-    for (auto& [key, sc] : scopes_)
+    for (auto& [key, sc] : scopes_) {
+      if (auto quotas = sc.book.knows(); !quotas.empty())
+        memory_.learn_quotas(sc.name, std::move(quotas));
       if (auto const* s = std::get_if<seek>(&sc.governor.law_state().choice);
           s != nullptr && s->ceiling > 0 && s->successes >= 3)
         memory_.learn(sc.name, s->knows());
+    }
     try {
       memory_.keep();
     } catch (fatal const& e) {
