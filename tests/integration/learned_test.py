@@ -41,20 +41,25 @@ class Learned(unittest.TestCase):
         self.assertIn("a limit of about", said)
 
     def test_costs_and_quotas_are_known_to_the_second_run(self):
-        """Each run against a server that begins anew, with a burst that one estimate could use up."""
+        """What can never fit is not even sent, though no server has told this run."""
         bodies = [json.dumps({"model": "m", "messages": [{"content": "x" * (400 + 40 * i)}]}) for i in range(40)]
-        with Work(bodies) as work:
-            with Mock("--requests", "6000/min", "--tokens", "240000/min,burst=20000", "--latency", "20ms") as mock:
-                url = f"{mock.url}/v1/chat/completions"
-                options = "--url", url, "--state", "limits.json"
-                self.assertEqual(work.run(*options), 0, work.stderr())
-                kept = json.loads((work.path / "limits.json").read_text())
-        ((_, scope),) = kept["scopes"].items()
-        limit, per_second, *costs = scope["quotas"]["tokens"]
-        measured(f"kept of tokens: {scope['quotas']['tokens']}")
-        self.assertEqual(limit, 20000)
-        self.assertAlmostEqual(per_second, 4000, delta=200)
-        self.assertGreater(costs[0] + costs[1], 0)
+        limits = "--requests", "6000/min", "--tokens", "240000/min,burst=20000", "--latency", "20ms"
+        with Mock(*limits) as mock, Work(bodies) as work:
+            url = f"{mock.url}/v1/chat/completions"
+            self.assertEqual(work.run("--url", url, "--state", "limits.json"), 0, work.stderr())
+            (scope,) = json.loads((work.path / "limits.json").read_text())["scopes"].values()
+            limit, per_second, per_byte, constant, *_ = scope["quotas"]["tokens"]
+            measured(f"kept of tokens: {limit:.0f}, {per_second:.0f}/s, {per_byte} a byte and {constant}")
+            self.assertEqual(limit, 20000)
+            self.assertAlmostEqual(per_second, 4000, delta=200)
+            self.assertGreater(per_byte + constant, 0)
+
+            work.write([json.dumps({"url": url, "body": {}, "cost": {"tokens": 20001}})])
+            before = len(mock.log())
+            second = "--journal", "2.headway", "--out", "2.jsonl", "--state", "limits.json"
+            self.assertEqual(work.run(*second), 1, work.stderr())
+            self.assertIn("it needs 20001 tokens, but the limit is 20000", work.stderr())
+            self.assertEqual(len(mock.log()), before)
 
     def test_cold_neither_uses_nor_keeps_it(self):
         (first, second), _, kept = self.run_twice("--cold")
