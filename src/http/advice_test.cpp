@@ -170,6 +170,53 @@ TEST(advice, quotas_of_every_family) {
   }
 }
 
+// Source: draft-ietf-httpapi-ratelimit-headers-10, its grammar and what it says of malformed
+// fields.
+TEST(advice, the_draft_s_field_and_what_is_wrong_with_it) {
+  struct {
+    std::string_view value;
+    std::initializer_list<seen> quotas;
+  } const rows[] = {
+      {R"("a";r=50;t=30)", {{"a", 50, 30s}}},
+      {R"(  "a" ; r=50 ; t=30  )", {{"a", 50, 30s}}},
+      {R"("a";r=0;t=0)", {{"a", 0, 0s}}},
+      {R"("a";r=50)", {{"a", 50, none}}},
+      {R"("a";t=30;pk=:Zm9v:;r=50)", {{"a", 50, 30s}}},
+      {R"("a";r=1;t=1,"b";r=2;t=2)", {{"a", 1, 1s}, {"b", 2, 2s}}},
+      {R"("a";r=1;t=1, "b", "c";r=3;t=3)", {{"a", 1, 1s}, {"c", 3, 3s}}},
+      {R"("a";t=30)", {}},
+      {R"("a";r=-1;t=30)", {}},
+      {R"("a";r=;t=30)", {}},
+      {R"("a";r="5";t=30)", {}},
+      {R"("a";R=5;t=30)", {}},
+      {R"("a";r=50;t=-1)", {{"a", 50, none}}},
+      {R"("a";r=50;t=soon)", {{"a", 50, none}}},
+      {R"("a";r=1e3;t=1)", {}},
+      {R"("a";r=7;t=99999999999999999999999999)", {{"a", 7, duration::max()}}},
+      {"", {}},
+      {";;;", {}},
+      {",,,", {}},
+      {"\"a", {}},
+      {"r=5;t=1", {}},
+      {"?1", {}},
+  };
+  for (auto const& row : rows) {
+    std::vector<seen> what;
+    for (auto const& q : of({{"RateLimit", row.value}}).quotas)
+      if (q.remaining) what.push_back({q.name, *q.remaining, q.reset});
+    ASSERT_EQ(what.size(), row.quotas.size()) << row.value;
+    for (std::size_t i = 0; i < what.size(); ++i) {
+      EXPECT_EQ(what[i].name, row.quotas.begin()[i].name) << row.value;
+      EXPECT_EQ(what[i].remaining, row.quotas.begin()[i].remaining) << row.value;
+      EXPECT_EQ(what[i].reset, row.quotas.begin()[i].reset) << row.value;
+    }
+  }
+  // Split over two fields; and the hold that is said is the one that holds.
+  EXPECT_EQ(of({{"RateLimit", R"("a";r=1;t=1)"}, {"ratelimit", R"("b";r=2;t=2)"}}).quotas.size(),
+            2U);
+  EXPECT_EQ(of({{"RateLimit", R"("a";r=0;t=9)"}, {"Retry-After", "3"}}).retry_after, 3s);
+}
+
 TEST(advice, knows_what_a_quota_counts) {
   for (auto const* name : {"", "requests", "default", "burst"})
     EXPECT_TRUE(quota{.name = name}.of_requests()) << name;
