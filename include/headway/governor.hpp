@@ -43,6 +43,7 @@ enum class reason : std::uint8_t {
   queue,         ///< as many wait as may
   deadline,      ///< it would come too late
   attempts,      ///< it failed as often as it may
+  cancelled,     ///< its owner wants it no more; a driver's answer, never a governor's
 };
 std::string_view to_string(reason) noexcept;
 
@@ -284,6 +285,10 @@ class governor {
     auto const h = head(now);
     return h.until > now ? h : held_back{};
   }
+
+  /// The server said so elsewhere, to another process or of a larger scope: nothing goes before
+  /// `until`. Never makes a hold shorter.
+  void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
 
   int in_flight() const noexcept { return in_flight_; }
   std::size_t waiting() const noexcept { return waiting_; }
