@@ -17,8 +17,7 @@ int connect_to(int port) {  // blocks, for it is this machine; what fails, fails
   to.sin_family = AF_INET, to.sin_port = htons(static_cast<std::uint16_t>(port));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   int const fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to);
-  return fd;
+  return connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), fd;
 }
 
 void arm(int timer, headway::time_point at) {
@@ -47,7 +46,8 @@ int main(int argc, char** argv) {
     arm(timer, api.wakeup());
     epoll_wait(loop, &event, 1, -1);
     char text[64] = {};  // "HTTP/1.1 429 …"; of the timer, how often it went off
-    std::string const answer(text, std::max(read(event.data.fd, text, sizeof text), ssize_t{0}));
+    auto const size = std::max(read(event.data.fd, text, sizeof text), ssize_t{0});
+    std::string const answer(text, static_cast<std::size_t>(size));
     if (event.data.fd == timer || close(event.data.fd) != 0) continue;
     auto const what = answer.substr(0, 5) != "HTTP/"        ? headway::outcome::failure
                       : answer.find(" 429 ") != answer.npos ? headway::outcome::throttle
@@ -56,5 +56,5 @@ int main(int argc, char** argv) {
     if (then.what == headway::verdict::give_up) return std::puts("gave up"), 1;
     done += then.what == headway::verdict::done;
   }
-  return std::puts("100 of 100"), 0;
+  std::puts("100 of 100");
 }
