@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -12,8 +13,13 @@ namespace {
 
 template <class F>
 void in_threads(int count, F f) {
+  std::latch all_here(count);
   std::vector<std::jthread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(f);
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      all_here.arrive_and_wait();
+      f();
+    });
 }
 
 TEST(shared_pacer, decides_as_gcra_does) {
@@ -31,13 +37,16 @@ TEST(shared_pacer, decides_as_gcra_does) {
 }
 
 TEST(shared_pacer, threads_together_get_the_burst_and_no_unit_more) {
-  shared_pacer pace(gcra{.interval = 1ms, .burst_tolerance = 4'999ms});
+  static constexpr int burst = 2'000'000;
+  shared_pacer pace(gcra{.interval = 1us, .burst_tolerance = (burst - 1) * 1us});
   std::atomic<int> admitted = 0;
   in_threads(4, [&] {
-    for (int i = 0; i < 5'000; ++i) admitted += pace.admit(time_point(1h)) <= time_point(1h);
+    int mine = 0;
+    for (int i = 0; i < burst; ++i) mine += pace.admit(time_point(1h)) <= time_point(1h);
+    admitted += mine;
   });
-  EXPECT_EQ(admitted, 5'000);
-  EXPECT_EQ(pace.admit(time_point(1h)), time_point(1h + 1ms));
+  EXPECT_EQ(admitted, burst);
+  EXPECT_EQ(pace.admit(time_point(1h)), time_point(1h + 1us));
 }
 
 TEST(shared_pacer, a_cost_beyond_the_burst_never_conforms) {
@@ -47,20 +56,20 @@ TEST(shared_pacer, a_cost_beyond_the_burst_never_conforms) {
 }
 
 TEST(shared_pacer, no_more_slots_than_there_are) {
-  shared_pacer pace(gcra{.interval = 1ns, .burst_tolerance = 1h}, 3);
+  shared_pacer pace(gcra{.interval = 1ns, .burst_tolerance = 1h}, 1);
   std::atomic<int> inside = 0, admitted = 0;
   std::atomic<bool> too_many = false;
-  in_threads(6, [&] {
-    for (int i = 0; i < 5'000; ++i) {
+  in_threads(4, [&] {
+    for (int i = 0; i < 500'000; ++i) {
       if (pace.admit(time_point(2h)) == never) continue;
-      if (++inside > 3) too_many = true;
+      if (++inside > 1) too_many = true;
       ++admitted;
       --inside;
       pace.release();
     }
   });
   EXPECT_FALSE(too_many);
-  EXPECT_GE(admitted, 5'000);
+  EXPECT_GT(admitted, 0);
   EXPECT_EQ(pace.in_flight(), 0);
 }
 
