@@ -450,9 +450,10 @@ class governor {
   }
   void release(std::uint32_t index) {
     auto& r = requests_[index];
+    auto const waited = r.where == place::waiting;
     r = {.version = r.version + 1, .generation = r.generation + 1};
     free_.push_back(index);
-    prune();
+    if (waited) prune();
   }
   void enqueue(std::uint32_t index) {
     auto& r = requests_[index];
@@ -460,8 +461,8 @@ class governor {
     ++r.version;
     ++waiting_;
     queue_.push({r.ready_since, r.sequence, index, r.version});
-    prune();
   }
+  /// After what made an entry go stale: a start, or a cancelled wait.
   void prune() {
     auto const live = [this](turn const& t) {
       return requests_[t.index].where == place::waiting && requests_[t.index].version == t.version;

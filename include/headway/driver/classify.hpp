@@ -57,12 +57,11 @@ class attempt {
     if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_)) {
       if constexpr (classifies_exceptions<Classify>) return widened(classify.on_exception(*thrown));
       return {.what = outcome::ignore};
-    } else if constexpr (!std::is_void_v<Result>) {
-      return widened(std::invoke(classify, std::get<value>(came_of_it_)));
-    } else if constexpr (std::invocable<Classify&>) {
-      return widened(std::invoke(classify));
     }
-    return {};
+    if constexpr (std::is_void_v<Result>)
+      return widened(std::invoke(classify));
+    else
+      return widened(std::invoke(classify, std::get<value>(came_of_it_)));
   }
 
   /// The result, or what was thrown, thrown again.
