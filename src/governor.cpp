@@ -33,6 +33,8 @@ std::string_view to_string(reason why) noexcept {
       return "deadline";
     case reason::attempts:
       return "attempts";
+    case reason::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
