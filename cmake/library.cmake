@@ -40,9 +40,11 @@ foreach(component IN LISTS headway_components)
   endif()
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${include} FILES ${headers_of_${component}})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
-  list(REMOVE_ITEM links "$<LINK_ONLY:headway_warnings>")  # ours alone, nothing for those who link a static library
+  if(links)  # warnings are ours alone, nothing for those who link a static library
+    list(REMOVE_ITEM links "$<LINK_ONLY:headway_warnings>")
+    set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES ${links})
+  endif()
   set_target_properties(${target} PROPERTIES
-    INTERFACE_LINK_LIBRARIES "${links}"
     EXPORT_NAME ${component}
     VERIFY_INTERFACE_HEADER_SETS ${HEADWAY_TESTS})  # each public header compiles alone
 endforeach()
