@@ -8,13 +8,12 @@ foreach(component IN LISTS headway_components)
 endforeach()
 
 # Every header belongs to one component: to that of its folder, those of driver/ to blocking or asio, all others to core.
-set(include ${PROJECT_SOURCE_DIR}/include)
-file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS ${include}/*.hpp)
+file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} include/*.hpp)
 function(headway_headers component regex)  # moves those that match from core to `component`, if that is built
   set(rest ${headers_of_core})
   set(its ${headers_of_core})
-  list(FILTER its INCLUDE REGEX "^${include}/headway/${regex}")
-  list(FILTER rest EXCLUDE REGEX "^${include}/headway/${regex}")
+  list(FILTER its INCLUDE REGEX "^include/headway/${regex}")
+  list(FILTER rest EXCLUDE REGEX "^include/headway/${regex}")
   if(component IN_LIST headway_components)
     set(headers_of_${component} ${its} PARENT_SCOPE)
     set(headers_of_core ${rest} PARENT_SCOPE)
@@ -38,7 +37,7 @@ foreach(component IN LISTS headway_components)
       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
-  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS ${include} FILES ${headers_of_${component}})
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${headers_of_${component}})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
   if(links)  # warnings are ours alone, nothing for those who link a static library
     list(REMOVE_ITEM links "$<LINK_ONLY:headway_warnings>")
