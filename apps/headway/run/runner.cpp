@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unordered_set>
 #include <utility>
 
 #include "command.hpp"
@@ -44,6 +45,7 @@ constexpr int refused_in_a_row_max = 8;     // that a quota excuses
 constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
+constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -93,7 +95,8 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 
 /// One limit of a server, as far as we know: an origin, a credential, and what the job says.
 struct scope {
-  std::string name;  // without the credential
+  std::string account;  // origin, credential and what the job says: they are stopped together
+  std::string name;     // without the credential
   traced_governor governor;
   quota_book book;
   held_back held{};             // what the book holds the next request back for
@@ -104,7 +107,7 @@ struct scope {
   int refused_in_a_row = 0;
   time_point wake = time_point::min();
   bool parked = false;
-  std::string stopped{};  // why nothing more goes there: the server's own words
+  bool stopped = false;  // nothing more goes there
 
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
@@ -127,12 +130,14 @@ struct request {
   bool held = false;  // by the book, since its last attempt
   int throttled = 0;
   std::string said;          // what the server called the last refusal
+  std::string so_far;        // the answer to what has been done of it, where something was left
+  bool denied = false;       // a good status, but the profile says that it failed
   bool out = false;          // its turn has come, and it has not been answered
   bool intended = false;     // the journal knows that it may have been sent
   std::uint64_t intent = 0;  // number of that change
 
   std::size_t bytes() const noexcept {
-    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size();
+    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size() + so_far.size();
   }
 };
 
@@ -286,20 +291,29 @@ class runner {
                                  : connections_max_};
   }
 
+  profile const& profile_of(std::string_view origin) const {
+    return options_.speaks ? *options_.speaks : profile::of_host(host_of(origin));
+  }
+
   scope make_scope(std::string_view key) {
     auto const number = scopes_made_++;
     auto const end = key.find('\n');
-    auto const last = key.rfind('\n');
+    auto const within = key.rfind('\n');
+    auto const given = key.rfind('\n', within - 1);
     std::string name(key.substr(0, end));
-    if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
+    for (auto const part : {key.substr(given + 1, within - given - 1), key.substr(within + 1)})
+      if (!part.empty()) name.append(" ").append(part);
     name = printable(name);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
-    auto const* const speaks =
-        options_.speaks ? &*options_.speaks : &profile::of_host(host_of(key.substr(0, end)));
-    return {.name = std::move(name),
+    auto const* const speaks = &profile_of(key.substr(0, end));
+    auto const quotas = memory_.recall_quotas(name);
+    quota_book book(options_.quotas, speaks->costs_of_a_byte());
+    book.remember(clock_now(), quotas.what, quotas.age);
+    return {.account = std::string(key.substr(0, within)),
+            .name = std::move(name),
             .governor = std::move(governor),
-            .book = quota_book(options_.quotas, speaks->costs_of_a_byte()),
+            .book = std::move(book),
             .by_ticket = {},
             .speaks = speaks};
   }
@@ -468,13 +482,15 @@ class runner {
     }
     auto const where_to = origin(j.url);
     auto headers = request_headers(j, headers_.of(where_to));
-    auto const key = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
-    auto* const s = scopes_.at(now, key);
+    auto const account = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
+    if (stopped_accounts_.contains(account)) return true;  // left for a later run
+    auto const within = profile_of(where_to).partition_of(
+        std::string_view(j.url), j.body ? std::string_view(*j.body) : std::string_view());
+    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
     if (s == nullptr) {
       held_job_ = std::move(j);
       return false;
     }
-    if (!s->stopped.empty()) return true;  // left for a later run
     request_terms const terms{.cost = j.cost};
     auto const submitted = s->governor.submit(now, terms);
     if (auto const* no = std::get_if<refused>(&submitted)) {
@@ -621,7 +637,7 @@ class runner {
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = *requests_[index];
-      auto const given_up = draining_ || !r.where->stopped.empty();
+      auto const given_up = draining_ || r.where->stopped;
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
       if (given_up) {
@@ -661,7 +677,15 @@ class runner {
     --flying_;
     r.out = false;
 
-    auto const told = judge(r, answer);
+    auto told = judge(r, answer);
+    auto whole = answer;
+    std::string joined;
+    if (!r.so_far.empty() && answer.status / 100 == 2 && answer.error.empty()) {
+      whole.body = joined = s.speaks->joined(r.so_far, answer.body);
+      if (told.what == reaction::served && !told.remainder)
+        told = in_all(r, whole, std::move(told));
+    }
+    r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
     if (told.what == reaction::served) spend(r, told);
@@ -684,6 +708,7 @@ class runner {
       bytes_ -= r.bytes();
       r.what.body = *told.remainder;
       r.what.body_file.reset();
+      r.so_far = whole.body;
       bytes_ += r.bytes();
       r.size = size_of(r);
     }
@@ -699,8 +724,8 @@ class runner {
     s.wake = now;
 
     if (stops(told.what)) {
-      stop(s, fmt::format("status {}: {}", answer.status, told.code));
       leave_open(index);
+      stop(s, fmt::format("status {}: {}", answer.status, told.code));
       return;
     }
     if (told.what == reaction::served && told.remainder)  // its place in the queue is free
@@ -711,11 +736,12 @@ class runner {
       }
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
     if (!again) {
-      end(index, now, answer, taught.what, ruling);
+      end(index, now, whole, taught.what, ruling);
       return;
     }
     // Not carried out: a throttle says so, and what never left us cannot have been.
-    if (r.intended && (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
+    if (r.intended && r.so_far.empty() &&
+        (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
       recorder_->clear(r.what.line);
       r.intended = false;
     }
@@ -781,6 +807,17 @@ class runner {
     return told;
   }
 
+  /// What the answers to all of its parts say together: a part may have failed earlier.
+  static judgement in_all(request const& r, reply const& whole, judgement last) {
+    auto together = r.where->speaks->judge(
+        {.status = whole.status, .type = whole.type, .body = whole.body}, {}, wall_now());
+    if (together.what == reaction::permanent) {
+      last.what = together.what;
+      last.code = std::move(together.code);
+    }
+    return last;
+  }
+
   /// What the governor learns from it.
   attempt_result lesson_of(judgement const& told, reply const& answer, scope const& s) const {
     attempt_result taught;
@@ -830,19 +867,23 @@ class runner {
   }
 
   /// Nothing more goes there; what waits is left for a later run.
-  void stop(scope& s, std::string why) {
-    if (!s.stopped.empty()) return;
-    s.stopped = std::move(why);
+  void stop(scope& s, std::string_view why) {
+    if (s.stopped) return;
+    stopped_accounts_.insert(s.account);
+    for (auto& [key, other] : scopes_) other.stopped = other.stopped || other.account == s.account;
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", s.name, in_quotes(s.stopped)));
+    say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
     for (std::uint32_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i]->where == &s && !requests_[i]->out) abandon(i);
+      if (requests_[i]->where != nullptr && requests_[i]->where->stopped && !requests_[i]->out)
+        abandon(i);
+    if (stopped_accounts_.size() >= stopped_max)
+      stop(fmt::format("{} scopes were refused", stopped_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     auto& r = *requests_[index];
-    if (r.intended) recorder_->clear(r.what.line);
+    if (r.intended && r.so_far.empty()) recorder_->clear(r.what.line);
     forget(index);
   }
 
@@ -850,8 +891,8 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served =
-        taught == outcome::success && options_.ok.contains(answer.status) && answer.error.empty();
+    auto const served = taught == outcome::success && !r.denied &&
+                        options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
@@ -1010,8 +1051,7 @@ class runner {
       say(fmt::format("stopped: {}", stopped_));
       return exit_stopped;
     }
-    if (std::ranges::any_of(scopes_, [](auto const& one) { return !one.second.stopped.empty(); }))
-      return exit_stopped;
+    if (!stopped_accounts_.empty()) return exit_stopped;
     if (input_error_) std::rethrow_exception(input_error_);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
@@ -1049,10 +1089,13 @@ class runner {
 
   /// A run that has done its work does not fail for this.
   void keep_what_was_learned() {
-    for (auto& [key, sc] : scopes_)
+    for (auto& [key, sc] : scopes_) {
+      if (auto quotas = sc.book.knows(); !quotas.empty())
+        memory_.learn_quotas(sc.name, std::move(quotas));
       if (auto const* s = std::get_if<seek>(&sc.governor.law_state().choice);
           s != nullptr && s->ceiling > 0 && s->successes >= 3)
         memory_.learn(sc.name, s->knows());
+    }
     try {
       memory_.keep();
     } catch (fatal const& e) {
@@ -1129,8 +1172,9 @@ class runner {
     double units = 0, answers = 0;
   };
   std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
-  std::string stopped_;           // why nothing more goes out, a sentence
-  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
+  std::unordered_set<std::string> stopped_accounts_;  // a scope may be evicted, this is not
+  std::string stopped_;                               // why nothing more goes out, a sentence
+  std::int64_t lost_before_ = 0;                      // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};

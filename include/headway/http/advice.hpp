@@ -32,7 +32,8 @@ struct HEADWAY_EXPORT quota {
   std::string name;  ///< what it counts, in lower case: "", "requests", "input-tokens", "default"
   std::optional<double> limit{};
   std::optional<double> remaining{};
-  std::optional<duration> reset{};  ///< from the arrival of the response on
+  std::optional<duration> reset{};   ///< from the arrival of the response on
+  std::optional<duration> period{};  ///< in which all of it comes back, a part of it all the time
 
   /// Whether it counts requests, as far as its name says.
   bool of_requests() const noexcept;
@@ -72,6 +73,14 @@ HEADWAY_EXPORT std::optional<duration> parse_go_duration(std::string_view) noexc
 
 /// "… try again in 1m30.5s …": the time that a refusal's text names.
 HEADWAY_EXPORT std::optional<duration> time_in_text(std::string_view) noexcept;
+
+/// "… on tokens per min (TPM): Limit 90000, Used 89000 …", "limit of 50,000 input tokens per
+/// minute": the quota that a refusal's text names. Of what it does not say that it was used,
+/// nothing is left.
+std::optional<quota> quota_in_text(std::string_view);
+
+/// "GenerateRequestsPerMinutePerProject", "1/min/{project}": the time that a quota's name has.
+std::optional<duration> period_in_name(std::string_view) noexcept;
 
 /// "Limit 30000, Used 27100, Requested 31000": a request that can never fit.
 HEADWAY_EXPORT bool never_fits(std::string_view text) noexcept;
