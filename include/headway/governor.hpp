@@ -21,6 +21,7 @@
 
 #include "headway/backoff/retry_level.hpp"
 #include "headway/budget/retry_budget.hpp"
+#include "headway/export.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/policy.hpp"
 #include "headway/require.hpp"
@@ -45,7 +46,7 @@ enum class reason : std::uint8_t {
   attempts,      ///< it failed as often as it may
   cancelled,     ///< its owner wants it no more; a driver's answer, never a governor's
 };
-std::string_view to_string(reason) noexcept;
+HEADWAY_EXPORT std::string_view to_string(reason) noexcept;
 
 struct held_back {
   reason why = reason::none;
