@@ -611,13 +611,15 @@ class runner {
     r.sent = now;
     r.out = true;
     if (!r.first_sent) r.first_sent = now;
+    if (now - *r.first_sent >= options_.request_deadline) {
+      give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
+      return;
+    }
     if (r.what.body_file && r.attempts == 0) {
       auto content = read_file(*r.what.body_file);
       if (!content) {
-        r.where->governor.cancel(now, r.id);
-        r.where->book.forget(r.receipt);
         auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-        end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
+        give_up_unsent(index, now, error, reason::none);
         return;
       }
       r.content = std::move(*content);
@@ -629,6 +631,14 @@ class runner {
     r.intended = true;
     r.intent = recorder_->intend(r.what.line);
     intending_.push_back(index);
+  }
+
+  /// Its turn had come, but it does not go.
+  void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
+    auto& r = *requests_[index];
+    r.where->governor.cancel(now, r.id);
+    r.where->book.forget(r.receipt);
+    end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
   /// Sends what must not be sent twice, now that the journal knows of it.
@@ -662,7 +672,9 @@ class runner {
     } else if (r.what.body) {
       a.body = *r.what.body;
     }
-    a.timeout = r.what.timeout;
+    auto const left = *r.first_sent + options_.request_deadline - r.sent;
+    a.timeout = std::min(r.what.timeout.value_or(left), left);
+    a.may_be_silent = r.what.timeout.has_value();
     a.repeatable = idempotent(r.what);
     http_.send(index, a);
   }
