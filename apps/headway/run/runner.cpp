@@ -715,7 +715,7 @@ class runner {
     taught.may_retry =
         !answer.futile && told.what != reaction::permanent &&
         (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
-    r.said = told.code;
+    r.said = without_secrets(told.code, r.headers);
     if (told.remainder) {
       bytes_ -= r.bytes();
       r.what.body = *told.remainder;
@@ -736,8 +736,9 @@ class runner {
     s.wake = now;
 
     if (stops(told.what)) {
+      auto why = fmt::format("status {}: {}", answer.status, r.said);
       leave_open(index);
-      stop(s, fmt::format("status {}: {}", answer.status, told.code));
+      stop(s, std::move(why));
       return;
     }
     if (told.what == reaction::served && told.remainder)  // its place in the queue is free
@@ -933,7 +934,7 @@ class runner {
             .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
                                                 : std::nullopt,
             .body_file = body_file},
-           refused ? answer.status : 0);
+           refused ? answer.status : 0, r.headers);
     forget(index);
   }
 
@@ -956,8 +957,9 @@ class runner {
     return text;
   }
 
-  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way.
-  void record(result const& r, int refused_by = 0) {
+  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
+  /// what was sent, and is not shown.
+  void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
     switch (r.how) {
       case final_outcome::success:
         ++standing_.success;
@@ -976,15 +978,16 @@ class runner {
     else
       recorder_->finish(r.line, r.how, writer_.line_of(r),
                         {std::string(r.body_file), std::string(r.body)});
-    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r));
+    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r, headers));
   }
 
-  std::string why_the_canary_died(result const& r) const {
+  std::string why_the_canary_died(result const& r, std::span<std::string const> headers) const {
     auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
     return fmt::format(
         "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
         "that right and run it again{}; --no-canary goes on regardless",
-        canary::watched, r.status, r.line, ascii ? in_quotes(r.body) : "in the results",
+        canary::watched, r.status, r.line,
+        ascii ? in_quotes(without_secrets(r.body.substr(0, 4096), headers)) : "in the results",
         journal_ ? " with --again failed" : "");
   }
 
