@@ -174,6 +174,7 @@ class transport::impl {
       curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
       curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
     }
+    curl_easy_setopt(h, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});  // RFC 8996
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
   }
 
