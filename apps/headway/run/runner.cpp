@@ -46,6 +46,7 @@ constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
 constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
+constexpr int descriptors_of_ours = 48;  // files, timers, names that are looked up
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -82,7 +83,7 @@ int connections_max() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - 48;
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - descriptors_of_ours;
 }
 
 /// The bytes of a request's body_file; nullopt where it can no longer be read.
@@ -172,6 +173,13 @@ class runner {
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   void open_input() {
+    if (options_.concurrency_ceiling > connections_max_)
+      throw fatal(
+          exit_usage,
+          fmt::format("--concurrency {}: the limit of {} open files (ulimit -Hn) leaves room "
+                      "for {}; want from 1 to {}",
+                      options_.concurrency_ceiling, connections_max_ + descriptors_of_ours,
+                      connections_max_, connections_max_));
     auto const from_stdin = options_.jobs == "-";
     line_options lines{.base_url = options_.base_url,
                        .url = options_.url,
@@ -286,9 +294,8 @@ class runner {
             .hint_max = options_.wait_max,
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max = options_.concurrency_ceiling > 0
-                                 ? std::min(options_.concurrency_ceiling, connections_max_)
-                                 : connections_max_};
+            .in_flight_max =
+                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_};
   }
 
   profile const& profile_of(std::string_view origin) const {

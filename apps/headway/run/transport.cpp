@@ -54,6 +54,9 @@ class transport::impl {
     curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 10'000L);
+    // The server says how many, else it is libcurl's 100. Beyond that, libcurl 7.88 opens a
+    // connection for each.
+    curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 10'000L);
   }
 
   ~impl() {
