@@ -148,6 +148,18 @@ class Hostile(unittest.TestCase):
                     self.assertGreaterEqual(gap, 0.9 * least)
         measured(f"four refusals in a row, no hint: next after {soonest} s; {len(HINTS)} hints, none sooner")
 
+    def test_what_waited_past_its_deadline_is_not_sent(self):
+        """Refused, and its turn by --rate is later than that."""
+        refuse = lambda n, _: (429, {}, b"")
+        with sockets.Scripted(refuse) as server, Work(gets(server, 1)) as work:
+            options = "--cold", "--law", "fixed", "--rate", "1/s", "--request-deadline", "500ms"
+            self.assertEqual(run(work, *options).code, 1, work.stderr())
+            (result,) = work.results()
+            self.assertEqual(len(server.log), 1)
+            self.assertEqual(
+                result["reason"], "it still waited to be sent again (not sent); gave up after 0.5 s"
+            )
+
     def test_a_pause_beyond_all_parks(self):
         for value in ("9" * 9, "9" * 18, "9" * 19, "1" + "0" * 30):
             refuse = lambda n, _: (429, {"Retry-After": value}, b"")
