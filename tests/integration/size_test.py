@@ -7,11 +7,11 @@ from work import Work, gets, measured, succeeded
 
 class Size(unittest.TestCase):
     def test_two_thousand_in_flight(self):
-        with servers.nginx(latency_ms=(1500, 1500)) as server, Work(gets(server, 4000)) as work:
+        with servers.nginx(latency_ms=(3000, 3000)) as server, Work(gets(server, 3000)) as work:
             options = "--cold", "--law", "fixed", "--concurrency", "2000"
             self.assertEqual(work.run(*options), 0, work.stderr())
             peak = server.log().peak_in_flight()
-            self.assertEqual(work.outcomes(), succeeded(4000))
+            self.assertEqual(work.outcomes(), succeeded(3000))
         measured(f"--concurrency 2000: at most {peak} in flight at nginx")
         self.assertLessEqual(peak, 2000)
         self.assertGreaterEqual(peak, 1990)  # the last ones of the first round, where its answers come in
