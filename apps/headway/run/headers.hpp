@@ -49,6 +49,11 @@ class bound_headers {
 /// empty.
 std::vector<std::string> request_headers(job const&, std::span<std::string const> given);
 
+/// `text`, which a server has sent, without what `headers` carry, should it repeat that: each
+/// value, what follows its first word, and its longer words, as they are or escaped as in JSON. The
+/// type of a body is no secret.
+std::string without_secrets(std::string_view text, std::span<std::string const> headers);
+
 /// 16 hex digits that tell credentials apart without giving them away: a truncated SHA-256 of the
 /// Authorization, Cookie, X-Api-Key and Api-Key lines. "" where there are none.
 std::string credential_digest(std::span<std::string const> headers);

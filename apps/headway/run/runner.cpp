@@ -46,6 +46,7 @@ constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
 constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
+constexpr int descriptors_of_ours = 48;  // files, timers, names that are looked up
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -82,7 +83,7 @@ int connections_max() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - 48;
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - descriptors_of_ours;
 }
 
 /// The bytes of a request's body_file; nullopt where it can no longer be read.
@@ -172,6 +173,13 @@ class runner {
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   void open_input() {
+    if (options_.concurrency_ceiling > connections_max_)
+      throw fatal(
+          exit_usage,
+          fmt::format("--concurrency {}: the limit of {} open files (ulimit -Hn) leaves room "
+                      "for {}; want from 1 to {}",
+                      options_.concurrency_ceiling, connections_max_ + descriptors_of_ours,
+                      connections_max_, connections_max_));
     auto const from_stdin = options_.jobs == "-";
     line_options lines{.base_url = options_.base_url,
                        .url = options_.url,
@@ -286,9 +294,8 @@ class runner {
             .hint_max = options_.wait_max,
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max = options_.concurrency_ceiling > 0
-                                 ? std::min(options_.concurrency_ceiling, connections_max_)
-                                 : connections_max_};
+            .in_flight_max =
+                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_};
   }
 
   profile const& profile_of(std::string_view origin) const {
@@ -611,13 +618,15 @@ class runner {
     r.sent = now;
     r.out = true;
     if (!r.first_sent) r.first_sent = now;
+    if (now - *r.first_sent >= options_.request_deadline) {
+      give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
+      return;
+    }
     if (r.what.body_file && r.attempts == 0) {
       auto content = read_file(*r.what.body_file);
       if (!content) {
-        r.where->governor.cancel(now, r.id);
-        r.where->book.forget(r.receipt);
         auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-        end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
+        give_up_unsent(index, now, error, reason::none);
         return;
       }
       r.content = std::move(*content);
@@ -629,6 +638,14 @@ class runner {
     r.intended = true;
     r.intent = recorder_->intend(r.what.line);
     intending_.push_back(index);
+  }
+
+  /// Its turn had come, but it does not go.
+  void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
+    auto& r = *requests_[index];
+    r.where->governor.cancel(now, r.id);
+    r.where->book.forget(r.receipt);
+    end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
   /// Sends what must not be sent twice, now that the journal knows of it.
@@ -662,7 +679,9 @@ class runner {
     } else if (r.what.body) {
       a.body = *r.what.body;
     }
-    a.timeout = r.what.timeout;
+    auto const left = *r.first_sent + options_.request_deadline - r.sent;
+    a.timeout = std::min(r.what.timeout.value_or(left), left);
+    a.may_be_silent = r.what.timeout.has_value();
     a.repeatable = idempotent(r.what);
     http_.send(index, a);
   }
@@ -703,7 +722,7 @@ class runner {
     taught.may_retry =
         !answer.futile && told.what != reaction::permanent &&
         (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
-    r.said = told.code;
+    r.said = without_secrets(told.code, r.headers);
     if (told.remainder) {
       bytes_ -= r.bytes();
       r.what.body = *told.remainder;
@@ -724,8 +743,9 @@ class runner {
     s.wake = now;
 
     if (stops(told.what)) {
+      auto why = fmt::format("status {}: {}", answer.status, r.said);
       leave_open(index);
-      stop(s, fmt::format("status {}: {}", answer.status, told.code));
+      stop(s, std::move(why));
       return;
     }
     if (told.what == reaction::served && told.remainder)  // its place in the queue is free
@@ -921,7 +941,7 @@ class runner {
             .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
                                                 : std::nullopt,
             .body_file = body_file},
-           refused ? answer.status : 0);
+           refused ? answer.status : 0, r.headers);
     forget(index);
   }
 
@@ -944,8 +964,9 @@ class runner {
     return text;
   }
 
-  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way.
-  void record(result const& r, int refused_by = 0) {
+  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
+  /// what was sent, and is not shown.
+  void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
     switch (r.how) {
       case final_outcome::success:
         ++standing_.success;
@@ -964,15 +985,16 @@ class runner {
     else
       recorder_->finish(r.line, r.how, writer_.line_of(r),
                         {std::string(r.body_file), std::string(r.body)});
-    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r));
+    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r, headers));
   }
 
-  std::string why_the_canary_died(result const& r) const {
+  std::string why_the_canary_died(result const& r, std::span<std::string const> headers) const {
     auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
     return fmt::format(
         "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
         "that right and run it again{}; --no-canary goes on regardless",
-        canary::watched, r.status, r.line, ascii ? in_quotes(r.body) : "in the results",
+        canary::watched, r.status, r.line,
+        ascii ? in_quotes(without_secrets(r.body.substr(0, 4096), headers)) : "in the results",
         journal_ ? " with --again failed" : "");
   }
 
