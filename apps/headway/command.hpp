@@ -35,5 +35,6 @@ void add_run(CLI::App& program, action& chosen);
 void add_mock(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_simulate(CLI::App& program, action& chosen);
+void add_generate(CLI::App& program, action& chosen);
 
 }  // namespace headway::app

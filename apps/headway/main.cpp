@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);
+  add_generate(program, chosen);
   try {
     program.parse(argc, argv);
     hide_headers({argv, static_cast<std::size_t>(argc)});

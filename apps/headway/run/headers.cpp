@@ -23,6 +23,9 @@ bool is_token(std::string_view name) noexcept {  // RFC 9110 §5.6.2
   return !name.empty() && std::all_of(name.begin(), name.end(), allowed);
 }
 
+constexpr std::array<std::string_view, 4> credentials = {"authorization", "cookie", "x-api-key",
+                                                         "api-key"};
+
 std::string_view name_of(std::string_view header) noexcept {
   return header.substr(0, header.find(':'));
 }
@@ -182,11 +185,20 @@ std::string without_secrets(std::string_view text, std::span<std::string const> 
   return shown;
 }
 
+std::vector<std::string> without_credentials(std::span<std::string const> lines) {
+  constexpr std::array<std::string_view, 2> more = {"proxy-authorization", "x-auth-token"};
+  std::vector<std::string> kept;
+  for (auto const& line : lines) {
+    auto const is = [&](auto const name) { return equal_ignoring_case(name_of(line), name); };
+    if (std::ranges::none_of(credentials, is) && std::ranges::none_of(more, is))
+      kept.push_back(line);
+  }
+  return kept;
+}
+
 std::string credential_digest(std::span<std::string const> headers) {
-  constexpr std::array<std::string_view, 4> secret = {"authorization", "cookie", "x-api-key",
-                                                      "api-key"};
   std::string all;
-  for (auto const name : secret)
+  for (auto const name : credentials)
     for (auto const& line : headers)
       if (equal_ignoring_case(name_of(line), name))
         all += fmt::format("{}:{}\n", name, line.substr(name.size() + 1));

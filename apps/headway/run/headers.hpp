@@ -54,6 +54,9 @@ std::vector<std::string> request_headers(job const&, std::span<std::string const
 /// type of a body is no secret.
 std::string without_secrets(std::string_view text, std::span<std::string const> headers);
 
+/// `lines` without the credentials among them, for a server that they are not for.
+std::vector<std::string> without_credentials(std::span<std::string const> lines);
+
 /// 16 hex digits that tell credentials apart without giving them away: a truncated SHA-256 of the
 /// Authorization, Cookie, X-Api-Key and Api-Key lines. "" where there are none.
 std::string credential_digest(std::span<std::string const> headers);

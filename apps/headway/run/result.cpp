@@ -4,8 +4,13 @@
 #include <openssl/evp.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "run/text.hpp"
 
 namespace headway::app {
 
@@ -74,6 +79,22 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+/// What is not UTF-8 is ISO 8859-1, as fields of HTTP once were (RFC 9110 §5.5).
+std::string in_utf8(std::string_view text) {
+  if (simdjson::validate_utf8(text)) return std::string(text);
+  std::string converted;
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      converted += c;
+    } else {
+      converted += static_cast<char>(0xc0 | byte >> 6);
+      converted += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return converted;
+}
+
 std::int64_t milliseconds(duration d) {
   return std::chrono::round<std::chrono::milliseconds>(d).count();
 }
@@ -92,6 +113,7 @@ std::string_view result_writer::line_of(result const& r) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
   }
+  if (!r.headers.empty()) append_headers(r.headers);
   if (!r.body_file.empty()) {
     text_ += R"(,"body_file":)";
     append_quoted(text_, r.body_file);
@@ -103,6 +125,25 @@ std::string_view result_writer::line_of(result const& r) {
   if (!r.meta.empty()) text_.append(R"(,"meta":)").append(r.meta);
   text_ += '}';
   return text_;
+}
+
+void result_writer::append_headers(std::span<http::field const> fields) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (auto const& f : fields) all.emplace_back(lower(f.name), in_utf8(f.value));
+  std::ranges::stable_sort(all, {}, [](auto const& one) { return std::string_view(one.first); });
+  text_ += R"(,"headers":{)";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && all[i].first == all[i - 1].first) {
+      text_.back() = ',';  // the end of its list
+    } else {
+      if (i > 0) text_ += ',';
+      append_quoted(text_, in_utf8(all[i].first));
+      text_ += ":[";
+    }
+    append_quoted(text_, all[i].second);
+    text_ += ']';
+  }
+  text_ += '}';
 }
 
 void result_writer::append_body(result const& r) {

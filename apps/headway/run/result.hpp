@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "headway/http/advice.hpp"
 #include "headway/time.hpp"
 #include "run/journal.hpp"
 
@@ -24,6 +26,7 @@ struct result {
   std::string_view reason{};  ///< why it failed, "" if it did not
   std::string_view body{};
   std::string_view type{};                   ///< the body's Content-Type
+  std::span<http::field const> headers{};    ///< of the answer, as far as they are wanted
   std::string_view meta{};                   ///< compact JSON, "" if none
   std::optional<std::string_view> select{};  ///< a JSON pointer: the part of the body that is kept
   std::string_view body_file{};              ///< where the body is; "": in the result
@@ -41,12 +44,14 @@ class result_writer {
 
   /// One JSON object without line feed; valid until the next call. The body is there as JSON where
   /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`. A
-  /// selected part is JSON as the server wrote it, without blanks; null where there is none.
+  /// selected part is JSON as the server wrote it, without blanks; null where there is none. Of
+  /// `headers` each name is there once, in lower case, with a list of its values.
   std::string_view line_of(result const&);
 
  private:
   struct parser;
 
+  void append_headers(std::span<http::field const> fields);
   void append_body(result const&);
   void append_part(std::string_view body, std::string_view pointer);
   bool append_compact(std::string_view json);

@@ -36,6 +36,26 @@ gcra parse_ceiling(std::string_view text) {
   return gcra::per(units, period, burst);
 }
 
+/// "20%,10/s", "5%" with as many a second, "off".
+retry_budget parse_budget(std::string_view text) {
+  constexpr double without_end = 1e15;
+  if (text == "off") return {.balance_max = without_end, .balance = without_end};
+  auto const comma = text.find(',');
+  retry_budget budget{.ratio = parse_share(text.substr(0, comma))};
+  if (comma != text.npos) {
+    auto const [units, period] = parse_rate(text.substr(comma + 1));
+    budget.per_second = units / to_seconds(period);
+    budget.balance = budget.balance_max = std::max(1.0, 10 * budget.per_second);
+  }
+  return budget;
+}
+
+duration parse_ttl(std::string_view text) {
+  auto const ttl = parse_patience(text);
+  if (ttl < 1s) throw std::invalid_argument("want at least 1s");
+  return ttl;
+}
+
 std::string results_beside(std::string const& jobs) {
   return std::filesystem::path(jobs).replace_extension(".results.jsonl").string();
 }
@@ -48,7 +68,8 @@ struct arguments {
   std::optional<std::string> select;
   std::vector<std::string> stop_if, fail_if, quotas, spend_max;
   bool no_canary = false;
-  std::string wait_max = "15min", request_deadline = "1h", time_max, connect_timeout = "10s";
+  std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
+              retry_budget = "20%,10/s", connect_timeout = "10s";
 
   /// The key is where AWS's own tools look for it, and in no argument that others could see.
   void sign(run_options& o) const {
@@ -97,6 +118,8 @@ struct arguments {
     o.wait_max = option_value("--wait-max", wait_max, parse_patience);
     o.request_deadline = option_value("--request-deadline", request_deadline, parse_patience);
     o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_patience);
+    if (!header_ttl.empty()) o.header_ttl = option_value("--header-ttl", header_ttl, parse_ttl);
+    o.budget = option_value("--retry-budget", retry_budget, parse_budget);
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
@@ -146,6 +169,10 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option(
       "--out", o.out,
       "Results, one JSON object a line; - is standard output [JOBS with .results.jsonl]");
+  run->add_flag("--out-headers", o.out_headers,
+                "Results have the answer's headers, Set-Cookie and all");
+  run->add_flag("--keep-order", o.keep_order,
+                "Results are in the order of JOBS once the run is over, however it ends");
   auto* const select = run->add_option(
       "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
   run->add_option("--out-dir", o.out_dir,
@@ -176,6 +203,15 @@ void add_run(CLI::App& program, action& chosen) {
                   "'Name: value' with ${env:NAME}, or @FILE; goes only to one origin")
       ->take_all()
       ->expected(1);
+  run->add_option(
+         "--header-cmd", o.header_commands,
+         "'Name: $(COMMAND)': the value, or a part of it, is the line that COMMAND prints; "
+         "asked for again after a 401")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--header-ttl", a->header_ttl,
+                  "Ask --header-cmd again when this is over, as 50min")
+      ->needs("--header-cmd");
   run->add_option("--header-for", o.header_hosts,
                   "HOST that --header goes to, where JOBS has several origins")
       ->take_all()
@@ -231,6 +267,14 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--attempts-max", o.attempts_max,
                   "Failures until a request is given up; throttles never count")
       ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  run->add_option("--retry-budget", a->retry_budget,
+                  "Retries of what broke, as a share of successes and so many more a second: "
+                  "20%,10/s, 5%, or off")
+      ->capture_default_str();
+  run->add_option("--redirects-max", o.redirects_max,
+                  "Redirects that are followed for one request; 0: none")
+      ->check(CLI::Range(0, 50))
       ->capture_default_str();
   run->add_option("--wait-max", a->wait_max,
                   "Park when the server asks for more patience than this")

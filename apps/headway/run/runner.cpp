@@ -25,13 +25,16 @@
 #include "run/canary.hpp"
 #include "run/clock.hpp"
 #include "run/failed_lines.hpp"
+#include "run/header_commands.hpp"
 #include "run/headers.hpp"
+#include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
 #include "run/recorder.hpp"
+#include "run/redirect.hpp"
 #include "run/result.hpp"
 #include "run/template.hpp"
 #include "run/text.hpp"
@@ -46,7 +49,8 @@ constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
 constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
-constexpr int descriptors_of_ours = 48;  // files, timers, names that are looked up
+constexpr int descriptors_of_ours = 48;      // files, timers, names that are looked up
+constexpr int renewals_max = 5;              // of a refused credential, that fail
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -107,6 +111,7 @@ struct scope {
   profile const* speaks = nullptr;
   int refused_in_a_row = 0;
   time_point wake = time_point::min();
+  bool renewable = false;  // it has headers of --header-cmd
   bool parked = false;
   bool stopped = false;  // nothing more goes there
 
@@ -130,12 +135,15 @@ struct request {
   quota_receipt receipt{};
   bool held = false;  // by the book, since its last attempt
   int throttled = 0;
-  std::string said;          // what the server called the last refusal
-  std::string so_far;        // the answer to what has been done of it, where something was left
-  bool denied = false;       // a good status, but the profile says that it failed
-  bool out = false;          // its turn has come, and it has not been answered
-  bool intended = false;     // the journal knows that it may have been sent
-  std::uint64_t intent = 0;  // number of that change
+  std::string said;    // what the server called the last refusal
+  std::string so_far;  // the answer to what has been done of it, where something was left
+  std::vector<std::string> hops;  // URLs that have sent it on
+  std::uint64_t values = 0;       // generation of --header-cmd's, in the last attempt
+  bool denied = false;            // a good status, but the profile says that it failed
+  bool renewed = false;           // it goes again with new ones
+  bool out = false;               // its turn has come, and it has not been answered
+  bool intended = false;          // the journal knows that it may have been sent
+  std::uint64_t intent = 0;       // number of that change
 
   std::size_t bytes() const noexcept {
     return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size() + so_far.size();
@@ -150,6 +158,7 @@ class runner {
         scopes_(scopes_max, [this](std::string_view key) { return make_scope(key); }),
         chance_(seed()),
         began_(clock_now()),
+        header_commands_(events_, options.header_commands, options.header_ttl),
         progress_(options.progress, began_),
         http_(events_, options.http,
               [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
@@ -157,9 +166,9 @@ class runner {
   int run() {
     open_input();
     if (options_.dry_run) return plan();
+    if (!obtain_values()) return 128 + signal_;
     if (!options_.cold) recall_what_was_learned();
     open_output();
-    events_.watch(signals_.fd(), EPOLLIN);
     loop();
     return conclude();
   }
@@ -191,7 +200,9 @@ class runner {
           std::make_unique<journal>(options_.journal, from_stdin ? "standard input" : options_.jobs,
                                     options_.level, fingerprint(lines));
     // The origin of a --url whose host has a {{field}} is not known yet.
-    headers_ = bound_headers(expand_headers(options_.headers), options_.header_hosts,
+    auto given = expand_headers(options_.headers);
+    for (auto& line : header_commands_.stand_ins()) given.push_back(std::move(line));
+    headers_ = bound_headers(std::move(given), options_.header_hosts,
                              origin(options_.url).empty() ? options_.base_url : options_.url);
     jobs_ =
         std::make_unique<jobs_file>(options_.jobs, std::move(lines), [this](std::string_view line) {
@@ -223,6 +234,20 @@ class runner {
       lost_before_ = before.failed + before.unknown;
       standing_.before = before.success + lost_before_;
     }
+  }
+
+  /// Waits for the first values of --header-cmd. False if a signal came instead.
+  bool obtain_values() {
+    events_.watch(signals_.fd(), EPOLLIN);
+    while (!header_commands_.empty() && header_commands_.generation() == 0) {
+      header_commands_.flush(clock_now());
+      if (header_commands_.failures() > 0) throw fatal(exit_usage, header_commands_.problem());
+      for (auto const& e : events_.wait(header_commands_.wakeup()))
+        if (!header_commands_.ready(e) && e.fd == signals_.fd()) signal_ = signals_.take();
+      if (signal_ != 0) return false;
+    }
+    values_ = header_commands_.generation();
+    return true;
   }
 
   void reopen(std::int64_t last_line) {
@@ -262,17 +287,31 @@ class runner {
     auto const to_stdout = options_.out == "-";
     auto results =
         to_stdout && !journal_
-            ? file(dup(STDOUT_FILENO), "standard output")
+            ? options_.keep_order ? nameless_file() : file(dup(STDOUT_FILENO), "standard output")
             : file::results(to_stdout ? options_.journal + ".results.jsonl" : options_.out);
     if (journal_) journal_->start(results);
-    if (to_stdout && journal_) say_again(results);
-    recorder_ = std::make_unique<recorder>(journal_.get(), std::move(results),
-                                           to_stdout && journal_ ? STDOUT_FILENO : -1);
+    if (options_.keep_order) {
+      if (!results.regular())
+        throw fatal(exit_usage, fmt::format("--keep-order wants --out in a regular file, or -; {} "
+                                            "is neither",
+                                            results.path()));
+      unordered_.emplace(dup(results.fd()), results.path());
+    }
+    auto const echoed = to_stdout && journal_ && !options_.keep_order;
+    if (echoed) say_again(results);
+    recorder_ =
+        std::make_unique<recorder>(journal_.get(), std::move(results), echoed ? STDOUT_FILENO : -1);
     events_.watch(recorder_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) {
       trace_ = std::make_unique<trace>(options_.trace);
       trace_->head({.law = options_.law, .settings = settings(), .began = began_});
     }
+  }
+
+  void keep_order() const {
+    if (options_.out == "-" && !write_in_order(*unordered_, STDOUT_FILENO))
+      throw fatal(exit_io, "standard output is closed");
+    if (options_.out != "-") put_in_order(*unordered_, options_.level);
   }
 
   /// What earlier runs have done, for whoever reads standard output.
@@ -295,7 +334,8 @@ class runner {
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
             .in_flight_max =
-                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_};
+                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_,
+            .budget = options_.budget};
   }
 
   profile const& profile_of(std::string_view origin) const {
@@ -340,6 +380,7 @@ class runner {
         if (crossed(t, 20)) stop(fmt::format("{} ({})", t.text, count_of(t).in_words()));
       send_committed();
       if (!draining_) {
+        renew_values(now);
         admit(now);
         pump(now);
       }
@@ -349,6 +390,20 @@ class runner {
       http_.flush();
       if (hurried_) return;
     }
+  }
+
+  void renew_values(time_point now) {
+    header_commands_.flush(now);
+    auto const failures = header_commands_.failures();
+    if (failures > std::exchange(renewals_failed_, failures)) {
+      if (header_commands_.refused() && failures >= renewals_max)
+        stop(fmt::format("{}, {} times, and the value before was refused (401)",
+                         header_commands_.problem(), failures));
+      else if (failures == 1)
+        say(fmt::format("{}; it is tried again", header_commands_.problem()));
+    }
+    if (std::exchange(values_, header_commands_.generation()) == values_) return;
+    for (auto& [key, s] : scopes_) s.wake = now;
   }
 
   /// Nothing more goes out, for good.
@@ -384,7 +439,7 @@ class runner {
   }
 
   void dispatch(poller::event const& e) {
-    if (http_.ready(e)) return;
+    if (header_commands_.ready(e) || http_.ready(e)) return;
     if (e.fd == recorder_->event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
@@ -421,8 +476,10 @@ class runner {
   time_point wakeup(time_point now) {
     if (input_ready_ && !held_job_ && !full() && !input_ended_ && !draining_) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
-    if (!draining_)
+    if (!draining_) {
+      at = std::min(at, header_commands_.wakeup());
       for (auto& [key, s] : scopes_) at = std::min(at, s.wake);
+    }
     if (options_.time_max && !draining_) at = std::min(at, began_ + *options_.time_max);
     return at;
   }
@@ -487,13 +544,10 @@ class runner {
               .meta = j.meta});
       return true;
     }
-    auto const where_to = origin(j.url);
-    auto headers = request_headers(j, headers_.of(where_to));
-    auto const account = fmt::format("{}\n{}\n{}", where_to, credential_digest(headers), j.scope);
+    auto headers = request_headers(j, headers_.of(origin(j.url)));
+    auto const account = account_of(j, headers);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
-    auto const within = profile_of(where_to).partition_of(
-        std::string_view(j.url), j.body ? std::string_view(*j.body) : std::string_view());
-    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
+    auto* const s = scope_of(now, account, j, headers);
     if (s == nullptr) {
       held_job_ = std::move(j);
       return false;
@@ -525,6 +579,26 @@ class runner {
     ++live_;
     queue(index, id, now);
     return true;
+  }
+
+  /// Null when there is no room for one more.
+  /// Who pays and is throttled, as far as requests tell: where to, with what credential, and the
+  /// scope that the job names.
+  static std::string account_of(job const& j, std::span<std::string const> headers) {
+    return fmt::format("{}\n{}\n{}", origin(j.url), credential_digest(headers), j.scope);
+  }
+
+  scope* scope_of(time_point now, std::string_view account, job const& j,
+                  std::span<std::string const> headers) {
+    auto const within = profile_of(origin(j.url))
+                            .partition_of(std::string_view(j.url),
+                                          j.body ? std::string_view(*j.body) : std::string_view());
+    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
+    if (s != nullptr && std::ranges::any_of(headers, [this](auto const& line) {
+          return header_commands_.stands_in(line);
+        }))
+      s->renewable = true;
+    return s;
   }
 
   static request_size size_of(request const& r) {
@@ -564,6 +638,10 @@ class runner {
   void pump(time_point now) {
     for (auto& [key, s] : scopes_) {
       if (s.wake > now || s.parked) continue;
+      if (s.renewable && header_commands_.refused()) {  // until there is a new value
+        s.wake = never;
+        continue;
+      }
       s.held = {};
       while (auto const turn = s.governor.next(now)) {
         if (!may_spend()) break;
@@ -673,7 +751,9 @@ class runner {
     ++standing_.attempts;
     ++flying_;
     standing_.in_flight_peak = std::max(standing_.in_flight_peak, flying_);
-    attempt a{.url = r.what.url, .method = r.what.method, .headers = r.headers};
+    r.values = header_commands_.generation();
+    auto const headers = header_commands_.filled(r.headers);
+    attempt a{.url = r.what.url, .method = r.what.method, .headers = headers};
     if (r.what.body_file) {
       a.body = r.content;
     } else if (r.what.body) {
@@ -742,6 +822,11 @@ class runner {
     auto const ruling = s.governor.finish(now, r.id, taught, u);
     s.wake = now;
 
+    if (answer.status == 401 && s.renewable && !std::exchange(r.renewed, true)) {
+      header_commands_.refuse(r.values);
+      queue_again(index, now);
+      return;
+    }
     if (stops(told.what)) {
       auto why = fmt::format("status {}: {}", answer.status, r.said);
       leave_open(index);
@@ -754,6 +839,9 @@ class runner {
         queue(index, *id, now);
         return;
       }
+    if (told.what == reaction::permanent && is_redirect(answer.status) && answer.error.empty() &&
+        !options_.ok.contains(answer.status) && follow(index, now, answer))
+      return;
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
     if (!again) {
       end(index, now, whole, taught.what, ruling);
@@ -772,6 +860,53 @@ class runner {
       s.governor.cancel(now, r.id);
       end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
     }
+  }
+
+  /// It was not carried out: it goes again like any other, through the queue of its scope.
+  void queue_again(std::uint32_t index, time_point now) {
+    auto& r = *requests_[index];
+    if (r.so_far.empty() && std::exchange(r.intended, false)) recorder_->clear(r.what.line);
+    auto const again = r.where->governor.submit(now, {.cost = r.what.cost});
+    if (auto const* id = std::get_if<ticket>(&again); id != nullptr && !r.where->stopped)
+      queue(index, *id, now);
+    else
+      leave_open(index);
+  }
+
+  /// Sends it where a redirect says, without what the next origin must not see. False where it ends
+  /// here: r.said is why.
+  bool follow(std::uint32_t index, time_point now, reply const& answer) {
+    auto& r = *requests_[index];
+    auto hop = next_hop(r.what.method, r.what.url, answer.status, answer.fields);
+    auto const most = static_cast<std::size_t>(options_.redirects_max);
+    r.said = most == 0         ? "redirects are not followed"
+             : hop.url.empty() ? fmt::format("the redirect is not followed: {}", hop.why)
+             : hop.url == r.what.url || std::ranges::count(r.hops, hop.url) > 0
+                 ? "the redirect leads back to where it was"
+             : r.hops.size() == most ? fmt::format("more than {} redirects (--redirects-max)", most)
+             : !hop.same_origin && !options_.http.sigv4.empty()
+                 ? "the redirect leads to another origin, which --aws-sigv4 does not sign for"
+                 : "";
+    if (!r.said.empty()) return false;
+    bytes_ -= r.bytes();
+    r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
+    if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
+    bytes_ += r.bytes();
+    r.headers = request_headers(r.what, headers_.of(origin(r.what.url)));
+    auto const account = account_of(r.what, r.headers);
+    if (stopped_accounts_.contains(account)) {
+      leave_open(index);
+      return true;
+    }
+    auto* const s = scope_of(now, account, r.what, r.headers);
+    if (s == nullptr) {
+      r.said = "the redirect leads to one scope more than there is room for";
+      return false;
+    }
+    r.where = s;
+    r.size = size_of(r);
+    queue_again(index, now);
+    return true;
   }
 
   /// Stops before one more would pass --spend-max.
@@ -937,6 +1072,7 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
+            .headers = options_.out_headers ? answer.fields : std::span<http::field const>(),
             .meta = r.what.meta,
             .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
                                                 : std::nullopt,
@@ -951,8 +1087,6 @@ class runner {
       text = fmt::format("the body is longer than {} MiB", options_.http.body_max >> 20);
     else if (!answer.error.empty())
       text = answer.error;
-    else if (answer.status >= 300 && answer.status < 400)
-      text = fmt::format("status {}: redirects are not followed", answer.status);
     else
       text = fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ",
                          printable(r.said));
@@ -1036,6 +1170,7 @@ class runner {
 
   int conclude() {
     recorder_->drain();
+    if (unordered_ && !hurried_) keep_order();
     for (auto& [key, s] : scopes_) s.governor.end();
     if (trace_) trace_->flush();
     progress_.clear();
@@ -1160,6 +1295,10 @@ class runner {
   std::unique_ptr<journal> journal_;
   std::unique_ptr<jobs_file> jobs_;
   std::unique_ptr<recorder> recorder_;
+  std::optional<file> unordered_;  // the results, to be put in order
+  header_commands header_commands_;
+  std::uint64_t values_ = 0;  // their generation, as the scopes know it
+  int renewals_failed_ = 0;
   bound_headers headers_;
   jobs_survey survey_;
   result_writer writer_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "headway/budget/retry_budget.hpp"
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "run/job.hpp"
@@ -30,8 +31,10 @@ struct run_options {
   std::optional<std::string> body;  ///< as --body gives it
   std::string method;               ///< as --method gives it, "": none
   line_format format = line_format::automatic;
-  std::vector<std::string> headers;       ///< as --header gives them
-  std::vector<std::string> header_hosts;  ///< as --header-for gives them
+  std::vector<std::string> headers;          ///< as --header gives them
+  std::vector<std::string> header_commands;  ///< as --header-cmd gives them
+  std::optional<duration> header_ttl{};      ///< of what they print
+  std::vector<std::string> header_hosts;     ///< as --header-for gives them
   shipped_law law = shipped_laws().front();
   std::string state;  ///< what was learned, a path; "" is the default one
   bool cold = false;  ///< neither read nor kept
@@ -46,9 +49,13 @@ struct run_options {
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;
-  statuses ok{};          ///< what a success answers
-  std::int64_t only = 0;  ///< requests of JOBS, the first ones; 0: all
+  statuses ok{};             ///< what a success answers
+  std::int64_t only = 0;     ///< requests of JOBS, the first ones; 0: all
+  bool out_headers = false;  ///< the answer's header is in the result
+  bool keep_order = false;   ///< of JOBS, in the results once the run is over
+  int redirects_max = 5;     ///< followed for a request
   int attempts_max = 4;
+  retry_budget budget{};  ///< of every scope
   duration wait_max = 15min;
   duration request_deadline = 1h;
   std::optional<duration> time_max{};
