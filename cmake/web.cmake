@@ -12,6 +12,19 @@ elseif(HEADWAY_WEB AND NOT (NPM_PROGRAM AND NODE_PROGRAM))
   message(FATAL_ERROR "HEADWAY_WEB=ON needs npm and node (Debian: nodejs npm)")
 endif()
 
+# Fetches what `from`/package-lock.json pins into `into`/node_modules; `installed` is the file that says so.
+function(headway_npm_ci from into installed)
+  file(MAKE_DIRECTORY ${into})
+  set(done ${into}/node_modules/.package-lock.json)
+  add_custom_command(OUTPUT ${done}
+    COMMAND ${CMAKE_COMMAND} -E copy ${from}/package.json ${from}/package-lock.json ${into}
+    COMMAND ${NPM_PROGRAM} ci --silent --no-audit --no-fund --ignore-scripts --omit=optional
+    COMMAND ${CMAKE_COMMAND} -E touch ${done}
+    DEPENDS ${from}/package.json ${from}/package-lock.json
+    WORKING_DIRECTORY ${into} COMMENT "Fetching what ${from} pins (npm ci)" VERBATIM)
+  set(${installed} ${done} PARENT_SCOPE)
+endfunction()
+
 # Sets `source` to the C++ source of page_head and page_tail.
 function(headway_report_page source)
   set(web ${PROJECT_SOURCE_DIR}/web)
@@ -26,14 +39,7 @@ std::string_view const page_tail;
 }
 ]])
   else()
-    file(MAKE_DIRECTORY ${built})
-    set(installed ${built}/node_modules/.package-lock.json)
-    add_custom_command(OUTPUT ${installed}
-      COMMAND ${CMAKE_COMMAND} -E copy ${web}/package.json ${web}/package-lock.json ${built}
-      COMMAND ${NPM_PROGRAM} ci --silent --no-audit --no-fund --ignore-scripts
-      COMMAND ${CMAKE_COMMAND} -E touch ${installed}
-      DEPENDS ${web}/package.json ${web}/package-lock.json
-      WORKING_DIRECTORY ${built} COMMENT "Fetching uPlot (npm ci)" VERBATIM)
+    headway_npm_ci(${web} ${built} installed)
     add_custom_command(OUTPUT ${page}
       COMMAND ${NODE_PROGRAM} ${web}/build.mjs ${built}/node_modules ${page}
       DEPENDS ${installed} ${web}/build.mjs ${web}/report.html ${web}/report.css ${web}/report.js

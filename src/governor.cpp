@@ -6,8 +6,8 @@
 namespace headway {
 
 // The object code that ships: drivers, simulator and tests all link these two.
-template class governor<full_jitter, seek>;
-template class governor<any_backoff, any_law>;
+template class HEADWAY_EXPORT governor<full_jitter, seek>;
+template class HEADWAY_EXPORT governor<any_backoff, any_law>;
 
 std::string_view to_string(reason why) noexcept {
   switch (why) {
@@ -33,6 +33,8 @@ std::string_view to_string(reason why) noexcept {
       return "deadline";
     case reason::attempts:
       return "attempts";
+    case reason::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -280,13 +280,24 @@ TEST(governor, the_shared_level_rises_with_throttles_and_falls_after_quiet_succe
   EXPECT_EQ(levels, "122110011000");
 }
 
+TEST(governor, holds_what_was_said_elsewhere) {
+  auto g = make();
+  submit(g, 0s);
+  g.hold(at(9s));
+  g.hold(at(3s));
+  EXPECT_EQ(g.why(at(5s)), (held_back{reason::server_hint, at(9s)}));
+  EXPECT_EQ(g.wakeup(at(5s)), at(9s));
+  EXPECT_EQ(g.next(at(9s) - 1ns), std::nullopt);
+  EXPECT_NE(g.next(at(9s)), std::nullopt);
+}
+
 TEST(governor, every_reason_has_a_name) {
   std::string all;
-  for (int i = 0; i <= static_cast<int>(reason::attempts); ++i)
+  for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
   EXPECT_EQ(all,
             "none, server hint, first answer, pace, window, quota, backoff, retry budget, queue, "
-            "deadline, attempts, ");
+            "deadline, attempts, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

@@ -72,5 +72,26 @@ TEST(keyed, has_none_when_all_are_busy) {
   EXPECT_EQ(scopes(0, fresh).at(time_point(1s), "a"), nullptr);
 }
 
+TEST(keyed, a_hint_holds_a_prefix_and_scopes_to_come) {
+  scopes all(10, fresh);
+  time_point const now{1s};
+  auto* const was = all.at(now, "eu/a");
+  all.hold(now, "eu/", now + 10s);
+  all.hold(now, "eu/", now + 5s);
+  EXPECT_EQ(was->held_until(), now + 10s);
+  EXPECT_EQ(all.at(now, "eu/b")->held_until(), now + 10s);
+  EXPECT_LE(all.at(now, "us/a")->held_until(), now);
+  EXPECT_LE(all.at(now + 10s, "eu/c")->held_until(), now) << "it is over";
+}
+
+TEST(keyed, more_holds_than_it_keeps_hold_more_never_less) {
+  scopes all(1000, fresh);
+  time_point const now{1s};
+  for (int i = 0; i < 500; ++i) all.hold(now, "eu/" + std::to_string(i) + "/", now + 10s);
+  for (int i = 0; i < 500; ++i)
+    EXPECT_EQ(all.at(now, "eu/" + std::to_string(i) + "/x")->held_until(), now + 10s) << i;
+  EXPECT_LE(all.at(now, "us/1/")->held_until(), now);
+}
+
 }  // namespace
 }  // namespace headway

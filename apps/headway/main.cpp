@@ -1,7 +1,28 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <span>
+#include <string_view>
 
 #include "command.hpp"
+
+namespace {
+
+/// What --header was given, once it has been read: others may look into /proc/PID/cmdline.
+void hide_headers(std::span<char* const> arguments) {
+  bool next = false;
+  for (char* const argument : arguments) {
+    std::string_view const text(argument);
+    auto const begin = next                            ? 0
+                       : text.starts_with("--header=") ? std::string_view("--header=").size()
+                       : text.starts_with("-H")        ? std::string_view("-H").size()
+                                                       : text.size();
+    next = !next && (text == "--header" || text == "-H");
+    std::fill(argument + begin, argument + text.size(), '*');
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace headway::app;
@@ -21,6 +42,7 @@ int main(int argc, char** argv) {
   add_generate(program, chosen);
   try {
     program.parse(argc, argv);
+    hide_headers({argv, static_cast<std::size_t>(argc)});
     return chosen();
   } catch (CLI::Success const& shown) {  // --help, --version
     return program.exit(shown);

@@ -21,6 +21,7 @@
 
 #include "headway/backoff/retry_level.hpp"
 #include "headway/budget/retry_budget.hpp"
+#include "headway/export.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/policy.hpp"
 #include "headway/require.hpp"
@@ -43,8 +44,9 @@ enum class reason : std::uint8_t {
   queue,         ///< as many wait as may
   deadline,      ///< it would come too late
   attempts,      ///< it failed as often as it may
+  cancelled,     ///< its owner wants it no more; a driver's answer, never a governor's
 };
-std::string_view to_string(reason) noexcept;
+HEADWAY_EXPORT std::string_view to_string(reason) noexcept;
 
 struct held_back {
   reason why = reason::none;
@@ -285,6 +287,10 @@ class governor {
     return h.until > now ? h : held_back{};
   }
 
+  /// The server said so elsewhere, to another process or of a larger scope: nothing goes before
+  /// `until`. Never makes a hold shorter.
+  void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
+
   int in_flight() const noexcept { return in_flight_; }
   std::size_t waiting() const noexcept { return waiting_; }
   L const& law_state() const noexcept { return law_; }
@@ -445,9 +451,10 @@ class governor {
   }
   void release(std::uint32_t index) {
     auto& r = requests_[index];
+    auto const waited = r.where == place::waiting;
     r = {.version = r.version + 1, .generation = r.generation + 1};
     free_.push_back(index);
-    prune();
+    if (waited) prune();
   }
   void enqueue(std::uint32_t index) {
     auto& r = requests_[index];
@@ -455,8 +462,8 @@ class governor {
     ++r.version;
     ++waiting_;
     queue_.push({r.ready_since, r.sequence, index, r.version});
-    prune();
   }
+  /// After what made an entry go stale: a start, or a cancelled wait.
   void prune() {
     auto const live = [this](turn const& t) {
       return requests_[t.index].where == place::waiting && requests_[t.index].version == t.version;

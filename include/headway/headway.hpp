@@ -9,6 +9,7 @@
 #pragma once
 
 #include "headway/backoff/any.hpp"
+#include "headway/export.hpp"
 #include "headway/governor.hpp"
 #include "headway/keyed.hpp"
 #include "headway/law/any.hpp"
@@ -19,7 +20,7 @@ namespace headway {
 using default_governor = governor<full_jitter, seek>;  ///< the default law
 using any_governor = governor<any_backoff, any_law>;   ///< policies chosen at run time
 
-extern template class governor<full_jitter, seek>;
-extern template class governor<any_backoff, any_law>;
+extern template class HEADWAY_EXPORT governor<full_jitter, seek>;
+extern template class HEADWAY_EXPORT governor<any_backoff, any_law>;
 
 }  // namespace headway

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,8 +36,35 @@ class keyed {
     if (used_.size() >= scopes_max_ && !evict(now)) return nullptr;
     used_.emplace_front(std::string(scope), make_(scope));
     index_.emplace(used_.front().first, used_.begin());
-    return &used_.front().second;
+    auto& made = used_.front().second;
+    if constexpr (requires { made.hold(now); }) {
+      for (auto const& [prefix, until] : holds_)
+        if (until > now && scope.starts_with(prefix)) made.hold(until);
+    }
+    return &made;
   }
+
+  /// The server said something of every scope that begins with `prefix`: those that are and those
+  /// to come send nothing before `until`. Needs Governor::hold. O(scopes).
+  ///
+  /// Holds of holds_max prefixes are kept. One more takes in the prefix that is most like its own:
+  /// too much is held then, never too little.
+  void hold(time_point now, std::string_view prefix, time_point until) {
+    for (auto& [scope, governor] : used_)
+      if (scope.starts_with(prefix)) governor.hold(until);
+    std::erase_if(holds_, [&](auto const& kept) { return kept.second <= now; });
+    std::string key(prefix);
+    if (holds_.size() >= holds_max && !holds_.contains(key)) {
+      auto const near = most_like(key);
+      key.resize(common(key, near->first));
+      until = std::max(until, near->second);
+      holds_.erase(near);
+      return hold(now, key, until);
+    }
+    auto& kept = holds_.emplace(std::move(key), until).first->second;
+    kept = std::max(kept, until);
+  }
+  static constexpr std::size_t holds_max = 64;
 
   std::size_t size() const noexcept { return used_.size(); }
   auto begin() noexcept { return used_.begin(); }
@@ -56,10 +85,21 @@ class keyed {
     return false;
   }
 
+  static std::size_t common(std::string_view a, std::string_view b) noexcept {
+    auto const same = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+    return static_cast<std::size_t>(same - a.begin());
+  }
+  std::map<std::string, time_point>::iterator most_like(std::string_view key) {
+    return std::max_element(holds_.begin(), holds_.end(), [&](auto const& a, auto const& b) {
+      return common(a.first, key) < common(b.first, key);
+    });
+  }
+
   std::size_t scopes_max_;
   std::function<Governor(std::string_view)> make_;
   std::list<entry> used_;  // most recently used first
   std::unordered_map<std::string_view, typename std::list<entry>::iterator> index_;
+  std::map<std::string, time_point> holds_;  // until when, by prefix
 };
 
 }  // namespace headway

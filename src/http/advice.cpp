@@ -380,19 +380,85 @@ std::optional<duration> time_in_text(std::string_view text) noexcept {
   return std::nullopt;
 }
 
+namespace {
+
+struct unit {
+  std::string_view name;
+  duration period;
+};
+constexpr std::array units = {
+    unit{"sec", std::chrono::seconds(1)}, unit{"min", std::chrono::minutes(1)},
+    unit{"hour", std::chrono::hours(1)}, unit{"day", std::chrono::hours(24)},
+    unit{"month", std::chrono::hours(24 * 30)}};
+
+std::optional<duration> unit_at(std::string_view text) noexcept {
+  for (auto const& u : units)
+    if (text.size() >= u.name.size() && same(text.substr(0, u.name.size()), u.name))
+      return u.period;
+  return std::nullopt;
+}
+
+/// The number, perhaps with thousands set apart, that follows `word`, a colon, "of" or white space.
+std::optional<double> number_after(std::string_view text, std::string_view word) noexcept {
+  for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    auto rest = trimmed(text.substr(at + word.size()));
+    if (rest.starts_with("of ")) rest.remove_prefix(3);
+    while (!rest.empty() && (rest.front() == ':' || rest.front() == ' ')) rest.remove_prefix(1);
+    double number = 0;
+    std::size_t digits = 0;
+    for (std::size_t i = 0; i < rest.size() && digits < 16; ++i) {
+      auto const comma = rest[i] == ',' && digits > 0 && i + 3 < rest.size() &&
+                         is_digit(rest[i + 1]) && is_digit(rest[i + 2]) && is_digit(rest[i + 3]);
+      if (comma) continue;
+      if (!is_digit(rest[i])) break;
+      number = number * 10 + (rest[i] - '0');
+      ++digits;
+    }
+    if (digits > 0 && digits < 16) return number;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<duration> period_in_name(std::string_view name) noexcept {
+  for (std::size_t at = 0; at + 3 < name.size(); ++at) {
+    if (name.substr(at, 2) == "1/")
+      if (auto const period = unit_at(name.substr(at + 2))) return period;
+    if (same(name.substr(at, 3), "per"))
+      if (auto const period = unit_at(name.substr(at + 3))) return period;
+  }
+  return std::nullopt;
+}
+
+std::optional<quota> quota_in_text(std::string_view said) {
+  std::string text(said.substr(0, 4096));
+  std::ranges::transform(text, text.begin(), lower);
+  auto const limit = number_after(text, "limit");
+  if (!limit || *limit < 1) return std::nullopt;
+  constexpr std::string_view per = " per ";
+  for (auto at = text.find(per); at != text.npos; at = text.find(per, at + 1)) {
+    auto const period = unit_at(std::string_view(text).substr(at + per.size()));
+    auto const before = std::string_view(text).substr(0, at);
+    auto const space = before.rfind(' ');
+    auto name = std::string(before.substr(space + 1));
+    if (!period || (name != "tokens" && name != "requests")) continue;
+    for (auto const* const kind : {"input", "output"})
+      if (before.substr(0, std::min(space, before.size())).ends_with(kind))
+        name = std::string(kind) + '-' + name;
+    auto const used = std::min(number_after(text, "used").value_or(*limit), *limit);
+    return quota{.name = std::move(name),
+                 .limit = limit,
+                 .remaining = *limit - used,
+                 .reset = in_seconds(to_seconds(*period) * (used / *limit)),
+                 .period = period};
+  }
+  return std::nullopt;
+}
+
 bool never_fits(std::string_view text) noexcept {
-  auto const number_after = [&](std::string_view word) -> std::optional<double> {
-    auto const at = text.find(word);
-    if (at == text.npos) return std::nullopt;
-    auto rest = text.substr(at + word.size());
-    auto const first = rest.find_first_not_of(" :");
-    if (first == rest.npos) return std::nullopt;
-    rest.remove_prefix(first);
-    rest = rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size()));
-    return parse_number(rest);
-  };
-  auto const limit = number_after("Limit");
-  auto const requested = number_after("Requested");
+  auto const limit = number_after(text, "Limit");
+  auto const requested = number_after(text, "Requested");
   return limit && requested && *requested > *limit;
 }
 

@@ -170,6 +170,53 @@ TEST(advice, quotas_of_every_family) {
   }
 }
 
+// Source: draft-ietf-httpapi-ratelimit-headers-10, its grammar and what it says of malformed
+// fields.
+TEST(advice, the_draft_s_field_and_what_is_wrong_with_it) {
+  struct {
+    std::string_view value;
+    std::initializer_list<seen> quotas;
+  } const rows[] = {
+      {R"("a";r=50;t=30)", {{"a", 50, 30s}}},
+      {R"(  "a" ; r=50 ; t=30  )", {{"a", 50, 30s}}},
+      {R"("a";r=0;t=0)", {{"a", 0, 0s}}},
+      {R"("a";r=50)", {{"a", 50, none}}},
+      {R"("a";t=30;pk=:Zm9v:;r=50)", {{"a", 50, 30s}}},
+      {R"("a";r=1;t=1,"b";r=2;t=2)", {{"a", 1, 1s}, {"b", 2, 2s}}},
+      {R"("a";r=1;t=1, "b", "c";r=3;t=3)", {{"a", 1, 1s}, {"c", 3, 3s}}},
+      {R"("a";t=30)", {}},
+      {R"("a";r=-1;t=30)", {}},
+      {R"("a";r=;t=30)", {}},
+      {R"("a";r="5";t=30)", {}},
+      {R"("a";R=5;t=30)", {}},
+      {R"("a";r=50;t=-1)", {{"a", 50, none}}},
+      {R"("a";r=50;t=soon)", {{"a", 50, none}}},
+      {R"("a";r=1e3;t=1)", {}},
+      {R"("a";r=7;t=99999999999999999999999999)", {{"a", 7, duration::max()}}},
+      {"", {}},
+      {";;;", {}},
+      {",,,", {}},
+      {"\"a", {}},
+      {"r=5;t=1", {}},
+      {"?1", {}},
+  };
+  for (auto const& row : rows) {
+    std::vector<seen> what;
+    for (auto const& q : of({{"RateLimit", row.value}}).quotas)
+      if (q.remaining) what.push_back({q.name, *q.remaining, q.reset});
+    ASSERT_EQ(what.size(), row.quotas.size()) << row.value;
+    for (std::size_t i = 0; i < what.size(); ++i) {
+      EXPECT_EQ(what[i].name, row.quotas.begin()[i].name) << row.value;
+      EXPECT_EQ(what[i].remaining, row.quotas.begin()[i].remaining) << row.value;
+      EXPECT_EQ(what[i].reset, row.quotas.begin()[i].reset) << row.value;
+    }
+  }
+  // Split over two fields; and the hold that is said is the one that holds.
+  EXPECT_EQ(of({{"RateLimit", R"("a";r=1;t=1)"}, {"ratelimit", R"("b";r=2;t=2)"}}).quotas.size(),
+            2U);
+  EXPECT_EQ(of({{"RateLimit", R"("a";r=0;t=9)"}, {"Retry-After", "3"}}).retry_after, 3s);
+}
+
 TEST(advice, knows_what_a_quota_counts) {
   for (auto const* name : {"", "requests", "default", "burst"})
     EXPECT_TRUE(quota{.name = name}.of_requests()) << name;
@@ -200,6 +247,54 @@ TEST(advice, text_of_a_refusal) {
   EXPECT_TRUE(never_fits("Limit 10, Requested 11"));
   EXPECT_FALSE(never_fits("Limit 30000, Used 29000, Requested 2000."));
   EXPECT_FALSE(never_fits("Limit none, Requested 2000"));
+}
+
+TEST(advice, a_refusal_s_text_names_its_limit) {
+  struct {
+    char const* text;
+    char const* name;
+    double limit, remaining;
+    duration reset, period;
+  } const rows[] = {
+      {"Rate limit reached for m in organization o on tokens per min (TPM): Limit 90000, Used "
+       "89000, "
+       "Requested 2000. Please try again in 1.3s.",
+       "tokens", 90000, 1000, 59333333us, 1min},
+      {"Rate limit reached for m on requests per min. Limit: 3 / min. Please try again in 20s.",
+       "requests", 3, 0, 1min, 1min},
+      {"Rate limit reached for m on requests per day (RPD): Limit 200, Used 200, Requested 1.",
+       "requests", 200, 0, 24h, 24h},
+      {"This request would exceed your organization's rate limit of 50,000 input tokens per minute "
+       "(org: o).",
+       "input-tokens", 50000, 0, 1min, 1min},
+      {"rate limit of 8,000 output tokens per minute", "output-tokens", 8000, 0, 1min, 1min},
+      {"on tokens per min: Limit 10, Used 99, Requested 1", "tokens", 10, 0, 1min, 1min},
+  };
+  for (auto const& row : rows) {
+    auto const q = quota_in_text(row.text);
+    ASSERT_TRUE(q) << row.text;
+    EXPECT_EQ(q->name, row.name);
+    EXPECT_EQ(q->limit, row.limit) << row.text;
+    EXPECT_EQ(q->remaining, row.remaining);
+    EXPECT_EQ(q->reset, row.reset);
+    EXPECT_EQ(q->period, row.period);
+  }
+  for (auto const* const text :
+       {"", "limit", "limit per", "Too many requests, please try again later.", "rate limited",
+        "Limit 10, Used 10", "tokens per min", "Limit 0 tokens per min",
+        "Limit -1 requests per min", "limit 5 requests per ", "limit 5 wishes per min",
+        "limit 99999999999999999 tokens per min", " per ", "limit: per min", "limit 3 per min"})
+    EXPECT_FALSE(quota_in_text(text)) << text;
+}
+
+TEST(advice, a_quota_s_name_has_its_period) {
+  EXPECT_EQ(period_in_name("GenerateRequestsPerMinutePerProjectPerModel-FreeTier"), 1min);
+  EXPECT_EQ(period_in_name("1/min/{project}/{region}"), 1min);
+  EXPECT_EQ(period_in_name("ReadRequestsPer100Seconds"), std::nullopt);
+  EXPECT_EQ(period_in_name("RequestsPerDay"), 24h);
+  EXPECT_EQ(period_in_name("PerUser"), std::nullopt);
+  EXPECT_EQ(period_in_name("per"), std::nullopt);
+  EXPECT_EQ(period_in_name(""), std::nullopt);
 }
 
 }  // namespace

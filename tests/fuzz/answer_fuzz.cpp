@@ -44,6 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
           p.judge({.status = status, .fields = fields, .type = type, .body = rest}, rest, now);
       HEADWAY_REQUIRE(!j.hold || *j.hold >= duration::zero());
       HEADWAY_REQUIRE(j.code.size() <= 200);
+      HEADWAY_REQUIRE(p.partition_of(rest, rest).size() <= 200);
+      HEADWAY_REQUIRE(p.joined(rest, rest).size() <= 3 * rest.size() + 100);
       HEADWAY_REQUIRE(status != 999 || j.what != reaction::served);
     }
   return 0;

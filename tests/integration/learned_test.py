@@ -3,6 +3,7 @@ import json
 import unittest
 
 import servers
+from quotas_test import Mock
 from work import Work, gets, measured, succeeded
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
@@ -38,6 +39,27 @@ class Learned(unittest.TestCase):
         (limit,) = kept["scopes"].values()
         self.assertAlmostEqual(limit["rate"], 50, delta=2.5)
         self.assertIn("a limit of about", said)
+
+    def test_costs_and_quotas_are_known_to_the_second_run(self):
+        """What can never fit is not even sent, though no server has told this run."""
+        bodies = [json.dumps({"model": "m", "messages": [{"content": "x" * (400 + 40 * i)}]}) for i in range(40)]
+        limits = "--requests", "6000/min", "--tokens", "240000/min,burst=20000", "--latency", "20ms"
+        with Mock(*limits) as mock, Work(bodies) as work:
+            url = f"{mock.url}/v1/chat/completions"
+            self.assertEqual(work.run("--url", url, "--state", "limits.json"), 0, work.stderr())
+            (scope,) = json.loads((work.path / "limits.json").read_text())["scopes"].values()
+            limit, per_second, per_byte, constant, *_ = scope["quotas"]["tokens"]
+            measured(f"kept of tokens: {limit:.0f}, {per_second:.0f}/s, {per_byte} a byte and {constant}")
+            self.assertEqual(limit, 20000)
+            self.assertAlmostEqual(per_second, 4000, delta=200)
+            self.assertGreater(per_byte + constant, 0)
+
+            work.write([json.dumps({"url": url, "body": {}, "cost": {"tokens": 20001}})])
+            before = len(mock.log())
+            second = "--journal", "2.headway", "--out", "2.jsonl", "--state", "limits.json"
+            self.assertEqual(work.run(*second), 1, work.stderr())
+            self.assertIn("it needs 20001 tokens, but the limit is 20000", work.stderr())
+            self.assertEqual(len(mock.log()), before)
 
     def test_cold_neither_uses_nor_keeps_it(self):
         (first, second), _, kept = self.run_twice("--cold")

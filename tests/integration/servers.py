@@ -69,8 +69,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate=None):
-    """nginx whose answers take `latency_ms` (from, to); `location` and `http` are configuration."""
+def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate=None, openssl=None):
+    """nginx whose answers take `latency_ms` (from, to); `location`, `http` and `openssl` configure it."""
     low, high = latency_ms
     latencies = [f"{(low + (high - low) * i / 15) / 1000:.3f}" for i in range(16)]
     if certificate:
@@ -89,7 +89,7 @@ def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate
         command = ["nginx", "-p", folder, "-e", "error.log", "-c", "nginx.conf"]
         if os.geteuid() == 0:  # perhaps the only user that there is in our namespace
             command += ["-g", "user root;"]
-        with running(command, folder, port):
+        with running(command, folder, port, {"OPENSSL_CONF": str(openssl)} if openssl else {}):
             yield Server(port, Path(folder), "https" if certificate else "http")
         errors = Path(folder, "error.log").read_text()
         assert not errors, errors
@@ -126,7 +126,7 @@ def closed_port():
 
 
 @contextlib.contextmanager
-def running(command, folder, port):
+def running(command, folder, port, environment={}):
     # It dies with the thread that started it, however that ends.
     guarded = ["prlimit", "--nofile=16384", "setpriv", "--pdeathsig", "KILL", *command]
     with open(Path(folder, "access.log"), "ab") as out:
@@ -135,7 +135,7 @@ def running(command, folder, port):
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=out,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **environment},
         )
     try:
         while not listening(port):

@@ -4,6 +4,7 @@ import math
 import time
 import unittest
 
+import servers
 from sockets import Scripted
 from work import Work, gets, measured
 
@@ -66,6 +67,64 @@ class Signals(unittest.TestCase):
             self.assertEqual(work.run("--profile", "openai"), 0, work.stderr())
             self.assertEqual(len(work.outcomes()), 40)
 
+    def test_a_stopped_scope_is_not_forgotten(self):
+        """More scopes than are kept at once, between two requests of one that was stopped."""
+        bad = """} location = /bad { return 401 '{"error":{"code":"invalid_api_key"}}'; } location /good { """
+        with servers.nginx(bad) as server, Work() as work:
+            scoped = lambda path, scope, id: json.dumps({"url": server.url + path, "scope": scope, "id": id})
+            others = [scoped("/good", f"s{i}", f"{i}") for i in range(1500)]
+            work.write([scoped("/bad", "bad", "first"), *others, scoped("/bad", "bad", "second")])
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 77, work.stderr())
+            self.assertEqual(len(work.outcomes()), 1500)
+            self.assertEqual(sum(request.path == "/bad" for request in server.log()), 1)
+
+    def test_a_limit_that_only_refusals_name_is_kept(self):
+        """A bucket as OpenAI's without its fields: ten requests at once, ten a second."""
+        bucket = {"level": 10.0, "at": time.monotonic()}
+
+        def answer(_, request):
+            now = time.monotonic()
+            bucket.update(level=min(10.0, bucket["level"] + 10 * (now - bucket["at"])), at=now)
+            if bucket["level"] < 1:
+                wait = (1 - bucket["level"]) / 10
+                used = math.ceil(10 - bucket["level"])
+                text = f"on requests per sec (RPS): Limit 10, Used {used}, Requested 1. Please try again in {wait:.3f}s."
+                return 429, {}, {"error": {"code": "rate_limit_exceeded", "message": f"Rate limit reached for m {text}"}}
+            bucket["level"] -= 1
+            return 200, {}, b"ok"
+
+        with Scripted(answer) as server, Work(gets(server, 100)) as work:
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 0, work.stderr())
+            refused = sum(status == 429 for _, _, status in server.log)
+            measured(f"10/s, named by refusals only: {refused} of {len(server.log)} refused")
+            self.assertIn("quotas told: requests 10 (10/s)", work.stderr())
+            self.assertLessEqual(refused, 5)
+
+    def chats(self, server, models):
+        bodies = [{"model": model, "messages": []} for model in models]
+        return [json.dumps({"url": server.url + "/v1/chat/completions", "body": body}) for body in bodies]
+
+    def test_each_model_has_a_limit_of_its_own(self):
+        models = []
+
+        def answer(_, request):
+            models.append(json.loads(request.body)["model"])
+            return (429, {"Retry-After": "2"}, b"") if models[-1] == "a" and models.count("a") == 1 else (200, {}, b"")
+
+        with Scripted(answer) as server, Work() as work:
+            work.write(self.chats(server, ["a", "b"] * 5))
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 0, work.stderr())
+            self.assertEqual(models[-5:], ["a"] * 5, "b waited for a's limit")
+            a = [at for (at, _, _), model in zip(server.log, models) if model == "a"]
+            self.assertGreaterEqual(a[1] - a[0], 1.95)
+
+    def test_money_is_not_a_matter_of_the_model(self):
+        poor = (429, {}, {"error": {"code": "insufficient_quota"}})
+        with Scripted(lambda n, _: poor if n == 5 else (200, {}, b"")) as server, Work() as work:
+            work.write(self.chats(server, [m for m in "abcdefgh" for _ in range(30)]))
+            self.assertEqual(work.run("--profile", "openai", "--cold", "--concurrency", "1"), 77, work.stderr())
+            self.assertLess(len(server.log), 30)
+
     def test_what_a_run_may_spend_is_not_passed(self):
         answer = lambda n, _: (200, {}, {"usage": {"total_tokens": 100}})
         with Scripted(answer) as server, Work(gets(server, 50)) as work:
@@ -118,6 +177,79 @@ class Signals(unittest.TestCase):
             work.write([json.dumps(line) for line in lines])
             self.assertEqual(work.run("--profile", "aws"), 0, work.stderr())
             self.assertEqual(sorted(written), sorted(f"{i}.{k}" for i in range(8) for k in range(25)))
+
+    @staticmethod
+    def bulk(url, id, documents):
+        lines = [json.dumps(line) for d in documents for line in ({"index": {"_id": d}}, {"d": d})]
+        body = "".join(f"{line}\n" for line in [*lines, '{"delete":{"_id":"old"}}'])
+        headers = {"Content-Type": "application/x-ndjson"}
+        return json.dumps({"url": f"{url}/_bulk", "id": id, "headers": headers, "body": body})
+
+    def bulk_server(self, done, bad=()):
+        """Elasticsearch's bulk: has room for half of the operations of a request, or for two."""
+
+        def answer(_, request):
+            lines = [json.loads(line) for line in request.body.decode().splitlines()]
+            items, taken, room = [], 0, max(2, len(lines) // 4)
+            while lines:
+                ((kind, where),) = lines.pop(0).items()
+                if kind == "index":
+                    self.assertEqual(lines.pop(0), {"d": where["_id"]})
+                taken += 1
+                if where["_id"] in bad:
+                    item = {"status": 400, "error": {"type": "mapper_parsing_exception"}}
+                elif taken > room:
+                    item = {"status": 429, "error": {"type": "es_rejected_execution_exception"}}
+                else:
+                    item = {"status": 201}
+                    done.append(where["_id"])
+                items.append({kind: {"_id": where["_id"], **item}})
+            return 200, {"Content-Type": "application/json"}, {
+                "errors": any("error" in i for item in items for i in item.values()), "items": items
+            }
+
+        return Scripted(answer)
+
+    def test_of_a_bulk_only_refused_operations_go_again(self):
+        done = []
+        documents = {str(i): [f"{i}.{k}" for k in range(20)] for i in range(5)}
+        with self.bulk_server(done) as server, Work() as work:
+            work.write([self.bulk(server.url, id, all) for id, all in documents.items()])
+            self.assertEqual(work.run("--profile", "elasticsearch", "--cold"), 0, work.stderr())
+            self.assertEqual(sorted(done), sorted(sum(documents.values(), ["old"] * 5)), "each once")
+            for result in work.results():
+                items = result["body"]["items"]
+                ids = [i["_id"] for item in items for i in item.values()]
+                self.assertEqual(ids, [*documents[result["id"]], "old"], "the answer is whole, and in order")
+                self.assertEqual({i["status"] for item in items for i in item.values()}, {201})
+                self.assertFalse(result["body"]["errors"])
+
+    def test_of_a_bulk_what_is_refused_for_another_reason_fails(self):
+        done = []
+        with self.bulk_server(done, bad=["b"]) as server, Work() as work:
+            work.write([self.bulk(server.url, "x", list("abcde")), self.bulk(server.url, "y", list("fg"))])
+            self.assertEqual(work.run("--profile", "elasticsearch", "--cold"), 1, work.stderr())
+            self.assertEqual(work.outcomes(), {"x": "failed", "y": "success"})
+            (x,) = (r for r in work.results() if r["id"] == "x")
+            self.assertIn("mapper_parsing_exception", x["reason"])
+            items = x["body"]["items"]
+            self.assertEqual([i["status"] for item in items for i in item.values()], [201, 400, 201, 201, 201, 201])
+            self.assertTrue(x["body"]["errors"])
+            self.assertEqual(sorted(done), sorted([*"acdefg", "old", "old"]))
+
+    def test_what_was_done_in_part_is_not_done_again_after_a_stop(self):
+        """A second part that is throttled for ever: the run is out of time, and the next one knows."""
+        done = []
+        with self.bulk_server(done) as real, Work() as work:
+            script = real.script
+            real.script = lambda n, r: script(n, r) if n == 0 else (429, {}, b"")
+            work.write([self.bulk(real.url, "x", list("abc"))])
+            options = "--profile", "elasticsearch", "--cold"
+            self.assertEqual(work.run(*options, "--time-max", "2s"), 75, work.stderr())
+            real.script = script
+            self.assertEqual(work.run(*options), 1, work.stderr())
+            self.assertEqual(work.outcomes(), {"x": "unknown"})
+            self.assertEqual(done, ["a", "b"])
 
     def test_a_request_that_can_never_fit_fails_at_once(self):
         text = {"error": {"code": "rate_limit_exceeded", "message": "Limit 10, Requested 11."}}

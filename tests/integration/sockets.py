@@ -1,4 +1,5 @@
 """A server for what no real one does on demand: it may close a connection instead of answering."""
+import contextlib
 import json
 import socketserver
 import threading
@@ -14,7 +15,8 @@ class Heard(NamedTuple):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """`answer` is told a request and how many its connection had before: bytes, or None to close."""
+    """`answer` is told a request and how many its connection had before: bytes, None to close, or
+    parts (an iterator of bytes) after which it closes."""
 
     daemon_threads = True
 
@@ -39,10 +41,14 @@ class Connection(socketserver.StreamRequestHandler):
         while request := self.read():
             self.server.heard.append(request)
             answer = self.server.answer(request, before)
-            if answer is None:
-                return
-            self.wfile.write(answer)
-            before += 1
+            if isinstance(answer, bytes):
+                self.wfile.write(answer)
+                before += 1
+                continue
+            with contextlib.suppress(ConnectionError):  # who has had enough hangs up
+                for part in answer or ():
+                    self.wfile.write(part)
+            return
 
     def read(self):
         first = self.rfile.readline().decode()

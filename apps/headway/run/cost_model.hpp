@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "run/quota_units.hpp"
+
 namespace headway::app {
 
 /// A line through the last costs by size (least squares, neither slope nor constant below zero),
@@ -13,13 +15,18 @@ namespace headway::app {
 class cost_model {
  public:
   explicit cost_model(double per_byte = 0) noexcept : slope_(per_byte) {}
+  /// As another one of the same server's ended.
+  explicit cost_model(cost_line const& line) noexcept
+      : slope_(line.per_byte), constant_(line.constant) {}
 
   /// Ignores what makes no sense. O(costs kept).
   void learn(double bytes, double units) noexcept;
   double estimate(double bytes) const noexcept { return raise_ * (slope_ * bytes + constant_); }
+  /// What estimate() goes by.
+  cost_line line() const noexcept { return {raise_ * slope_, raise_ * constant_}; }
   bool learned() const noexcept { return seen_ > 0; }
   /// Whether estimate() means anything.
-  bool known() const noexcept { return learned() || slope_ > 0; }
+  bool known() const noexcept { return learned() || slope_ > 0 || constant_ > 0; }
 
  private:
   static constexpr std::size_t kept_max = 64;

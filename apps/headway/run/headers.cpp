@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "command.hpp"
+#include "run/result.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
@@ -143,6 +144,45 @@ std::vector<std::string> request_headers(job const& j, std::span<std::string con
   if (!j.idempotency_key.empty() && !has(lines, "Idempotency-Key"))
     lines.push_back("Idempotency-Key: " + j.idempotency_key);
   return lines;
+}
+
+std::string without_secrets(std::string_view text, std::span<std::string const> headers) {
+  constexpr std::size_t word_min = 8;   // shorter ones are words of the language
+  constexpr std::size_t begun_min = 4;  // of one that is cut off by the end of the text
+  std::vector<std::string> secrets;
+  auto const add = [&](std::string_view secret) {
+    if (secret.empty()) return;
+    std::string json;
+    append_quoted(json, secret);
+    json = json.substr(1, json.size() - 2);
+    std::string slashes;
+    for (char const c : json) slashes += c == '/' ? "\\/" : std::string(1, c);
+    secrets.insert(secrets.end(), {std::string(secret), json, slashes});
+  };
+  for (auto const& line : headers) {
+    if (equal_ignoring_case(name_of(line), "Content-Type")) continue;
+    auto const value = trimmed(std::string_view(line).substr(name_of(line).size() + 1));
+    add(value);
+    if (auto const space = value.find(' '); space != value.npos) add(value.substr(space + 1));
+    for (auto rest = value; !rest.empty();) {
+      auto const word = rest.substr(0, rest.find_first_of(" ;,=:\""));
+      if (word.size() >= word_min) add(word);
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+  }
+  std::ranges::sort(secrets, std::ranges::greater{}, &std::string::size);
+
+  std::string shown(text);
+  for (auto const& secret : secrets)
+    for (auto at = shown.find(secret); at != shown.npos; at = shown.find(secret, at))
+      shown.replace(at, secret.size(), "…"), at += std::string_view("…").size();
+  for (auto const& secret : secrets)
+    for (auto n = std::min(secret.size(), shown.size()); n >= begun_min; --n)
+      if (shown.ends_with(std::string_view(secret).substr(0, n))) {
+        shown.replace(shown.size() - n, n, "…");
+        break;
+      }
+  return shown;
 }
 
 std::vector<std::string> without_credentials(std::span<std::string const> lines) {

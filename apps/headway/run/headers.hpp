@@ -49,6 +49,11 @@ class bound_headers {
 /// empty.
 std::vector<std::string> request_headers(job const&, std::span<std::string const> given);
 
+/// `text`, which a server has sent, without what `headers` carry, should it repeat that: each
+/// value, what follows its first word, and its longer words, as they are or escaped as in JSON. The
+/// type of a body is no secret.
+std::string without_secrets(std::string_view text, std::span<std::string const> headers);
+
 /// `lines` without the credentials among them, for a server that they are not for.
 std::vector<std::string> without_credentials(std::span<std::string const> lines);
 

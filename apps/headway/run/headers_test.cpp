@@ -149,6 +149,25 @@ TEST(RequestHeaders, WhatTheLineSaysComesFirst) {
             (lines{"accept: x", "content-type: a/b", "Idempotency-Key: k"}));
 }
 
+TEST(WithoutSecrets, HoweverTheyAreRepeated) {
+  lines const headers = {"Authorization: Bearer s3/cr\"et", "Cookie: a=1; session=0123456789",
+                         "Content-Type: application/json", "X-Empty:"};
+  struct {
+    std::string text;
+    std::string shown;
+  } const rows[] = {
+      {"", ""},
+      {"no such key", "no such key"},
+      {"'Bearer s3/cr\"et'", "'…'"},
+      {"s3/cr\"et, s3/cr\"et", "…, …"},
+      {R"({"key":"s3\/cr\"et"})", R"({"key":"…"})"},
+      {"session 0123456789 is over", "session … is over"},
+      {"no key s3/c", "no key …"},
+      {"want application/json", "want application/json"},
+  };
+  for (auto const& row : rows) EXPECT_EQ(without_secrets(row.text, headers), row.shown);
+}
+
 TEST(CredentialDigest, TellsCredentialsApart) {
   auto const of = [](lines const& headers) { return credential_digest(headers); };
   EXPECT_EQ(of({}), "");

@@ -62,6 +62,18 @@ std::vector<json_member> members_of(std::string_view object) {
   return members;
 }
 
+std::vector<std::string_view> elements_of(std::string_view array) {
+  std::vector<std::string_view> elements;
+  auto at = skip_space(array, array.find('[') + 1);
+  while (array[at] != ']') {
+    auto const end = skip_value(array, at);
+    elements.push_back(array.substr(at, end - at));
+    at = skip_space(array, end);
+    if (array[at] == ',') at = skip_space(array, at + 1);
+  }
+  return elements;
+}
+
 std::string compact(std::string_view json) {
   std::string text(json.size(), '\0');
   std::size_t kept = 0;

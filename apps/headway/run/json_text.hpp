@@ -24,6 +24,9 @@ struct json_member {
 /// The members of an object, in their order. Requires: valid JSON.
 std::vector<json_member> members_of(std::string_view object);
 
+/// The elements of an array, in their order. Requires: valid JSON.
+std::vector<std::string_view> elements_of(std::string_view array);
+
 /// Without white space between tokens. Requires: valid JSON.
 std::string compact(std::string_view json);
 

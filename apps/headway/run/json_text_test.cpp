@@ -18,6 +18,13 @@ TEST(JsonText, Members) {
   EXPECT_EQ(members[2].whole, R"("e\\":"x\\")");
 }
 
+TEST(JsonText, Elements) {
+  EXPECT_TRUE(elements_of(" [ ] ").empty());
+  auto const elements = elements_of(R"([1.10, "]," ,{"a":[2]},[],null ])");
+  EXPECT_EQ(elements,
+            (std::vector<std::string_view>{"1.10", "\"],\"", R"({"a":[2]})", "[]", "null"}));
+}
+
 TEST(JsonText, Compact) {
   EXPECT_EQ(compact(" {\"a b\" : [ 1.10,\n{ } ] } "), R"({"a b":[1.10,{}]})");
 }

@@ -71,13 +71,18 @@ TEST_F(memories, only_its_owner_reads_it) {
 TEST_F(memories, another_file_is_refused_and_left_alone) {
   std::string const huge =
       R"({"headway_limits": 1, "scopes": {)" + std::string(2 << 20, ' ') + "}}";
-  for (std::string const& text :
-       {std::string("my diary"), std::string("{}"), std::string("[1]"), std::string(""),
-        std::string(R"({"headway_limits": 2, "scopes": {}})"),
-        std::string(R"({"headway_limits": 1, "scopes": {"a": {"rate": "x"}}})"),
-        std::string(
-            R"({"headway_limits": 1, "scopes": {"a": {"rate":1,"slots":0,"latency":0,"at":-1}}})"),
-        huge}) {
+  for (
+      std::string const& text :
+      {std::string("my diary"), std::string("{}"), std::string("[1]"), std::string(""),
+       std::string(R"({"headway_limits": 2, "scopes": {}})"),
+       std::string(R"({"headway_limits": 1, "scopes": {"a": {"rate": "x"}}})"),
+       std::string(
+           R"({"headway_limits": 1, "scopes": {"a": {"rate":1,"slots":0,"latency":0,"at":-1}}})"),
+       std::string(
+           R"({"headway_limits": 1, "scopes": {"a": {"rate":1,"slots":0,"latency":0,"at":1,"quotas":{"x":[1]},"quotas_at":1}}})"),
+       std::string(
+           R"({"headway_limits": 1, "scopes": {"a": {"rate":1,"slots":0,"latency":0,"at":1,"quotas":{"x":[1,1,1,1,1,-1]},"quotas_at":1}}})"),
+       huge}) {
     auto const file = folder + "/other";
     std::ofstream(file) << text;
     try {
@@ -89,6 +94,37 @@ TEST_F(memories, another_file_is_refused_and_left_alone) {
     }
     EXPECT_EQ(text_of(file), text);
   }
+}
+
+TEST_F(memories, quotas_are_kept_beside_the_law_s) {
+  std::vector<known_quota> const quotas{{.name = "tokens",
+                                         .limit = 90000,
+                                         .per_second = 1500,
+                                         .whole = {0.25, 12},
+                                         .sized = {0.2, 3}},
+                                        {.name = "a \"b\"", .whole = {0, 7}}};
+  learn("a", {.rate = 5});
+  memory m(path);
+  m.learn_quotas("a", quotas);
+  m.learn_quotas("b", quotas);
+  m.keep();
+  memory const again(path);
+  EXPECT_EQ(again.recall_quotas("a").what, quotas);
+  EXPECT_LT(again.recall_quotas("a").age, 1min);
+  EXPECT_EQ(again.recall("a").value().what, (learned{.rate = 5}));
+  EXPECT_EQ(again.recall("b"), std::nullopt);
+  EXPECT_TRUE(again.recall_quotas("c").what.empty());
+  learn("a", {.rate = 6});
+  EXPECT_EQ(memory(path).recall_quotas("a").what, quotas);
+}
+
+TEST_F(memories, quotas_of_more_than_a_day_ago_are_not_recalled) {
+  std::filesystem::create_directories(folder + "/state/headway");
+  std::ofstream(path)
+      << R"({"headway_limits": 1, "scopes": {"a": {"rate": 5, "slots": 0, "latency": 0, )"
+      << R"("at": 1780000000, "quotas": {"x": [9, 1, 0, 0, 0, 0]}, "quotas_at": 1780000000}}})";
+  EXPECT_TRUE(memory(path).recall("a"));
+  EXPECT_TRUE(memory(path).recall_quotas("a").what.empty());
 }
 
 TEST_F(memories, the_oldest_of_a_thousand_is_forgotten) {

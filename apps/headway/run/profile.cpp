@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -14,7 +15,7 @@
 #include "command.hpp"
 #include "headway/http/classify.hpp"
 #include "quantity.hpp"
-#include "run/result.hpp"
+#include "run/remainder.hpp"
 #include "run/text.hpp"
 #include "shipped_profiles.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t body_looked_at = std::size_t{1} << 20;
+constexpr std::size_t found_max = 100'000;  // values that a pointer reaches
 
 constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
     {"served", reaction::served},
@@ -36,6 +38,8 @@ constexpr std::array<std::pair<std::string_view, reaction>, 9> reactions = {{
     {"transient", reaction::transient},
     {"permanent", reaction::permanent},
 }};
+
+constexpr std::size_t partition_max = 200;
 
 struct status_range {
   int from = 0, to = 0;
@@ -52,8 +56,14 @@ struct rule {
   reaction means = reaction::rate;
   std::optional<duration> hold{};
   std::string hold_pointer{};
-  std::string remainder{};  ///< pointer: of the answer's, what goes again …
-  std::string into{};       ///< … as this member of the request's body
+  std::string remainder{};   ///< pointer: of the answer's, what goes again …
+  std::string into{};        ///< … as this member of the request's body
+  std::string limit{};       ///< pointer: how many of a quota there are …
+  std::string limit_name{};  ///< … and to the name that says of what, and in which time
+  std::string collect{};     ///< member of the answer that adds up from its parts
+  bool bulk = false;  ///< items of the answer whose status is in `in`: those operations again
+
+  bool partial() const noexcept { return bulk || !remainder.empty(); }
 };
 
 /// Where a provider says what a request costs. All that a list of pointers reaches is summed.
@@ -63,6 +73,14 @@ struct cost_rule {
   std::vector<std::string> sized{};    ///< … of which the request's own size made up
   std::vector<std::string> reserve{};  ///< into a request: what it allows; the first that is there
   double per_byte = 0;
+};
+
+/// Where an answer's body says what remains of a quota that refills all the time.
+struct quota_rule {
+  std::string name{};
+  std::string limit{};      ///< pointer to a number, as are …
+  std::string remaining{};  ///< … what is left …
+  std::string restore{};    ///< … and what comes back in a second
 };
 
 /// The text of a value that a rule looks at; a container that is not empty counts as its JSON.
@@ -76,7 +94,7 @@ std::optional<std::string> text_of(dom::element e) {
 
 /// All values that a pointer reaches; `*` reaches each element of an array, or member of an object.
 void reach(dom::element from, std::string_view pointer, std::vector<dom::element>& found) {
-  if (found.size() >= 64) return;
+  if (found.size() >= found_max) return;
   auto const star = pointer.find("/*");
   if (star == pointer.npos) {
     dom::element e;
@@ -116,6 +134,102 @@ std::optional<double> sum_of(dom::element json, std::vector<std::string> const& 
   return sum;
 }
 
+/// How much of a path a pattern covers, whole segments only: 0 where it does not match.
+std::size_t length_of_prefix(std::string_view path, std::string_view pattern) noexcept {
+  std::size_t at = 0;
+  while (!pattern.empty()) {
+    auto const segment = pattern.substr(0, std::min(pattern.find('/', 1), pattern.size()));
+    auto const here = path.substr(at, std::min(path.find('/', at + 1), path.size()) - at);
+    if (segment == "/*" ? here.size() < 2 : here != segment) return 0;
+    at += here.size();
+    pattern.remove_prefix(segment.size());
+  }
+  return at;
+}
+
+/// The limit that a refusal names by these pointers, of which nothing is left: Google's quotaValue
+/// and quotaId.
+std::optional<http::quota> limit_in(dom::element json, rule const& r) {
+  std::vector<dom::element> limits, names;
+  reach(json, r.limit, limits);
+  reach(json, r.limit_name, names);
+  std::string_view name;
+  if (limits.empty() || names.empty() || names.front().get(name) != simdjson::SUCCESS)
+    return std::nullopt;
+  auto const text = text_of(limits.front()).value_or("");
+  double limit = 0;
+  auto const* const last = text.data() + text.size();
+  auto const period = http::period_in_name(name);
+  if (std::from_chars(text.data(), last, limit).ptr != last || !(limit >= 1) || !period)
+    return std::nullopt;
+  auto const counted = lower(name);
+  auto const has = [&](std::string_view part) { return counted.find(part) != counted.npos; };
+  return http::quota{.name = !has("token")   ? "requests"
+                             : has("input")  ? "input-tokens"
+                             : has("output") ? "output-tokens"
+                                             : "tokens",
+                     .limit = limit,
+                     .remaining = 0,
+                     .reset = period,
+                     .period = period};
+}
+
+std::optional<http::quota> quota_in(dom::element json, quota_rule const& rule) {
+  auto const limit = sum_of(json, {rule.limit});
+  auto const remaining = sum_of(json, {rule.remaining});
+  auto const restore = sum_of(json, {rule.restore});
+  if (!limit || !remaining || !restore || !(*limit >= 1) || !(*restore > 0)) return std::nullopt;
+  auto const left = std::min(*remaining, *limit);
+  return http::quota{.name = rule.name,
+                     .limit = limit,
+                     .remaining = left,
+                     .reset = from_seconds((*limit - left) / *restore),
+                     .period = from_seconds(*limit / *restore)};
+}
+
+/// What the events of a stream say it has cost. Each tells all so far, in itself or in the message
+/// or response that it is about: the last one holds.
+std::vector<settled_cost> costs_in_stream(std::string_view body,
+                                          std::vector<cost_rule> const& rules) {
+  std::vector<std::string const*> pointers;
+  for (auto const& c : rules)
+    for (auto const* list : {&c.pointer, &c.sized})
+      for (auto const& p : *list) pointers.push_back(&p);
+  std::vector<std::optional<double>> told(pointers.size());
+  thread_local dom::parser parser;
+  while (!body.empty()) {
+    auto line = body.substr(0, std::min(body.find('\n'), body.size()));
+    body.remove_prefix(std::min(line.size() + 1, body.size()));
+    if (!line.starts_with("data:") || line.size() > body_looked_at) continue;
+    line.remove_prefix(5);
+    dom::element event;
+    bool parsed = false;
+    for (std::size_t i = 0; i < pointers.size(); ++i) {
+      if (!may_have(line, *pointers[i])) continue;
+      if (!std::exchange(parsed, true) &&
+          parser.parse(simdjson::padded_string(line)).get(event) != simdjson::SUCCESS)
+        break;
+      for (auto const* const within : {"", "/message", "/response"})
+        if (auto const units = sum_of(event, {within + *pointers[i]})) told[i] = units;
+    }
+  }
+  std::vector<settled_cost> costs;
+  std::size_t at = 0;
+  auto const sum = [&](std::vector<std::string> const& list) {
+    std::optional<double> all;
+    for (std::size_t i = 0; i < list.size(); ++i, ++at)
+      if (told[at]) all = all.value_or(0) + *told[at];
+    return all;
+  };
+  for (auto const& c : rules) {
+    auto const units = sum(c.pointer);
+    auto const of_size = sum(c.sized);
+    auto const known = [&](auto const& one) { return one.quota == c.quota; };
+    if (units && std::ranges::none_of(costs, known)) costs.push_back({c.quota, *units, of_size});
+  }
+  return costs;
+}
+
 std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
   auto const open = fmt::format("<{}>", element);
   auto const begin = body.find(open);
@@ -145,31 +259,6 @@ std::optional<duration> hold_of(dom::element e) {
   return http::parse_reset(text, {});
 }
 
-struct replaced {
-  std::string object;
-  std::size_t before = 0;  ///< bytes of the value that was there
-};
-
-/// A JSON object with another value for one of its members; nullopt where it is not that.
-std::optional<replaced> with_member(std::string_view object, std::string_view name,
-                                    std::string_view value) {
-  dom::parser parser;
-  dom::object members;
-  if (parser.parse(simdjson::padded_string(object)).get(members) != simdjson::SUCCESS)
-    return std::nullopt;
-  replaced result{.object = "{"};
-  for (auto const& [key, old] : members) {
-    if (result.object.size() > 1) result.object += ',';
-    append_quoted(result.object, key);
-    result.object += ':';
-    auto const text = simdjson::minify(old);
-    result.object += key == name ? value : text;
-    if (key == name) result.before = text.size();
-  }
-  result.object += '}';
-  return result.before > 0 ? std::optional(std::move(result)) : std::nullopt;
-}
-
 }  // namespace
 
 std::string_view to_string(reaction r) noexcept {
@@ -181,6 +270,9 @@ struct profile::rules {
   std::vector<std::string> hosts;
   std::vector<rule> list;
   std::vector<cost_rule> costs;
+  std::vector<quota_rule> quotas;
+  std::vector<std::string> paths;   ///< prefixes; `*` is any segment
+  std::vector<std::string> fields;  ///< pointers into a request
 };
 
 profile::profile(std::shared_ptr<rules const> r) : rules_(std::move(r)) {}
@@ -289,18 +381,67 @@ class profile_file {
         r.remainder = pointer(node, k);
       } else if (k == "into") {
         r.into = text(node, k);
+      } else if (k == "limit") {
+        r.limit = pointer(node, k);
+      } else if (k == "limit-name") {
+        r.limit_name = pointer(node, k);
+      } else if (k == "collect") {
+        r.collect = text(node, k);
+      } else if (k == "bulk") {
+        auto const is = node.value<bool>();
+        if (!node.is_boolean()) wrong(node, "'bulk' must be true or false");
+        r.bulk = *is;
       } else {
         wrong(node,
               "'{}' is not a key of a rule; known are status, header, pointer, xml, in, contains, "
-              "means, hold, hold-pointer, remainder, into",
+              "means, hold, hold-pointer, remainder, into, collect, bulk, limit, limit-name",
               k);
       }
     }
     if (!means) wrong(table, "a rule needs 'means'");
     if (r.remainder.empty() != r.into.empty()) wrong(table, "'remainder' and 'into' go together");
+    if (r.limit.empty() != r.limit_name.empty())
+      wrong(table, "'limit' and 'limit-name' go together");
+    if (!r.collect.empty() && r.remainder.empty()) wrong(table, "'collect' needs 'remainder'");
+    if (r.bulk && (r.pointer != "/items/*/*/status" || r.in.empty() || !r.remainder.empty()))
+      wrong(table, "'bulk' needs pointer = \"/items/*/*/status\" and 'in', and no 'remainder'");
     if (r.pointer.empty() && r.xml.empty() && r.header.empty() && !r.in.empty())
       wrong(table, "'in' needs pointer, xml or header, whose text it is");
     return r;
+  }
+
+  void read_scope(toml::node const& scope, std::vector<std::string>& paths,
+                  std::vector<std::string>& fields) const {
+    if (!scope.is_table()) wrong(scope, "'scope' must be written [scope]");
+    for (auto const& [key, node] : *scope.as_table()) {
+      auto const k = key.str();
+      if (k == "path")
+        paths = pointers(node, k);
+      else if (k == "pointer")
+        fields = pointers(node, k);
+      else
+        wrong(node, "'{}' is not a key of a scope; known are path, pointer", k);
+    }
+  }
+
+  quota_rule read_quota(toml::table const& table) const {
+    quota_rule q;
+    for (auto const& [key, node] : table) {
+      auto const k = key.str();
+      if (k == "name")
+        q.name = text(node, k);
+      else if (k == "limit")
+        q.limit = pointer(node, k);
+      else if (k == "remaining")
+        q.remaining = pointer(node, k);
+      else if (k == "restore")
+        q.restore = pointer(node, k);
+      else
+        wrong(node, "'{}' is not a key of a quota; known are name, limit, remaining, restore", k);
+    }
+    if (q.name.empty() || q.limit.empty() || q.remaining.empty() || q.restore.empty())
+      wrong(table, "a quota needs 'name', 'limit', 'remaining' and 'restore'");
+    return q;
   }
 
   cost_rule read_cost(toml::table const& table) const {
@@ -364,13 +505,19 @@ profile profile::parse(std::string_view toml_text, std::string const& file) {
       } else if (key == "rule") {
         for (auto const* table : reader.tables(node, "'rule' must be written [[rule]]"))
           r->list.push_back(reader.read_rule(*table));
+      } else if (key == "quota") {
+        for (auto const* table : reader.tables(node, "'quota' must be written [[quota]]"))
+          r->quotas.push_back(reader.read_quota(*table));
+      } else if (key == "scope") {
+        reader.read_scope(node, r->paths, r->fields);
       } else if (key == "cost" && node.is_table()) {
         r->costs.push_back(reader.read_cost(*node.as_table()));
       } else if (key == "cost") {
         for (auto const* table : reader.tables(node, "'cost' must be written [cost] or [[cost]]"))
           r->costs.push_back(reader.read_cost(*table));
       } else {
-        reader.wrong(node, "'{}' is not a key here; known are about, hosts, rule, cost",
+        reader.wrong(node,
+                     "'{}' is not a key here; known are about, hosts, scope, rule, quota, cost",
                      std::string_view(key.str()));
       }
     }
@@ -404,17 +551,21 @@ profile const& profile::of_host(std::string_view host) {
     for (auto const& p : shipped_profiles) list.push_back(named(std::string(p.name)));
     return list;
   }();
-  auto const knows = [&](profile const& p) {
-    return std::ranges::any_of(p.rules_->hosts, [&](std::string_view pattern) {
-      if (!pattern.starts_with("*")) return equal_ignoring_case(host, pattern);
-      pattern.remove_prefix(1);
-      return host.size() > pattern.size() &&
-             equal_ignoring_case(host.substr(host.size() - pattern.size()), pattern);
-    });
+  auto const matches = [&](std::string_view pattern) {
+    if (!pattern.starts_with("*")) return equal_ignoring_case(host, pattern);
+    pattern.remove_prefix(1);
+    return host.size() > pattern.size() &&
+           equal_ignoring_case(host.substr(host.size() - pattern.size()), pattern);
   };
+  auto const* best = &*std::ranges::find(all, std::string("generic"), &profile::name);
+  std::size_t longest = 0;
   for (auto const& p : all)
-    if (knows(p)) return p;
-  return *std::ranges::find(all, std::string("generic"), [](auto const& p) { return p.name(); });
+    for (auto const& pattern : p.rules_->hosts)
+      if (pattern.size() > longest && matches(pattern)) {
+        best = &p;
+        longest = pattern.size();
+      }
+  return *best;
 }
 
 judgement profile::judge(answer_view const& a, std::string_view request_body,
@@ -425,7 +576,11 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
   j.quotas = std::move(told.quotas);
 
   auto const good = a.status >= 200 && a.status <= 299;
-  auto body = a.body.substr(0, body_looked_at);
+  // What a partial success leaves undone is never overlooked, however long its answer is.
+  auto const whole = good && std::ranges::any_of(rules_->list, [&](rule const& r) {
+                       return r.partial() && may_have(a.body, r.pointer);
+                     });
+  auto body = whole ? a.body : a.body.substr(0, body_looked_at);
   auto const streamed =
       good && a.type.starts_with("text/event-stream") ? error_in_stream(body) : std::nullopt;
   if (streamed) body = *streamed;
@@ -436,7 +591,7 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
   auto const in_json = [&] {
     if (!std::exchange(parsed, true)) {
       auto const first = body.find_first_not_of(" \t\r\n");
-      is_json = a.body.size() <= body_looked_at && first != body.npos &&
+      is_json = (whole || a.body.size() <= body_looked_at) && first != body.npos &&
                 (body[first] == '{' || body[first] == '[') &&
                 parser.parse(simdjson::padded_string(body)).get(json) == simdjson::SUCCESS;
     }
@@ -531,10 +686,21 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
     if (told.retry_after) j.hold = told.retry_after;
     if (throttles(j.what)) {
       if (!j.hold) j.hold = http::time_in_text(body);
+      auto limit = http::quota_in_text(body);
+      if (by != nullptr && !by->limit.empty() && in_json()) limit = limit_in(json, *by);
+      // What fields say is more exact.
+      if (limit &&
+          std::ranges::none_of(j.quotas, [&](auto const& q) { return q.name == limit->name; }))
+        j.quotas.push_back(std::move(*limit));
       if (http::never_fits(body.substr(0, 4096))) j.what = reaction::permanent;
     }
   }
-  if (good && !streamed)
+  for (auto const& q : rules_->quotas)
+    if (may_have(body, q.limit) && in_json())
+      if (auto told_here = quota_in(json, q)) j.quotas.push_back(std::move(*told_here));
+  if (good && !streamed && a.type.starts_with("text/event-stream"))
+    j.costs = costs_in_stream(a.body, rules_->costs);
+  else if (good && !streamed)
     for (auto const& c : rules_->costs) {
       if (std::ranges::any_of(j.costs, [&](auto const& known) { return known.quota == c.quota; }))
         continue;
@@ -542,16 +708,56 @@ judgement profile::judge(answer_view const& a, std::string_view request_body,
       if (auto const units = sum_of(json, c.pointer))
         j.costs.push_back({c.quota, *units, sum_of(json, c.sized)});
     }
-  dom::element rest;
-  if (by != nullptr && !by->remainder.empty() && in_json() &&
-      json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS) {
-    auto const text = simdjson::minify(rest);
-    if (auto again = with_member(request_body, by->into, text)) {
-      j.remainder = std::move(again->object);
-      if (4 * text.size() <= 3 * again->before) j.what = reaction::served;
-    }
+  if (by != nullptr && by->partial() && in_json()) {
+    std::optional<remainder> again;
+    dom::element rest;
+    if (by->bulk)
+      again = refused_operations(request_body, body, by->in);
+    else if (json.at_pointer(by->remainder).get(rest) == simdjson::SUCCESS)
+      again = with_member(request_body, by->into, simdjson::minify(rest));
+    if (again && again->share <= 0.75) j.what = reaction::served;
+    if (again) j.remainder = std::move(again->body);
+    if (by->bulk && !again) j.what = reaction::permanent;  // the rest would be done twice
   }
   return j;
+}
+
+std::string profile::partition_of(std::string_view url, std::string_view request_body) const {
+  std::string within;
+  if (!rules_->paths.empty()) {
+    auto path = url.substr(std::min(url.find("://") + 3, url.size()));
+    path.remove_prefix(std::min(path.find('/'), path.size()));
+    path = path.substr(0, path.find_first_of("?#"));
+    for (auto const& pattern : rules_->paths)
+      if (auto const length = length_of_prefix(path, pattern); length > 0) {
+        within = path.substr(0, std::min(length, partition_max));
+        break;
+      }
+  }
+  thread_local dom::parser parser;
+  dom::element json;
+  bool parsed = false;
+  for (auto const& pointer : rules_->fields) {
+    if (request_body.size() > body_looked_at || !may_have(request_body, pointer)) continue;
+    if (!std::exchange(parsed, true) &&
+        parser.parse(simdjson::padded_string(request_body)).get(json) != simdjson::SUCCESS)
+      break;
+    std::string_view value;
+    if (json.at_pointer(pointer).get(value) != simdjson::SUCCESS) continue;
+    if (!within.empty()) within += ' ';
+    within += value.substr(0, partition_max);
+  }
+  within.resize(std::min(within.size(), partition_max));
+  std::ranges::replace(within, '\n', ' ');
+  return within;
+}
+
+std::string profile::joined(std::string_view earlier, std::string_view later) const {
+  for (auto const& r : rules_->list) {
+    if (r.bulk) return with_items(earlier, later, r.in);
+    if (!r.collect.empty()) return with_lists(earlier, later, r.collect);
+  }
+  return std::string(later);
 }
 
 std::vector<quota_units> profile::costs_of_a_byte() const {

@@ -67,7 +67,7 @@ class profile {
  public:
   /// One that ships, or the file of that name where there is a slash or a dot in it.
   static profile named(std::string const&);
-  /// The one that knows this host, else "generic".
+  /// The one that knows this host, by its longest pattern, else "generic".
   static profile const& of_host(std::string_view host);
   static profile parse(std::string_view toml, std::string const& file);
   static std::vector<std::string> names();
@@ -75,9 +75,16 @@ class profile {
   std::string const& name() const noexcept;
 
   /// What to make of an answer to a request with this body. Never throws, whatever the server sent;
-  /// looks at the first MiB of a body.
+  /// looks at the first MiB of a body, and at all of one that may be a partial success.
   judgement judge(answer_view const&, std::string_view request_body,
                   std::chrono::sys_seconds now) const;
+
+  /// What of the server's limits a request falls under, beside origin and credential: part of its
+  /// path, its model; "" where all fall under the same. At most 200 bytes. Never throws.
+  std::string partition_of(std::string_view url, std::string_view request_body) const;
+
+  /// The answers to a request and to what the earlier one left undone of it, as one.
+  std::string joined(std::string_view earlier, std::string_view later) const;
 
   /// What a byte of a request's body costs, as a rule of thumb.
   std::vector<quota_units> costs_of_a_byte() const;

@@ -213,6 +213,37 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   return blamed;
 }
 
+std::vector<known_quota> quota_book::knows() const {
+  std::vector<known_quota> all;
+  for (auto const& q : quotas_) {
+    known_quota k{.name = q.name};
+    if (q.told && q.told->refills && !q.told->remembered) {
+      k.limit = q.told->limit;
+      k.per_second = q.told->per_second;
+    }
+    if (q.whole.learned()) k.whole = q.whole.line();
+    if (q.sized.learned()) k.sized = q.sized.line();
+    if (k.limit > 0 || q.whole.learned()) all.push_back(std::move(k));
+  }
+  return all;
+}
+
+void quota_book::remember(time_point now, std::span<known_quota const> known, duration age) {
+  for (auto const& k : known) {
+    auto* const q = find_or_make(k.name);
+    if (q == nullptr) return;
+    if (k.whole != cost_line{}) q->whole = cost_model(k.whole);
+    if (k.sized != cost_line{}) q->sized = cost_model(k.sized);
+    if (k.limit >= 1 && k.per_second > 0)
+      q->told = told_quota{.limit = k.limit,
+                           .level = std::min(k.limit, k.per_second * to_seconds(age)),
+                           .as_of = now,
+                           .per_second = k.per_second,
+                           .refills = true,
+                           .remembered = true};
+  }
+}
+
 std::string quota_book::findings() const {
   std::string text;
   for (auto const& q : quotas_) {
@@ -232,18 +263,23 @@ bool quota_book::keeps(http::quota const& q) const noexcept {
 
 void quota_book::listen(time_point now, quota& q, http::quota const& told, double mark,
                         time_point sent) {
-  auto const fresh = !q.told;
+  auto const fresh = !q.told || q.told->remembered;
   if (fresh) q.told = told_quota{};
   auto& t = *q.told;
   if (!fresh && mark < t.mark) return;  // a later request has told more
   auto const remaining = std::clamp(*told.remaining, 0.0, *told.limit);
   auto const reset = std::max(*told.reset, 0ns);
 
+  if (told.period) {
+    t.refills = true;
+    t.per_second = *told.limit / std::max(to_seconds(*told.period), 1e-3);
+  }
+
   // A bucket's time to the reset is what was used of it by its rate. A window's does not grow with
   // use: half as much again has another speed there.
   auto const used = *told.limit - remaining;
   auto const enough = reset % 1s == 0ns ? duration(10s) : duration(100ms);
-  if (used > 0 && reset >= enough) {
+  if (used > 0 && reset >= enough && !told.period) {
     auto const speed = std::clamp(used / to_seconds(reset), 1e-6, 1e9);
     if (t.per_second == 0 || t.refills) t.per_second = speed;
     if (t.used_before == 0 || now >= t.full_before) {

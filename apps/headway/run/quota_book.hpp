@@ -92,6 +92,11 @@ class quota_book {
   /// Its answer. Returns whether it was refused because of a quota that is kept here.
   bool settle(time_point now, quota_receipt&, request_size const&, answered const&);
 
+  /// What is worth keeping for another run: costs that were learned, limits that refill.
+  std::vector<known_quota> knows() const;
+  /// Begins with what an earlier run knew, `age` ago; what answers tell takes its place.
+  void remember(time_point now, std::span<known_quota const>, duration age);
+
   /// What was learned, for people; "" if nothing.
   std::string findings() const;
 
@@ -118,6 +123,7 @@ class quota_book {
     double charged = 0;        ///< as what remained shows, lately …
     double estimated = 0;      ///< … for what should have cost so much
     int compared = 0;
+    bool remembered = false;  ///< by an earlier run, and not told since
 
     double level_at(time_point now) const noexcept;
   };

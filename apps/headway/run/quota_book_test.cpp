@@ -195,5 +195,46 @@ TEST(quota_book, amounts) {
     EXPECT_THROW(parse_amount(text), std::invalid_argument) << text;
 }
 
+TEST(quota_book, a_limit_with_a_period_refills_all_the_time) {
+  auto book = by_tokens();
+  auto receipt = book.take(at(0s), costing(2000));
+  auto const limit =
+      http::quota{.name = "tokens", .limit = 6000, .remaining = 1000, .reset = 50s, .period = 1min};
+  std::vector<http::quota> const quotas{limit};
+  EXPECT_TRUE(
+      book.settle(at(1s), receipt, costing(2000), {.quotas = quotas, .refused = true, .hold = 2s}));
+  EXPECT_EQ(book.ready_at(at(1s), costing(500)).until, at(3s));  // the hold
+  // 1,000 were left, 100 come back a second.
+  EXPECT_NEAR(to_seconds(book.ready_at(at(3s), costing(2000)).until - at(1s)), 10, 0.1);
+  EXPECT_EQ(book.findings(), "quotas told: tokens 6000 (100/s)");
+}
+
+TEST(quota_book, begins_with_what_it_knew) {
+  auto first = by_tokens();
+  auto receipt = first.take(at(0s), {.bytes = 400});
+  std::vector<http::quota> const quotas{
+      {.name = "tokens", .limit = 6000, .remaining = 0, .reset = 1min, .period = 1min}};
+  std::vector<settled_cost> const costs{{"tokens", 800, {}}};
+  first.settle(at(1s), receipt, {.bytes = 400}, {.quotas = quotas, .costs = costs});
+  auto const known = first.knows();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].limit, 6000);
+  EXPECT_EQ(known[0].per_second, 100);
+
+  auto second = by_tokens();
+  second.remember(at(0s), known, 10s);
+  // 1,000 came back since; 400 bytes are estimated at 800 and a quarter.
+  EXPECT_LE(second.ready_at(at(0s), {.bytes = 400}).until, at(0s));
+  EXPECT_NEAR(to_seconds(second.ready_at(at(0s), {.bytes = 600}).until - at(0s)), 5, 0.1);
+  auto const unsaid = second.knows();
+  EXPECT_TRUE(unsaid.empty()) << "it was not told again";
+
+  auto again = second.take(at(1s), {.bytes = 400});
+  std::vector<http::quota> const more{
+      {.name = "tokens", .limit = 90000, .remaining = 80000, .reset = 7s}};
+  second.settle(at(2s), again, {.bytes = 400}, {.quotas = more});
+  EXPECT_LE(second.ready_at(at(2s), costing(79000)).until, at(2s)) << "what is told holds";
+}
+
 }  // namespace
 }  // namespace headway::app

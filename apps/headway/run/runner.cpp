@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <unordered_set>
 #include <utility>
 
 #include "command.hpp"
@@ -47,7 +48,9 @@ constexpr int refused_in_a_row_max = 8;     // that a quota excuses
 constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
-constexpr int renewals_max = 5;  // of a refused credential, that fail
+constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
+constexpr int descriptors_of_ours = 48;      // files, timers, names that are looked up
+constexpr int renewals_max = 5;              // of a refused credential, that fail
 
 /// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
 /// mask.
@@ -84,7 +87,7 @@ int connections_max() {
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - 48;
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - descriptors_of_ours;
 }
 
 /// The bytes of a request's body_file; nullopt where it can no longer be read.
@@ -97,7 +100,8 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 
 /// One limit of a server, as far as we know: an origin, a credential, and what the job says.
 struct scope {
-  std::string name;  // without the credential
+  std::string account;  // origin, credential and what the job says: they are stopped together
+  std::string name;     // without the credential
   traced_governor governor;
   quota_book book;
   held_back held{};             // what the book holds the next request back for
@@ -109,7 +113,7 @@ struct scope {
   time_point wake = time_point::min();
   bool renewable = false;  // it has headers of --header-cmd
   bool parked = false;
-  std::string stopped{};  // why nothing more goes there: the server's own words
+  bool stopped = false;  // nothing more goes there
 
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
@@ -131,16 +135,18 @@ struct request {
   quota_receipt receipt{};
   bool held = false;  // by the book, since its last attempt
   int throttled = 0;
-  std::string said;               // what the server called the last refusal
+  std::string said;    // what the server called the last refusal
+  std::string so_far;  // the answer to what has been done of it, where something was left
   std::vector<std::string> hops;  // URLs that have sent it on
   std::uint64_t values = 0;       // generation of --header-cmd's, in the last attempt
+  bool denied = false;            // a good status, but the profile says that it failed
   bool renewed = false;           // it goes again with new ones
   bool out = false;               // its turn has come, and it has not been answered
   bool intended = false;          // the journal knows that it may have been sent
   std::uint64_t intent = 0;       // number of that change
 
   std::size_t bytes() const noexcept {
-    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size();
+    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size() + so_far.size();
   }
 };
 
@@ -176,6 +182,13 @@ class runner {
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   void open_input() {
+    if (options_.concurrency_ceiling > connections_max_)
+      throw fatal(
+          exit_usage,
+          fmt::format("--concurrency {}: the limit of {} open files (ulimit -Hn) leaves room "
+                      "for {}; want from 1 to {}",
+                      options_.concurrency_ceiling, connections_max_ + descriptors_of_ours,
+                      connections_max_, connections_max_));
     auto const from_stdin = options_.jobs == "-";
     line_options lines{.base_url = options_.base_url,
                        .url = options_.url,
@@ -320,26 +333,34 @@ class runner {
             .hint_max = options_.wait_max,
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max = options_.concurrency_ceiling > 0
-                                 ? std::min(options_.concurrency_ceiling, connections_max_)
-                                 : connections_max_,
+            .in_flight_max =
+                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_,
             .budget = options_.budget};
+  }
+
+  profile const& profile_of(std::string_view origin) const {
+    return options_.speaks ? *options_.speaks : profile::of_host(host_of(origin));
   }
 
   scope make_scope(std::string_view key) {
     auto const number = scopes_made_++;
     auto const end = key.find('\n');
-    auto const last = key.rfind('\n');
+    auto const within = key.rfind('\n');
+    auto const given = key.rfind('\n', within - 1);
     std::string name(key.substr(0, end));
-    if (last + 1 < key.size()) name.append(" ").append(key.substr(last + 1));
+    for (auto const part : {key.substr(given + 1, within - given - 1), key.substr(within + 1)})
+      if (!part.empty()) name.append(" ").append(part);
     name = printable(name);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(),
                              memory_.recall(name));
-    auto const* const speaks =
-        options_.speaks ? &*options_.speaks : &profile::of_host(host_of(key.substr(0, end)));
-    return {.name = std::move(name),
+    auto const* const speaks = &profile_of(key.substr(0, end));
+    auto const quotas = memory_.recall_quotas(name);
+    quota_book book(options_.quotas, speaks->costs_of_a_byte());
+    book.remember(clock_now(), quotas.what, quotas.age);
+    return {.account = std::string(key.substr(0, within)),
+            .name = std::move(name),
             .governor = std::move(governor),
-            .book = quota_book(options_.quotas, speaks->costs_of_a_byte()),
+            .book = std::move(book),
             .by_ticket = {},
             .speaks = speaks};
   }
@@ -524,12 +545,13 @@ class runner {
       return true;
     }
     auto headers = request_headers(j, headers_.of(origin(j.url)));
-    auto* const s = scope_of(now, j, headers);
+    auto const account = account_of(j, headers);
+    if (stopped_accounts_.contains(account)) return true;  // left for a later run
+    auto* const s = scope_of(now, account, j, headers);
     if (s == nullptr) {
       held_job_ = std::move(j);
       return false;
     }
-    if (!s->stopped.empty()) return true;  // left for a later run
     request_terms const terms{.cost = j.cost};
     auto const submitted = s->governor.submit(now, terms);
     if (auto const* no = std::get_if<refused>(&submitted)) {
@@ -560,9 +582,18 @@ class runner {
   }
 
   /// Null when there is no room for one more.
-  scope* scope_of(time_point now, job const& j, std::span<std::string const> headers) {
-    auto* const s = scopes_.at(
-        now, fmt::format("{}\n{}\n{}", origin(j.url), credential_digest(headers), j.scope));
+  /// Who pays and is throttled, as far as requests tell: where to, with what credential, and the
+  /// scope that the job names.
+  static std::string account_of(job const& j, std::span<std::string const> headers) {
+    return fmt::format("{}\n{}\n{}", origin(j.url), credential_digest(headers), j.scope);
+  }
+
+  scope* scope_of(time_point now, std::string_view account, job const& j,
+                  std::span<std::string const> headers) {
+    auto const within = profile_of(origin(j.url))
+                            .partition_of(std::string_view(j.url),
+                                          j.body ? std::string_view(*j.body) : std::string_view());
+    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
     if (s != nullptr && std::ranges::any_of(headers, [this](auto const& line) {
           return header_commands_.stands_in(line);
         }))
@@ -665,13 +696,15 @@ class runner {
     r.sent = now;
     r.out = true;
     if (!r.first_sent) r.first_sent = now;
+    if (now - *r.first_sent >= options_.request_deadline) {
+      give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
+      return;
+    }
     if (r.what.body_file && r.attempts == 0) {
       auto content = read_file(*r.what.body_file);
       if (!content) {
-        r.where->governor.cancel(now, r.id);
-        r.where->book.forget(r.receipt);
         auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-        end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, reason::none, never});
+        give_up_unsent(index, now, error, reason::none);
         return;
       }
       r.content = std::move(*content);
@@ -685,13 +718,21 @@ class runner {
     intending_.push_back(index);
   }
 
+  /// Its turn had come, but it does not go.
+  void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
+    auto& r = *requests_[index];
+    r.where->governor.cancel(now, r.id);
+    r.where->book.forget(r.receipt);
+    end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
+  }
+
   /// Sends what must not be sent twice, now that the journal knows of it.
   void send_committed() {
     auto const committed = recorder_->committed();
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = *requests_[index];
-      auto const given_up = draining_ || !r.where->stopped.empty();
+      auto const given_up = draining_ || r.where->stopped;
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
       if (given_up) {
@@ -718,7 +759,9 @@ class runner {
     } else if (r.what.body) {
       a.body = *r.what.body;
     }
-    a.timeout = r.what.timeout;
+    auto const left = *r.first_sent + options_.request_deadline - r.sent;
+    a.timeout = std::min(r.what.timeout.value_or(left), left);
+    a.may_be_silent = r.what.timeout.has_value();
     a.repeatable = idempotent(r.what);
     http_.send(index, a);
   }
@@ -733,7 +776,15 @@ class runner {
     --flying_;
     r.out = false;
 
-    auto const told = judge(r, answer);
+    auto told = judge(r, answer);
+    auto whole = answer;
+    std::string joined;
+    if (!r.so_far.empty() && answer.status / 100 == 2 && answer.error.empty()) {
+      whole.body = joined = s.speaks->joined(r.so_far, answer.body);
+      if (told.what == reaction::served && !told.remainder)
+        told = in_all(r, whole, std::move(told));
+    }
+    r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     attempt_result taught = lesson_of(told, answer, s);
     auto const refused = taught.what == outcome::throttle;
     if (told.what == reaction::served) spend(r, told);
@@ -751,11 +802,12 @@ class runner {
     taught.may_retry =
         !answer.futile && told.what != reaction::permanent &&
         (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
-    r.said = told.code;
+    r.said = without_secrets(told.code, r.headers);
     if (told.remainder) {
       bytes_ -= r.bytes();
       r.what.body = *told.remainder;
       r.what.body_file.reset();
+      r.so_far = whole.body;
       bytes_ += r.bytes();
       r.size = size_of(r);
     }
@@ -776,8 +828,9 @@ class runner {
       return;
     }
     if (stops(told.what)) {
-      stop(s, fmt::format("status {}: {}", answer.status, told.code));
+      auto why = fmt::format("status {}: {}", answer.status, r.said);
       leave_open(index);
+      stop(s, std::move(why));
       return;
     }
     if (told.what == reaction::served && told.remainder)  // its place in the queue is free
@@ -791,11 +844,12 @@ class runner {
       return;
     auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
     if (!again) {
-      end(index, now, answer, taught.what, ruling);
+      end(index, now, whole, taught.what, ruling);
       return;
     }
     // Not carried out: a throttle says so, and what never left us cannot have been.
-    if (r.intended && (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
+    if (r.intended && r.so_far.empty() &&
+        (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
       recorder_->clear(r.what.line);
       r.intended = false;
     }
@@ -811,9 +865,9 @@ class runner {
   /// It was not carried out: it goes again like any other, through the queue of its scope.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = *requests_[index];
-    if (std::exchange(r.intended, false)) recorder_->clear(r.what.line);
+    if (r.so_far.empty() && std::exchange(r.intended, false)) recorder_->clear(r.what.line);
     auto const again = r.where->governor.submit(now, {.cost = r.what.cost});
-    if (auto const* id = std::get_if<ticket>(&again); id != nullptr && r.where->stopped.empty())
+    if (auto const* id = std::get_if<ticket>(&again); id != nullptr && !r.where->stopped)
       queue(index, *id, now);
     else
       leave_open(index);
@@ -839,7 +893,12 @@ class runner {
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     bytes_ += r.bytes();
     r.headers = request_headers(r.what, headers_.of(origin(r.what.url)));
-    auto* const s = scope_of(now, r.what, r.headers);
+    auto const account = account_of(r.what, r.headers);
+    if (stopped_accounts_.contains(account)) {
+      leave_open(index);
+      return true;
+    }
+    auto* const s = scope_of(now, account, r.what, r.headers);
     if (s == nullptr) {
       r.said = "the redirect leads to one scope more than there is room for";
       return false;
@@ -903,6 +962,17 @@ class runner {
     return told;
   }
 
+  /// What the answers to all of its parts say together: a part may have failed earlier.
+  static judgement in_all(request const& r, reply const& whole, judgement last) {
+    auto together = r.where->speaks->judge(
+        {.status = whole.status, .type = whole.type, .body = whole.body}, {}, wall_now());
+    if (together.what == reaction::permanent) {
+      last.what = together.what;
+      last.code = std::move(together.code);
+    }
+    return last;
+  }
+
   /// What the governor learns from it.
   attempt_result lesson_of(judgement const& told, reply const& answer, scope const& s) const {
     attempt_result taught;
@@ -952,19 +1022,23 @@ class runner {
   }
 
   /// Nothing more goes there; what waits is left for a later run.
-  void stop(scope& s, std::string why) {
-    if (!s.stopped.empty()) return;
-    s.stopped = std::move(why);
+  void stop(scope& s, std::string_view why) {
+    if (s.stopped) return;
+    stopped_accounts_.insert(s.account);
+    for (auto& [key, other] : scopes_) other.stopped = other.stopped || other.account == s.account;
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", s.name, in_quotes(s.stopped)));
+    say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
     for (std::uint32_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i]->where == &s && !requests_[i]->out) abandon(i);
+      if (requests_[i]->where != nullptr && requests_[i]->where->stopped && !requests_[i]->out)
+        abandon(i);
+    if (stopped_accounts_.size() >= stopped_max)
+      stop(fmt::format("{} scopes were refused", stopped_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     auto& r = *requests_[index];
-    if (r.intended) recorder_->clear(r.what.line);
+    if (r.intended && r.so_far.empty()) recorder_->clear(r.what.line);
     forget(index);
   }
 
@@ -972,8 +1046,8 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = *requests_[index];
-    auto const served =
-        taught == outcome::success && options_.ok.contains(answer.status) && answer.error.empty();
+    auto const served = taught == outcome::success && !r.denied &&
+                        options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
                                       (answer.state == send_state::answered &&
                                        taught == outcome::failure && !answer.error.empty())) &&
@@ -1003,7 +1077,7 @@ class runner {
             .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
                                                 : std::nullopt,
             .body_file = body_file},
-           refused ? answer.status : 0);
+           refused ? answer.status : 0, r.headers);
     forget(index);
   }
 
@@ -1024,8 +1098,9 @@ class runner {
     return text;
   }
 
-  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way.
-  void record(result const& r, int refused_by = 0) {
+  /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
+  /// what was sent, and is not shown.
+  void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
     switch (r.how) {
       case final_outcome::success:
         ++standing_.success;
@@ -1044,15 +1119,16 @@ class runner {
     else
       recorder_->finish(r.line, r.how, writer_.line_of(r),
                         {std::string(r.body_file), std::string(r.body)});
-    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r));
+    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r, headers));
   }
 
-  std::string why_the_canary_died(result const& r) const {
+  std::string why_the_canary_died(result const& r, std::span<std::string const> headers) const {
     auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
     return fmt::format(
         "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
         "that right and run it again{}; --no-canary goes on regardless",
-        canary::watched, r.status, r.line, ascii ? in_quotes(r.body) : "in the results",
+        canary::watched, r.status, r.line,
+        ascii ? in_quotes(without_secrets(r.body.substr(0, 4096), headers)) : "in the results",
         journal_ ? " with --again failed" : "");
   }
 
@@ -1132,8 +1208,7 @@ class runner {
       say(fmt::format("stopped: {}", stopped_));
       return exit_stopped;
     }
-    if (std::ranges::any_of(scopes_, [](auto const& one) { return !one.second.stopped.empty(); }))
-      return exit_stopped;
+    if (!stopped_accounts_.empty()) return exit_stopped;
     if (input_error_) std::rethrow_exception(input_error_);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
@@ -1171,10 +1246,13 @@ class runner {
 
   /// A run that has done its work does not fail for this.
   void keep_what_was_learned() {
-    for (auto& [key, sc] : scopes_)
+    for (auto& [key, sc] : scopes_) {
+      if (auto quotas = sc.book.knows(); !quotas.empty())
+        memory_.learn_quotas(sc.name, std::move(quotas));
       if (auto const* s = std::get_if<seek>(&sc.governor.law_state().choice);
           s != nullptr && s->ceiling > 0 && s->successes >= 3)
         memory_.learn(sc.name, s->knows());
+    }
     try {
       memory_.keep();
     } catch (fatal const& e) {
@@ -1255,8 +1333,9 @@ class runner {
     double units = 0, answers = 0;
   };
   std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
-  std::string stopped_;           // why nothing more goes out, a sentence
-  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
+  std::unordered_set<std::string> stopped_accounts_;  // a scope may be evicted, this is not
+  std::string stopped_;                               // why nothing more goes out, a sentence
+  std::int64_t lost_before_ = 0;                      // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};

@@ -15,6 +15,13 @@ TEST(Text, InQuotes) {
       {"a\"b", "\"a\"b\""},
       {"a\x1b[2J\n\x7f", R"("a\x1b[2J\x0a\x7f")"},
       {"é", "\"é\""},
+      {"a\xc2\x9b"
+       "2Jb",
+       R"("a\xc2\x9b2Jb")"},
+      {"\x9b"
+       "2J\xe9",
+       R"("\x9b2J\xe9")"},
+      {"\xc2\xa0", "\"\xc2\xa0\""},
       {long_text + "b", "\"" + long_text + "b\""},
       {long_text + "bc", "\"" + long_text + "b…\""},
       {long_text + "éa", "\"" + long_text + "…\""},

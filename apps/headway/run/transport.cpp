@@ -54,6 +54,9 @@ class transport::impl {
     curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 10'000L);
+    // The server says how many, else it is libcurl's 100. Beyond that, libcurl 7.88 opens a
+    // connection for each.
+    curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 10'000L);
   }
 
   ~impl() {
@@ -73,6 +76,7 @@ class transport::impl {
     e.key = key;
     e.body.clear();
     e.too_large = false;
+    e.header_bytes = 0;
     e.error[0] = '\0';
     e.sending = e.unread = a.body.value_or(std::string_view{});
     e.repeatable = a.repeatable;
@@ -120,6 +124,7 @@ class transport::impl {
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
+    std::size_t header_bytes = 0;
     std::string url, method;
     std::array<char, CURL_ERROR_SIZE> error{};
 
@@ -158,6 +163,8 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_ERRORBUFFER, e.error.data());
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, &e);
+    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(h, CURLOPT_HEADERDATA, &e);
     curl_easy_setopt(h, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(h, CURLOPT_READDATA, &e);
     curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
@@ -170,6 +177,7 @@ class transport::impl {
       curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
       curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
     }
+    curl_easy_setopt(h, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});  // RFC 8996
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
   }
 
@@ -232,9 +240,10 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, a.timeout ? whole_milliseconds(*a.timeout) : 0L);
     curl_easy_setopt(
         h, CURLOPT_LOW_SPEED_TIME,
-        a.timeout ? 0L
-                  : static_cast<long>(
-                        std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
+        a.may_be_silent
+            ? 0L
+            : static_cast<long>(
+                  std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
   }
 
   void finish(CURL* easy, CURLcode code) {
@@ -256,6 +265,7 @@ class transport::impl {
       curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
       r.state = sent > 0 || connected > 0 ? send_state::sent : send_state::not_sent;
     }
+    if (e.too_large) std::string().swap(e.body);
     r.body = e.body;
     char const* type = nullptr;
     curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
@@ -264,6 +274,10 @@ class transport::impl {
     r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
     if (code == CURLE_SEND_FAIL_REWIND)
       r.error = "the connection was closed before there was an answer";
+    else if (e.header_bytes > header_max)
+      r.error = "the header of the answer is longer than 256 KiB";
+    else if (code == CURLE_OUT_OF_MEMORY)  // how libcurl says it
+      r.error = "a line in the header of the answer is longer than 100 KiB";
     else if (code != CURLE_OK)
       r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
     curl_multi_remove_handle(multi_, easy);
@@ -289,6 +303,12 @@ class transport::impl {
     }
     e.body.append(data, size * count);
     return size * count;
+  }
+
+  static std::size_t on_header(char*, std::size_t size, std::size_t count, void* user) {
+    auto& e = *static_cast<exchange*>(user);
+    e.header_bytes += size * count;
+    return e.header_bytes > header_max ? 0 : size * count;
   }
 
   static std::size_t on_read(char* data, std::size_t size, std::size_t count, void* user) {

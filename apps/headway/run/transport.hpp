@@ -16,6 +16,7 @@
 namespace headway::app {
 
 inline constexpr std::size_t fields_max = 256;
+inline constexpr std::size_t header_max = 256 * 1024;  // bytes of an answer, trailers included
 
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
@@ -31,7 +32,7 @@ struct reply {
   std::string_view body{};   ///< decompressed
   std::string_view type{};   ///< Content-Type, "" if none
   std::string_view error{};  ///< what broke, one line; "" when the answer is complete
-  bool too_large = false;    ///< the body was longer than allowed
+  bool too_large = false;    ///< the body was longer than allowed; it is not told in part
   bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
   std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
 };
@@ -52,7 +53,8 @@ struct attempt {
   std::string_view method;
   std::span<std::string const> headers{};  ///< "Name: value"
   std::optional<std::string_view> body{};
-  std::optional<duration> timeout{};  ///< of the whole attempt; silence_max then does not apply
+  std::optional<duration> timeout{};  ///< of the whole attempt
+  bool may_be_silent = false;         ///< silence_max does not apply
   bool repeatable =
       true;  ///< false: never sends it twice, not even where a kept connection turns out to be dead
 };

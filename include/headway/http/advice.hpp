@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headway/export.hpp"
 #include "headway/time.hpp"
 
 namespace headway::http {
@@ -23,14 +24,16 @@ struct field {
 };
 
 /// The first value of a field, nullopt where there is none. `name` is in lower case.
-std::optional<std::string_view> value_of(std::span<field const>, std::string_view name) noexcept;
+HEADWAY_EXPORT std::optional<std::string_view> value_of(std::span<field const>,
+                                                        std::string_view name) noexcept;
 
 /// Of one limit: members are absent where the server did not say.
-struct quota {
+struct HEADWAY_EXPORT quota {
   std::string name;  ///< what it counts, in lower case: "", "requests", "input-tokens", "default"
   std::optional<double> limit{};
   std::optional<double> remaining{};
-  std::optional<duration> reset{};  ///< from the arrival of the response on
+  std::optional<duration> reset{};   ///< from the arrival of the response on
+  std::optional<duration> period{};  ///< in which all of it comes back, a part of it all the time
 
   /// Whether it counts requests, as far as its name says.
   bool of_requests() const noexcept;
@@ -44,7 +47,8 @@ struct advice {
 };
 
 /// The response's Date where it has one, else `now`, to which all times in it are relative.
-std::chrono::sys_seconds server_time(std::span<field const>, std::chrono::sys_seconds now) noexcept;
+HEADWAY_EXPORT std::chrono::sys_seconds server_time(std::span<field const>,
+                                                    std::chrono::sys_seconds now) noexcept;
 
 /// Reads all of them. `now` is local time.
 ///
@@ -56,20 +60,29 @@ std::chrono::sys_seconds server_time(std::span<field const>, std::chrono::sys_se
 /// -reset-after on either side of what they count; the three forms of the IETF's RateLimit field.
 /// At most 16 quotas. Source: RFC 9110 §10.2.3; draft-ietf-httpapi-ratelimit-headers-03, -07, -10;
 /// the providers' documents of 2026-06, which profiles/ names.
-advice advice_of(std::span<field const>, std::chrono::sys_seconds now);
+HEADWAY_EXPORT advice advice_of(std::span<field const>, std::chrono::sys_seconds now);
 
 /// When a limit is full again, in whichever way it is written: 1m30s, 374ms (Go); RFC 3339, also
 /// without seconds; an HTTP-date; epoch milliseconds from 10^11 on, epoch seconds from 10^9 on,
 /// else seconds from now. Zero for the past, saturating; nullopt for anything else.
-std::optional<duration> parse_reset(std::string_view, std::chrono::sys_seconds server_now) noexcept;
+HEADWAY_EXPORT std::optional<duration> parse_reset(std::string_view,
+                                                   std::chrono::sys_seconds server_now) noexcept;
 
 /// 1h2m3.5s, 374ms, 6m0s, 15us: at least one number with its unit. Source: Go's time.ParseDuration.
-std::optional<duration> parse_go_duration(std::string_view) noexcept;
+HEADWAY_EXPORT std::optional<duration> parse_go_duration(std::string_view) noexcept;
 
 /// "… try again in 1m30.5s …": the time that a refusal's text names.
-std::optional<duration> time_in_text(std::string_view) noexcept;
+HEADWAY_EXPORT std::optional<duration> time_in_text(std::string_view) noexcept;
+
+/// "… on tokens per min (TPM): Limit 90000, Used 89000 …", "limit of 50,000 input tokens per
+/// minute": the quota that a refusal's text names. Of what it does not say that it was used,
+/// nothing is left.
+std::optional<quota> quota_in_text(std::string_view);
+
+/// "GenerateRequestsPerMinutePerProject", "1/min/{project}": the time that a quota's name has.
+std::optional<duration> period_in_name(std::string_view) noexcept;
 
 /// "Limit 30000, Used 27100, Requested 31000": a request that can never fit.
-bool never_fits(std::string_view text) noexcept;
+HEADWAY_EXPORT bool never_fits(std::string_view text) noexcept;
 
 }  // namespace headway::http

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "headway/export.hpp"
 #include "headway/time.hpp"
 
 namespace headway::http {
@@ -16,8 +17,8 @@ namespace headway::http {
 /// for anything else. The day's name must be one, but need not agree with the date. A leap second
 /// counts as the second after it. `now` settles the century of RFC 850's two-digit year: the latest
 /// one that is at most 50 years ahead. Source: RFC 9110 §5.6.7.
-std::optional<std::chrono::sys_seconds> parse_date(std::string_view value,
-                                                   std::chrono::sys_seconds now) noexcept;
+HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_date(
+    std::string_view value, std::chrono::sys_seconds now) noexcept;
 
 /// The time to wait that a Retry-After field asks for, from the arrival of the response on; nullopt
 /// where the value is malformed. Zero for the past (a caller needs a floor of its own),
@@ -29,7 +30,7 @@ std::optional<std::chrono::sys_seconds> parse_date(std::string_view value,
 ///
 /// Of several fields the longest wait holds: std::max of the results, as nullopt is less than any
 /// wait. Source: RFC 9110 §10.2.3 (delay-seconds or HTTP-date).
-std::optional<duration> parse_retry_after(std::string_view value,
-                                          std::chrono::sys_seconds now) noexcept;
+HEADWAY_EXPORT std::optional<duration> parse_retry_after(std::string_view value,
+                                                         std::chrono::sys_seconds now) noexcept;
 
 }  // namespace headway::http

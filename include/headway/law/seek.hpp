@@ -134,8 +134,9 @@ struct seek {
   static constexpr double step = 0.03;       // of the ceiling: one climb
   static constexpr double guessed_answers = 20;     // for one, while the ceiling is a guess
   static constexpr double climb_seconds_first = 4;  // 1: seed 003 wastes 1.8 %, 8: steps take 13 s
-  static constexpr double climb_seconds_max = 6;    // 12: steps take 30 s, 6: half of that
-  static constexpr double confirmed = 1.4;          // times longer, when the ceiling proves true
+  static constexpr double climb_seconds_max = 12;   // of a rate; 6: stationary 0.23, not 0.14 %
+  static constexpr double slots_seconds_max = 6;    // 12: steps of slots take 1.7, not 1.4 of told
+  static constexpr double confirmed = 1.2;          // times longer, when the ceiling proves true
   static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
@@ -288,8 +289,10 @@ struct seek {
       auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
                              rate_of(ceiling) * climb_seconds);
       auto const needed_min = std::max(8 * unit, rate * wait.mean);
-      for (auto above = level / ceiling - 1; above > step && needed > needed_min; above -= step)
-        needed /= 4;  // the expected reject did not come
+      auto const measured = touched && !slots;
+      auto const expected = measured ? 1 : 1 + step;
+      for (auto above = level / ceiling - expected; above > 0 && needed > needed_min; above -= step)
+        needed /= measured ? 16 : 4;  // the expected reject did not come
       level += step * ceiling * cost / std::max(needed, needed_min);
     }
     level = std::min(level, rate_max);
@@ -366,8 +369,11 @@ struct seek {
       climb_seconds =
           at < ceiling
               ? std::max(climb_seconds_first, climb_seconds / confirmed)
-              : std::max(climb_seconds, std::min(climb_seconds_max, climb_seconds * confirmed));
-    ceiling = slots ? at : std::clamp(mean, (accepted < rare ? touch_min : 0.98) * at, 0.99 * at);
+              : std::max(climb_seconds, std::min(slots ? slots_seconds_max : climb_seconds_max,
+                                                 climb_seconds * confirmed));
+    // A full bucket lets a climb pass the rate; without a burst the mean is below it.
+    auto const low = accepted < rare ? touch_min * at : 0.98 * std::min(at, 1.02 * ceiling);
+    ceiling = slots ? at : std::clamp(mean, low, 0.99 * at);
     touched = true;
     if (accepted >= rare) settled = true;
     level = dip * ceiling;

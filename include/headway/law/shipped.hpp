@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "headway/backoff/any.hpp"
+#include "headway/export.hpp"
 #include "headway/governor.hpp"
 #include "headway/law/any.hpp"
 
@@ -20,9 +21,9 @@ struct shipped_law {
 };
 
 /// All of them, the default first.
-std::span<shipped_law const> shipped_laws();
+HEADWAY_EXPORT std::span<shipped_law const> shipped_laws();
 
 /// Null where there is none of that name.
-shipped_law const* shipped_law_named(std::string_view name);
+HEADWAY_EXPORT shipped_law const* shipped_law_named(std::string_view name);
 
 }  // namespace headway

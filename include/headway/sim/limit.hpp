@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "headway/export.hpp"
 #include "headway/time.hpp"
 
 namespace headway::sim {
@@ -63,7 +64,7 @@ struct outage {
 ///
 /// Read the other way round it is the server that says 202 at once and works slowly behind: a
 /// backlog with room for `burst` units, which drains by one each `interval`, and refuses when full.
-struct token_bucket {
+struct HEADWAY_EXPORT token_bucket {
   duration interval = 20ms;
   std::int64_t burst = 1;
 
@@ -83,7 +84,7 @@ struct token_bucket {
 /// `error_holds`, also above the limit: that answering "no" is work too is what brings the server
 /// of seed 003 down under retries. Source: "Improve on exponential backoff", 2019 (50 slots, errors
 /// hold one for 50 ms).
-struct concurrency {
+struct HEADWAY_EXPORT concurrency {
   std::int64_t max_busy = 50;
   duration error_holds{};
 
@@ -102,7 +103,7 @@ struct concurrency {
 
 /// `servers` requests are worked on at a time, in the order of arrival, and `waiting_max` more
 /// wait, whatever their cost: first latency rises, then there are refusals.
-struct queue {
+struct HEADWAY_EXPORT queue {
   std::int64_t servers = 50;
   std::int64_t waiting_max = 500;
   symptom shows = symptom::throttle;
@@ -125,7 +126,7 @@ struct queue {
 
 /// `count` units in each window of `period`. Aligned windows begin at whole periods since time 0;
 /// others with the first unit admitted after the last window is over.
-struct fixed_window {
+struct HEADWAY_EXPORT fixed_window {
   std::int64_t count = 300;
   duration period = 1min;
   bool aligned = false;
@@ -146,7 +147,7 @@ struct fixed_window {
 /// At most `count` units in any `period`, exactly: (now - period, now] is looked at. With
 /// `counts_rejects` what is refused counts as well, so who hammers never gets in (HAProxy's
 /// stick-tables, GitHub's "all requests accrue").
-struct sliding_window {
+struct HEADWAY_EXPORT sliding_window {
   struct mark {
     time_point at{};
     std::int64_t total = 0;  ///< units so far, these included
@@ -175,7 +176,7 @@ struct sliding_window {
 
 /// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
 /// everything for `lasts`, whatever is tried meanwhile; then it counts from none.
-struct ban {
+struct HEADWAY_EXPORT ban {
   std::int64_t rejects = 5;
   duration period = 10s;
   duration lasts = 1min;
@@ -197,7 +198,7 @@ struct ban {
 /// share `level` of what can be saved is there. Source: DynamoDB Developer Guide, "Burst capacity"
 /// (300 s) and "Auto scaling" (two consecutive minutes above a target of 70 %); shrinking takes
 /// it 15.
-struct table_capacity {
+struct HEADWAY_EXPORT table_capacity {
   duration interval = 1ms;
   duration saved_max = 5min;
   double level = 0.1;

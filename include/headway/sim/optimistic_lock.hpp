@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "headway/backoff/any.hpp"
+#include "headway/export.hpp"
 #include "headway/random.hpp"
 #include "headway/time.hpp"
 
@@ -30,6 +31,6 @@ struct lock_figures {
 };
 
 /// All clients begin at time 0. The same seed gives the same figures, on every compiler.
-lock_figures simulate(optimistic_lock const& s, std::uint64_t seed);
+HEADWAY_EXPORT lock_figures simulate(optimistic_lock const& s, std::uint64_t seed);
 
 }  // namespace headway::sim

@@ -7,23 +7,24 @@
 #include <variant>
 #include <vector>
 
+#include "headway/export.hpp"
 #include "headway/random.hpp"
 #include "headway/time.hpp"
 
 namespace headway::sim {
 
 /// The natural logarithm, to 5e-16 relative. Requires: x is positive and normal.
-double ln(double x) noexcept;
+HEADWAY_EXPORT double ln(double x) noexcept;
 
 /// e^x, to 3e-16 relative. Requires: |x| < 700.
-double exp(double x) noexcept;
+HEADWAY_EXPORT double exp(double x) noexcept;
 
 /// The standard normal quantile of `u`, to 1e-15 relative; within ±8.21.
 /// Source: Wichura 1988, "AS 241: the percentage points of the normal distribution", PPND16.
-double normal(fraction u) noexcept;
+HEADWAY_EXPORT double normal(fraction u) noexcept;
 
 /// Lognormal with mean 1 and the coefficient of variation `cv` >= 0. Its median is 1 / √(1 + cv²).
-double lognormal_share(double cv, fraction u) noexcept;
+HEADWAY_EXPORT double lognormal_share(double cv, fraction u) noexcept;
 
 /// Uniform over [min, max).
 struct spread {
@@ -34,7 +35,7 @@ struct spread {
   friend bool operator==(spread const&, spread const&) = default;
 };
 
-struct exponential {
+struct HEADWAY_EXPORT exponential {
   duration mean{};
 
   duration draw(fraction u) const noexcept;
@@ -42,7 +43,7 @@ struct exponential {
 };
 
 /// A long tail; `cv` is the standard deviation divided by the mean.
-struct lognormal {
+struct HEADWAY_EXPORT lognormal {
   duration mean{};
   double cv = 1;
 
@@ -51,7 +52,7 @@ struct lognormal {
 };
 
 /// One of the parts, each as often as its weight says. Requires: a part; weights >= 0, one above.
-struct mixture {
+struct HEADWAY_EXPORT mixture {
   struct part {
     double weight = 1;
     std::variant<spread, exponential, lognormal> of{};

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "headway/export.hpp"
 #include "headway/outcome.hpp"
 #include "headway/random.hpp"
 #include "headway/sim/limit.hpp"
@@ -84,7 +85,7 @@ struct answer {
   friend bool operator==(answer const&, answer const&) = default;
 };
 
-class server {
+class HEADWAY_EXPORT server {
  public:
   explicit server(behaviour b);
 

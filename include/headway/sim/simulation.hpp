@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "headway/export.hpp"
 #include "headway/headway.hpp"
 #include "headway/sim/laws/any.hpp"
 #include "headway/sim/scenario.hpp"
@@ -28,13 +29,13 @@ struct contender {
 };
 
 /// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
-std::vector<contender> const& contenders();
+HEADWAY_EXPORT std::vector<contender> const& contenders();
 
 /// The default law with other knobs, and without one of its parts at a time.
-std::vector<contender> const& variants();
+HEADWAY_EXPORT std::vector<contender> const& variants();
 
 /// Null where there is none of that name.
-contender const* contender_named(std::string_view name) noexcept;
+HEADWAY_EXPORT contender const* contender_named(std::string_view name) noexcept;
 
 /// What happened in one stretch of a simulation.
 struct moment {
@@ -72,6 +73,7 @@ struct simulation_options {
 /// Runs `s` with `law` as the law under test. The same arguments give the same figures, on every
 /// compiler. Errors: std::invalid_argument for a group's unknown law; std::runtime_error at
 /// events_max. O(log pending) for each event; about 1.3 KiB for each client (`./dev bench`).
-figures simulate(scenario const& s, contender const& law, simulation_options options = {});
+HEADWAY_EXPORT figures simulate(scenario const& s, contender const& law,
+                                simulation_options options = {});
 
 }  // namespace headway::sim

@@ -1,0 +1,77 @@
+/// Threads that call a rate-limited API.
+///
+///   headway::throttled api;  // the default law
+///   auto answer = api.call([&] { return client.put_item(item); },
+///                          [](auto const& r) {
+///                            return r.throttled() ? headway::outcome::throttle
+///                                                 : headway::outcome::success;
+///                          });
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include "headway/driver/shared_governor.hpp"
+
+namespace headway {
+
+/// A shared governor, and one for each scope that is asked for.
+///
+/// Each scope starts as a copy of the governor that was given. At most `scopes_max`: a new one
+/// takes the place of the one least recently asked for, unless somebody holds it or a server hint
+/// does; when all are held, a new scope is refused. Threads: safe. Outlives its permits, but scopes
+/// may outlive it.
+template <class Governor = default_governor, class Listener = no_listener>
+class basic_throttled : public blocking::shared_governor<Governor, Listener> {
+ public:
+  using line = blocking::shared_governor<Governor, Listener>;
+
+  explicit basic_throttled(Governor const& governor = Governor(), std::size_t scopes_max = 1024,
+                           std::uint64_t seed = std::random_device{}(),
+                           Listener const& listener = {})
+      : line(governor, seed, listener),
+        seeds_(seed),
+        scopes_(scopes_max, [this, governor, listener](std::string_view) {
+          return kept{std::make_shared<line>(governor, seeds_.split()(), listener)};
+        }) {}
+
+  /// The scope of one limit: host, credential, model, … Let go of it soon: a scope in somebody's
+  /// hands keeps its place. Throws `refused_error` (`queue`) when all places are taken.
+  std::shared_ptr<line> scope(std::string_view key) {
+    auto const now = steady_now();
+    std::lock_guard const lock(scopes_mutex_);
+    auto* const found = scopes_.at(now, key);
+    if (!found) throw refused_error({reason::queue, never});
+    return found->owner;
+  }
+
+  using line::hold;
+  /// The server said so of every scope that begins with `prefix`, also of those to come.
+  void hold(std::string_view prefix, time_point until) {
+    auto const now = steady_now();
+    std::lock_guard const lock(scopes_mutex_);
+    scopes_.hold(now, prefix, until);
+  }
+
+ private:
+  /// What `keyed` asks of a governor, to know whether it may be evicted.
+  struct kept {
+    std::shared_ptr<line> owner;
+    int in_flight() const noexcept { return 0; }  // whoever waits or flies holds it
+    long waiting() const noexcept { return owner.use_count() - 1; }
+    time_point held_until() const { return owner->held_until(); }
+    void hold(time_point until) { owner->hold(until); }
+  };
+
+  std::mutex scopes_mutex_;
+  rng seeds_;
+  keyed<kept> scopes_;
+};
+
+using throttled = basic_throttled<>;
+
+}  // namespace headway

@@ -1,0 +1,96 @@
+/// What an attempt came to, and what a caller's classifier says that it taught.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "headway/governor.hpp"
+
+namespace headway {
+
+/// A classifier of both ways in which a call may say "throttled": its result, and what it throws.
+///
+///   headway::classify_both{[](reply const& r) { return …; },
+///                          [](std::exception_ptr thrown) { return …; }}
+///
+/// Each answers with an `outcome` or, where there is more to say (Retry-After), an
+/// `attempt_result`. Any classifier with an on_exception(std::exception_ptr) of its own serves as
+/// well.
+template <class OnResult, class OnException>
+struct classify_both {
+  OnResult on_result;
+  OnException on_exception;
+
+  template <class... Result>
+  auto operator()(Result const&... result) const {
+    return on_result(result...);
+  }
+};
+template <class OnResult, class OnException>
+classify_both(OnResult, OnException) -> classify_both<OnResult, OnException>;
+
+/// Whether `Classify` looks at exceptions. One that does not has them passed on to its caller, and
+/// they teach nothing.
+template <class Classify>
+concept classifies_exceptions = requires(Classify& c, std::exception_ptr e) {
+  c.on_exception(e);
+};
+
+/// The result of one attempt, or what it threw. `std::monostate` stands for void.
+template <class Result>
+class attempt {
+ public:
+  using value =
+      std::conditional_t<std::is_void_v<Result>, std::monostate, std::remove_cvref_t<Result>>;
+
+  /// Calls `f`. What it throws is kept.
+  template <class F>
+  explicit attempt(F& f) : came_of_it_(of(f)) {}
+
+  /// What it taught, in the words of `classify`. A classifier that throws is the caller's affair.
+  template <class Classify>
+  attempt_result judged_by(Classify& classify) const {
+    if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_)) {
+      if constexpr (classifies_exceptions<Classify>) return widened(classify.on_exception(*thrown));
+      return {.what = outcome::ignore};
+    }
+    if constexpr (std::is_void_v<Result>)
+      return widened(std::invoke(classify));
+    else
+      return widened(std::invoke(classify, std::get<value>(came_of_it_)));
+  }
+
+  /// The result, or what was thrown, thrown again.
+  value get() && {
+    if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_))
+      std::rethrow_exception(*thrown);
+    return std::get<value>(std::move(came_of_it_));
+  }
+
+ private:
+  using either = std::variant<value, std::exception_ptr>;
+
+  template <class F>
+  static either of(F& f) {
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        std::invoke(f);
+        return either(std::in_place_index<0>);
+      } else {
+        return either(std::in_place_index<0>, std::invoke(f));
+      }
+    } catch (...) {
+      return either(std::in_place_index<1>, std::current_exception());
+    }
+  }
+  static attempt_result widened(outcome what) { return {.what = what}; }
+  static attempt_result widened(attempt_result const& taught) { return taught; }
+
+  either came_of_it_;
+};
+
+}  // namespace headway

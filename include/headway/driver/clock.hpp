@@ -1,0 +1,14 @@
+#pragma once
+
+#include <chrono>
+
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// The one clock of the drivers: monotonic, on the core's timeline. Threads: safe.
+inline time_point steady_now() noexcept {
+  return time_point(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace headway

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "headway/governor.hpp"
+
+namespace headway {
+
+/// Thrown where a call may not be sent in time. Caught as `headway::refused` (why, and until when)
+/// or as std::exception.
+class refused_error : public std::runtime_error, public refused {
+ public:
+  explicit refused_error(refused no)
+      : std::runtime_error("headway: not sent: " + std::string(to_string(no.why))), refused(no) {}
+};
+
+}  // namespace headway

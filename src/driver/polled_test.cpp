@@ -1,0 +1,50 @@
+#include "headway/driver/polled.hpp"
+
+#include <gtest/gtest.h>
+
+#include "headway/backoff/constant.hpp"
+
+namespace headway {
+namespace {
+
+using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
+
+basic_polled<plain> one_by_one() {
+  return basic_polled<plain>(plain({.wait = 1h}, {.win = {1}}, {.first_alone = 0ns}), 1);
+}
+
+TEST(polled, says_whose_turn_it_is_and_when_to_ask_again) {
+  auto api = one_by_one();
+  EXPECT_EQ(api.timeout(), duration::max());
+  auto const a = std::get<ticket>(api.submit());
+  auto const b = std::get<ticket>(api.submit());
+  EXPECT_EQ(api.next(), a);
+  EXPECT_EQ(api.next(), std::nullopt);
+  EXPECT_EQ(api.why().why, reason::window);
+  EXPECT_EQ(api.timeout(), duration::max()) << "only an answer helps";
+  EXPECT_EQ(api.done(a).what, verdict::done);
+  EXPECT_EQ(api.next(), b);
+  EXPECT_EQ(api.done(b, {.what = outcome::failure}).what, verdict::retry);
+  EXPECT_EQ(api.next(), std::nullopt);
+  EXPECT_GT(api.timeout(), 59min);
+  EXPECT_LE(api.timeout(), 1h);
+  api.cancel(b);
+  EXPECT_EQ(api.timeout(), duration::max());
+}
+
+TEST(polled, gives_back_what_comes_too_late) {
+  auto api = one_by_one();
+  auto const a = std::get<ticket>(api.submit());
+  api.next();
+  auto const late = std::get<ticket>(api.submit({.deadline = steady_now() + 1ms}));
+  EXPECT_LE(api.timeout(), 1ms + 1ns);
+  std::optional<ticket> told;
+  while (!told) told = api.expired();
+  EXPECT_EQ(told, late);
+  EXPECT_EQ(api.expired(), std::nullopt);
+  EXPECT_EQ(api.done(a).what, verdict::done);
+  EXPECT_EQ(api.next(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace headway
