@@ -129,9 +129,8 @@ struct seek {
   static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
   static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
-  static constexpr double guess_answers =
-      16;  ///< in a ramp, before a reject is taken for the ceiling
-  static constexpr double known_factor = 2;  // a ramp above a known ceiling is half as steep
+  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
+  static constexpr double known_factor = 2;         // a ramp above a known ceiling is half as steep
   static constexpr double dip = 0.95;        // after a touch: the server has too much already
   static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
   static constexpr double below = 0.985;     // of the ceiling: where climbs begin
