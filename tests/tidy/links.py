@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What documents promise is there: every relative link and its anchor, every ./dev verb, every option of headway, and the
-C++ in the guides, which stands in an example that ctest runs. Prints file:line for each breach; exits 1 if there is one.
+"""What documents promise is there: every relative link and its anchor, every ./dev verb, every option of headway, and
+the C++ in the guides, which stands in an example that ctest runs. Prints file:line for each breach; exits 1 if there is
+one.
 
 usage: links.py [ROOT]
 """
@@ -39,7 +40,8 @@ def anchors(file):
 
 def blocks(text):
     """(line number, text) of each block of C++."""
-    return [(text[:found.start()].count("\n") + 1, found[1]) for found in re.finditer(r"^```cpp\n(.*?)^```", text, re.M | re.S)]
+    return [(text[:found.start()].count("\n") + 1, found[1])
+            for found in re.finditer(r"^```cpp\n(.*?)^```", text, re.M | re.S)]
 
 
 def squeezed(code):
