@@ -275,7 +275,8 @@ struct seek {
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
-    if (epoch_successes >= rare && level >= rest() && !ramping()) settled = true;
+    if ((touched || warm) && epoch_successes >= rare && level >= rest() && !ramping())
+      settled = true;
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
@@ -286,7 +287,7 @@ struct seek {
     } else if (level < rest()) {
       auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
       level += (rest() - level) * cost / over + 1e-4 * ceiling;
-    } else if (leave > 0 && level > (1 + step) * ceiling) {
+    } else if (leave > 0 && settled && level > ceiling) {
       return;  // what is left to others would hide a ceiling far above
     } else {
       auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
