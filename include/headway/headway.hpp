@@ -1,9 +1,9 @@
 /// The core, all of it.
 ///
-///   headway::default_governor governor;            // the default law: nothing to configure
-///   governor.submit(now);                          // one request; refused with a reason when too
-///   many wait while (auto turn = governor.next(now))         // whose turn it is, if anyone may go
-///     governor.start(now, *turn, draw());          // send it; then, when its answer comes:
+///   headway::default_governor governor;     // the default law: nothing to configure
+///   governor.submit(now);                   // a request; refused with a reason when many wait
+///   while (auto turn = governor.next(now))  // whose turn it is, if anyone may go
+///     governor.start(now, *turn, draw());   // send it; then, when its answer comes:
 ///   governor.finish(now, ticket, {outcome}, draw());
 ///   sleep_until(governor.wakeup(now));
 #pragma once
