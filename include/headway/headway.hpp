@@ -15,6 +15,7 @@
 #include "headway/law/any.hpp"
 #include "headway/law/shipped.hpp"
 
+/// The library: the core, and what drives it.
 namespace headway {
 
 using default_governor = governor<full_jitter, seek>;  ///< the default law

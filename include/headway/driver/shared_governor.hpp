@@ -17,6 +17,7 @@
 #include "headway/driver/waiter.hpp"
 #include "headway/headway.hpp"
 
+/// Drivers that block the calling thread.
 namespace headway::blocking {
 
 /// One governor that any number of threads share: each blocks until its turn.

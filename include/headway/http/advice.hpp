@@ -15,6 +15,7 @@
 #include "headway/export.hpp"
 #include "headway/time.hpp"
 
+/// What a response says about the limit.
 namespace headway::http {
 
 /// One field of a response; the name in any case. A field that was sent twice comes twice.

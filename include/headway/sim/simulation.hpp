@@ -12,6 +12,7 @@
 #include "headway/sim/laws/any.hpp"
 #include "headway/sim/scenario.hpp"
 
+/// Servers, clients and laws under virtual time.
 namespace headway::sim {
 
 /// Of the laws that do not ship.
