@@ -195,7 +195,7 @@ class shared_governor {
       if (answer.why != reason::none) return finish(self);
       auto& here = *state_;
       here.flies = true;
-      start(here.op, std::move(self));
+      start(here.op, here.mine.executor(), std::move(self));
     }
     template <class Self, class... Args>
     void operator()(Self& self, Args... args) {

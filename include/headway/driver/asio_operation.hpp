@@ -53,11 +53,18 @@ auto probe(Op&) {
 template <class Op>
 using completion_of = typename decltype(probe(std::declval<Op&>()))::type;
 
-/// Starts it; `handler` is called when it ends, and carries its executor and cancellation slot.
+/// Starts it; `handler` is called when it ends, and carries its executor and cancellation slot. An
+/// awaitable runs on that executor if it can, else on `otherwise`.
 template <class Op, class Handler>
-void start(Op& op, Handler&& handler) {
+void start(Op& op, net::any_io_executor const& otherwise, Handler&& handler) {
   if constexpr (std::is_invocable_v<Op&>) {
-    auto const executor = handler.get_executor();
+    using runs_on = typename std::invoke_result_t<Op&>::executor_type;
+    auto const executor = [&]() -> runs_on {
+      if constexpr (std::is_convertible_v<decltype(handler.get_executor()), runs_on>)
+        return handler.get_executor();
+      else
+        return otherwise;
+    }();
     net::co_spawn(executor, op(), std::forward<Handler>(handler));
   } else {
     op(std::forward<Handler>(handler));
