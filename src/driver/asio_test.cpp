@@ -75,9 +75,9 @@ void poll(net::io_context& io) {
 auto answers(net::io_context& io, int& calls, error_code failed = {}) {
   return [&io, &calls, failed](auto token) {
     return net::async_compose<decltype(token), void(error_code, int)>(
-        [&calls, failed, begun = false](auto& self) mutable {
+        [&io, &calls, failed, begun = false](auto& self) mutable {
           if (std::exchange(begun, true)) return self.complete(failed, ++calls);
-          net::post(std::move(self));
+          net::post(io, std::move(self));
         },
         token, io);
   };
@@ -416,8 +416,9 @@ TEST(asio_driver_alone, a_context_that_is_destroyed_takes_along_who_waits_and_wh
     };
     auto const caller = [](shared own,
                            [[maybe_unused]] std::shared_ptr<int> const kept) -> awaitable<void> {
-      co_await own.async_call([kept]() -> awaitable<void> { co_return; }, always(outcome::success),
-                              net::use_awaitable);
+      // By name: GCC 12 destroys the captures of a temporary in a co_await expression twice.
+      auto const attempt = [kept]() -> awaitable<void> { co_return; };
+      co_await own.async_call(attempt, always(outcome::success), net::use_awaitable);
     };
     net::co_spawn(io, program(api, flight, alive), net::detached);
     for (int i = 0; i < 3; ++i) {

@@ -160,8 +160,8 @@ class shared_governor {
       if (decided) return self.complete(*decided);
       self.reset_cancellation_state(net::enable_total_cancellation());
       decided = mine->settle(result, false);
-      if (decided->what != verdict::retry) return net::post(std::move(self));
       auto& here = *mine;
+      if (decided->what != verdict::retry) return net::post(here.executor(), std::move(self));
       here.async_turn(std::move(self));
     }
     template <class Self>

@@ -70,7 +70,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
         auto const owner = mine->owner_;  // whoever is told may be gone before the lock is
         std::lock_guard const lock(owner->mutex_);
         told = mine->answer_.has_value();
-        if (told) return net::post(std::move(self));
+        if (told) return net::post(owner->executor_, std::move(self));
         mine->turn_.async_wait(std::move(self));
       }
       template <class Self>
