@@ -60,6 +60,9 @@ class Loops(unittest.TestCase):
     def test_curl_multi(self):
         self.run_example("curl_multi", lambda nginx: nginx.url)
 
+    def test_asio(self):
+        self.run_example("asio_coroutines", lambda nginx: str(nginx.port))
+
     def test_epoll(self):
         self.run_example("epoll", lambda nginx: str(nginx.port))
 

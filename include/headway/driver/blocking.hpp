@@ -10,11 +10,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string_view>
-#include <utility>
 
+#include "headway/driver/scopes.hpp"
 #include "headway/driver/shared_governor.hpp"
 
 namespace headway {
@@ -36,42 +35,20 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
                            std::uint64_t seed = std::random_device{}(),
                            Listener const& listener = {})
       : line(governor, seed, listener),
-        seeds_(seed),
-        scopes_(scopes_max, [this, governor, listener](std::string_view) {
-          return kept{std::make_shared<line>(governor, seeds_.split()(), listener)};
+        scopes_(scopes_max, seed, [governor, listener](std::uint64_t own) {
+          return std::make_shared<line>(governor, own, listener);
         }) {}
 
   /// The scope of one limit: host, credential, model, … Let go of it soon: a scope in somebody's
   /// hands keeps its place. Throws `refused_error` (`queue`) when all places are taken.
-  std::shared_ptr<line> scope(std::string_view key) {
-    auto const now = steady_now();
-    std::lock_guard const lock(scopes_mutex_);
-    auto* const found = scopes_.at(now, key);
-    if (!found) throw refused_error({reason::queue, never});
-    return found->owner;
-  }
+  std::shared_ptr<line> scope(std::string_view key) { return scopes_.at(key); }
 
   using line::hold;
   /// The server said so of every scope that begins with `prefix`, also of those to come.
-  void hold(std::string_view prefix, time_point until) {
-    auto const now = steady_now();
-    std::lock_guard const lock(scopes_mutex_);
-    scopes_.hold(now, prefix, until);
-  }
+  void hold(std::string_view prefix, time_point until) { scopes_.hold(prefix, until); }
 
  private:
-  /// What `keyed` asks of a governor, to know whether it may be evicted.
-  struct kept {
-    std::shared_ptr<line> owner;
-    int in_flight() const noexcept { return 0; }  // whoever waits or flies holds it
-    long waiting() const noexcept { return owner.use_count() - 1; }
-    time_point held_until() const { return owner->held_until(); }
-    void hold(time_point until) { owner->hold(until); }
-  };
-
-  std::mutex scopes_mutex_;
-  rng seeds_;
-  keyed<kept> scopes_;
+  scopes<line> scopes_;
 };
 
 /// With the default law, for most callers.

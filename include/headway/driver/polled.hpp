@@ -50,6 +50,9 @@ class basic_polled {
   /// Forgets a request, waiting or flying.
   void cancel(ticket id) { governor_.cancel(steady_now(), id); }
 
+  /// The server said so elsewhere: nothing goes before `until`.
+  void hold(time_point until) noexcept { governor_.hold(until); }
+
   /// When to ask again if nothing happens before: later than now; `never`: not at all.
   time_point wakeup() const noexcept { return governor_.wakeup(steady_now()); }
   /// The same as a span; duration::max() for `never`.

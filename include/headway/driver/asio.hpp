@@ -1,0 +1,316 @@
+/// Asynchronous operations that call a rate-limited API, with Boost.Asio or Asio.
+///
+///   headway::asio::throttled api{executor};
+///   auto const n = co_await api.async_call(
+///       [&](auto token) { return socket.async_read_some(buffer, std::move(token)); }, classify,
+///       boost::asio::use_awaitable);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "headway/driver/asio_line.hpp"
+#include "headway/driver/asio_operation.hpp"
+#include "headway/driver/classify.hpp"
+#include "headway/driver/scopes.hpp"
+
+namespace headway::asio {
+
+/// What an operation fails with whose turn never comes: `refused_error`, or, of one that was
+/// cancelled, a system_error with operation_aborted.
+inline std::exception_ptr error_of(refused const& no) {
+  if (no.why != reason::cancelled) return std::make_exception_ptr(refused_error(no));
+  return std::make_exception_ptr(system_error(net::error::operation_aborted));
+}
+
+/// One governor that any number of asynchronous operations share. A handle: copies share it, too,
+/// and whoever waits or flies keeps it; it may go before them.
+///
+/// Turns are the governor's. Completion tokens: any; handlers are called by their associated
+/// executor, otherwise by the one given here, never from within the call that starts an operation.
+/// Cancellation: of all three types; who waits leaves the queue and fails with operation_aborted.
+/// When the execution context is destroyed, who waits goes with it. Threads: safe, without a
+/// strand; of what Asio itself demands (a cancellation signal is emitted from the executor of its
+/// operation) nothing is taken away. Permits end before the context.
+template <class Governor = default_governor, class Listener = no_listener>
+class shared_governor {
+  using queue = line<Governor, Listener>;
+  using place = typename queue::place;
+
+ public:
+  using executor_type = net::any_io_executor;
+
+  explicit shared_governor(executor_type executor, Governor governor = Governor(),
+                           std::uint64_t seed = std::random_device{}(), Listener listener = {})
+      : shared_governor(std::make_shared<queue>(std::move(executor), std::move(governor), seed,
+                                                std::move(listener))) {}
+
+  /// The right to send one attempt. One that is dropped is given back and teaches nothing.
+  class permit {
+   public:
+    permit() = default;  ///< none; of an operation that failed
+
+    /// Tells what came of the attempt: void(decision). Where the request is to be tried again it
+    /// completes at its next turn with `retry`: send it again. All else ends the permit: `done`,
+    /// `give_up` (`cancelled` where the wait was), and `park` where the server asks for more
+    /// patience than hint_max. Requires: not ended; stays where it is until that completes.
+    template <class Token>
+    auto async_settle(attempt_result const& result, Token&& token) {
+      HEADWAY_REQUIRE(place_);
+      return net::async_compose<Token, void(decision)>(settling{place_.get(), result}, token,
+                                                       place_->executor());
+    }
+
+   private:
+    friend shared_governor;
+    explicit permit(std::unique_ptr<place> mine) noexcept : place_(std::move(mine)) {}
+    std::unique_ptr<place> place_;
+  };
+
+  /// Completes when a request with these terms may be sent: void(std::exception_ptr, permit).
+  /// Fails with `refused_error` where that would be after its deadline, or as many wait as may.
+  template <class Token>
+  auto async_admit(request_terms const& terms, Token&& token) {
+    return net::async_compose<Token, void(std::exception_ptr, permit)>(
+        admission{std::make_unique<place>(line_), terms}, token, line_->executor());
+  }
+  template <class Token>
+  auto async_admit(Token&& token) {
+    return async_admit(request_terms{}, std::forward<Token>(token));
+  }
+
+  /// Starts `op` when it may go, as often as it takes, and completes with its last results:
+  /// void(std::exception_ptr, results…).
+  ///
+  /// `op` is called with a completion token, to be moved into one asynchronous operation, whose
+  /// result it returns; or it is called with nothing and returns an awaitable. `classify` is given
+  /// what each attempt completed with, and says what it taught: an `outcome`, or an
+  /// `attempt_result`. An error_code is among what it is given, and one that remains becomes a
+  /// system_error. What an awaitable throws is passed on, unless the classifier sees exceptions too
+  /// (classify_both).
+  ///
+  /// Fails with `refused_error` where it may not be sent in time, or the server asks for more
+  /// patience than hint_max. Cancelled while an attempt flies, that is cancelled, and not sent
+  /// again; if it then ends with an error it teaches nothing. What a classifier throws is passed
+  /// on. Results are default-constructible.
+  template <class Op, class Classify, class Token>
+  auto async_call(Op&& op, Classify&& classify, request_terms const& terms, Token&& token) {
+    using function = std::decay_t<Op>;
+    using completion = completion_of<function>;
+    using made = typename results_of<completion>::template put<calling, completion, function,
+                                                               std::decay_t<Classify>>;
+    return net::async_compose<Token, typename made::signature>(
+        made(line_, std::forward<Op>(op), std::forward<Classify>(classify), terms), token,
+        line_->executor());
+  }
+  template <class Op, class Classify, class Token>
+  auto async_call(Op&& op, Classify&& classify, Token&& token) {
+    return async_call(std::forward<Op>(op), std::forward<Classify>(classify), request_terms{},
+                      std::forward<Token>(token));
+  }
+
+  /// The server said so elsewhere: nothing goes before `until`.
+  void hold(time_point until) { line_->hold(until); }
+  time_point held_until() const { return line_->held_until(); }
+  call_metrics metrics() const { return line_->metrics(); }
+  /// A copy, as it stands: what it has learned.
+  Governor governor() const { return line_->governor(); }
+  executor_type get_executor() const noexcept { return line_->executor(); }
+
+ private:
+  template <class, class>
+  friend class basic_throttled;
+
+  explicit shared_governor(std::shared_ptr<queue> shared) noexcept : line_(std::move(shared)) {}
+
+  struct admission {
+    std::unique_ptr<place> mine;
+    request_terms terms;
+
+    template <class Self>
+    void operator()(Self& self) {
+      self.reset_cancellation_state(net::enable_total_cancellation());
+      auto& here = *mine;
+      here.ask(terms);
+      here.async_turn(std::move(self));
+    }
+    template <class Self>
+    void operator()(Self& self, refused answer) {
+      if (answer.why != reason::none) return self.complete(error_of(answer), permit());
+      self.complete(nullptr, permit(std::move(mine)));
+    }
+  };
+
+  struct settling {
+    place* mine;
+    attempt_result result;
+    std::optional<decision> decided{};
+
+    template <class Self>
+    void operator()(Self& self) {
+      if (decided) return self.complete(*decided);
+      self.reset_cancellation_state(net::enable_total_cancellation());
+      decided = mine->settle(result, false);
+      auto& here = *mine;
+      if (decided->what != verdict::retry) return net::post(here.executor(), std::move(self));
+      here.async_turn(std::move(self));
+    }
+    template <class Self>
+    void operator()(Self& self, refused answer) {
+      if (answer.why != reason::none) decided = {verdict::give_up, answer.why, answer.until};
+      self.complete(*decided);
+    }
+  };
+
+  template <class Completion, class Op, class Classify, class... Results>
+  class calling {
+   public:
+    using signature = void(std::exception_ptr, Results...);
+
+    calling(std::shared_ptr<queue> line, Op op, Classify classify, request_terms const& terms)
+        : state_(new state{std::move(op), std::move(classify), terms, place(std::move(line))}) {}
+
+    template <class Self>
+    void operator()(Self& self) {
+      if constexpr (std::is_same_v<Completion, void()>)
+        if (state_->flies) return ended(self);
+      self.reset_cancellation_state(net::enable_total_cancellation());
+      auto& here = state_->mine;
+      here.ask(state_->terms);
+      here.async_turn(std::move(self));
+    }
+    template <class Self>
+    void operator()(Self& self, refused answer) {
+      if (answer.why == reason::cancelled || (answer.why != reason::none && !state_->last))
+        return fail(self, error_of(answer));
+      if (answer.why != reason::none) return finish(self);
+      auto& here = *state_;
+      here.flies = true;
+      start(here.op, here.mine.executor(), std::move(self));
+    }
+    template <class Self, class... Args>
+    void operator()(Self& self, Args... args) {
+      ended(self, std::move(args)...);
+    }
+
+   private:
+    using outcome_of_attempt = std::tuple<std::exception_ptr, Results...>;
+    struct state {
+      Op op;
+      Classify classify;
+      request_terms terms;
+      place mine;
+      bool flies = false;
+      std::optional<outcome_of_attempt> last{};
+    };
+
+    template <class Self, class... Args>
+    void ended(Self& self, Args... args) {
+      auto& here = *state_;
+      here.flies = false;
+      attempt_result taught;
+      try {
+        taught = judged(args...);
+      } catch (...) {
+        return fail(self, std::current_exception());
+      }
+      here.last.emplace(kept(std::move(args)...));
+      bool const stopped =
+          self.get_cancellation_state().cancelled() != net::cancellation_type::none;
+      if (stopped && std::get<0>(*here.last)) taught = {.what = outcome::ignore};
+      auto const decided = here.mine.settle(taught, stopped);
+      if (decided.what == verdict::park) return fail(self, error_of({decided.why, decided.until}));
+      if (decided.what != verdict::retry) return finish(self);
+      here.mine.async_turn(std::move(self));
+    }
+
+    template <class... Args>
+    attempt_result judged(Args const&... args) {
+      return widened(std::invoke(state_->classify, args...));
+    }
+    template <class... Args>
+    attempt_result judged(std::exception_ptr const& thrown, Args const&... args) {
+      if (!thrown) return widened(std::invoke(state_->classify, args...));
+      if constexpr (classifies_exceptions<Classify>)
+        return widened(state_->classify.on_exception(thrown));
+      return {.what = outcome::ignore};
+    }
+    static attempt_result widened(outcome what) { return {.what = what}; }
+    static attempt_result widened(attempt_result const& taught) { return taught; }
+
+    static outcome_of_attempt kept(std::exception_ptr thrown, Results... results) {
+      return outcome_of_attempt(std::move(thrown), std::move(results)...);
+    }
+    static outcome_of_attempt kept(error_code failed, Results... results) {
+      auto thrown = failed ? std::make_exception_ptr(system_error(failed)) : nullptr;
+      return outcome_of_attempt(std::move(thrown), std::move(results)...);
+    }
+    static outcome_of_attempt kept(Results... results) {
+      return outcome_of_attempt(nullptr, std::move(results)...);
+    }
+
+    // The permit and all else is given back before the handler is called.
+    template <class Self>
+    void fail(Self& self, std::exception_ptr const& why) {
+      state_.reset();
+      self.complete(why, Results{}...);
+    }
+    template <class Self>
+    void finish(Self& self) {
+      auto last = std::move(*state_->last);
+      state_.reset();
+      std::apply([&](auto&... of_it) { self.complete(std::move(of_it)...); }, last);
+    }
+
+    std::unique_ptr<state> state_;
+  };
+
+  std::shared_ptr<queue> line_;
+};
+
+/// A shared governor, and one for each scope that is asked for.
+///
+/// Each scope starts as a copy of the governor that was given. At most `scopes_max`: a new one
+/// takes the place of the one least recently asked for, unless somebody holds it, waits or flies in
+/// it, or a server hint holds it; when none can go, a new scope is refused. Threads: safe.
+template <class Governor = default_governor, class Listener = no_listener>
+class basic_throttled : public shared_governor<Governor, Listener> {
+  using base = shared_governor<Governor, Listener>;
+  using queue = line<Governor, Listener>;
+
+ public:
+  using typename base::executor_type;
+
+  explicit basic_throttled(executor_type executor, Governor const& governor = Governor(),
+                           std::size_t scopes_max = 1024,
+                           std::uint64_t seed = std::random_device{}(),
+                           Listener const& listener = {})
+      : base(executor, governor, seed, listener),
+        scopes_(scopes_max, seed, [executor, governor, listener](std::uint64_t own) {
+          return std::make_shared<queue>(executor, governor, own, listener);
+        }) {}
+
+  /// The scope of one limit: host, credential, model, … Throws `refused_error` (`queue`) when all
+  /// places are taken.
+  base scope(std::string_view key) { return base(scopes_.at(key)); }
+
+  using base::hold;
+  /// The server said so of every scope that begins with `prefix`, also of those to come.
+  void hold(std::string_view prefix, time_point until) { scopes_.hold(prefix, until); }
+
+ private:
+  scopes<queue> scopes_;
+};
+
+using throttled = basic_throttled<>;
+
+}  // namespace headway::asio
