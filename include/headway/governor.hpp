@@ -222,7 +222,7 @@ class governor {
     }
     r.permit = law_.take(taken, r.terms.cost, u);
     r.permit.sent = now;
-    r.permit.in_flight = in_flight_;
+    r.permit.in_flight = std::max(r.permit.in_flight, in_flight_);
     r.permit.cost = r.terms.cost;
     if (!first_sent_) first_sent_ = now;
     prune();

@@ -127,7 +127,7 @@ TEST(Trace, ReadsBackEveryCall) {
     to.finish(3, began + 5ns, ticket{7}, {}, 12, {});
     to.cancel(3, began + 6ns, ticket{8});
     to.wakeup(3, began + 7ns, never, reason::window);
-    to.end(3, began + 8ns, any_governor{});
+    to.end(3, began + 8ns, scope_governor{});
   }
   trace_reader reader(file.path);
   EXPECT_EQ(reader.head().law.name, "reno-0.9");

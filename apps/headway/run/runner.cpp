@@ -30,6 +30,7 @@
 #include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
+#include "run/machine_pace.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
@@ -49,6 +50,7 @@ constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
 constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
+constexpr int together_max = 8;              // scopes whose pace is the machine's
 constexpr int descriptors_of_ours = 48;      // files, timers, names that are looked up
 constexpr int renewals_max = 5;              // of a refused credential, that fail
 
@@ -102,6 +104,7 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
 struct scope {
   std::string account;  // origin, credential and what the job says: they are stopped together
   std::string name;     // without the credential
+  std::shared_ptr<machine_pace> machine;  // null: it paces alone
   traced_governor governor;
   quota_book book;
   held_back held{};             // what the book holds the next request back for
@@ -351,18 +354,41 @@ class runner {
     for (auto const part : {key.substr(given + 1, within - given - 1), key.substr(within + 1)})
       if (!part.empty()) name.append(" ").append(part);
     name = printable(name);
-    traced_governor governor(trace_.get(), number, name, options_.law, settings(),
-                             memory_.recall(name));
+    auto const known = memory_.recall(name);
+    auto machine = options_.together ? join_machine(key, known) : nullptr;
+    traced_governor governor(trace_.get(), number, name, options_.law, settings(), known, machine);
     auto const* const speaks = &profile_of(key.substr(0, end));
     auto const quotas = memory_.recall_quotas(name);
     quota_book book(options_.quotas, speaks->costs_of_a_byte());
     book.remember(clock_now(), quotas.what, quotas.age);
     return {.account = std::string(key.substr(0, within)),
             .name = std::move(name),
+            .machine = std::move(machine),
             .governor = std::move(governor),
             .book = std::move(book),
             .by_ticket = {},
             .speaks = speaks};
+  }
+
+  /// Null where it cannot be shared; that is said once.
+  std::shared_ptr<machine_pace> join_machine(std::string_view key,
+                                             std::optional<remembered> const& known) {
+    std::erase_if(machines_, [](auto const& m) { return m.expired(); });
+    try {
+      if (machines_.size() >= together_max)
+        throw fatal(exit_io, fmt::format("more than {} limits", together_max));
+      auto const* const s = std::get_if<seek>(&options_.law.law.choice);
+      auto machine = std::make_shared<machine_pace>(
+          machine_pace::default_folder(),
+          fmt::format("{}\n{}\n{}", key, options_.law.name, s != nullptr ? s->leave : 0),
+          known ? with_memory(options_.law, *known).law : options_.law.law);
+      machines_.push_back(machine);
+      return machine;
+    } catch (fatal const& e) {
+      if (!std::exchange(said_alone_, true))
+        say(fmt::format("--together: a pace is not shared: {}", e.what()));
+      return nullptr;
+    }
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -643,6 +669,7 @@ class runner {
         continue;
       }
       s.held = {};
+      look_at_machine(s, now);
       while (auto const turn = s.governor.next(now)) {
         if (!may_spend()) break;
         auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
@@ -657,6 +684,10 @@ class runner {
           break;
         }
         auto const u = chance_();
+        if (s.machine && !s.machine->claim(now, r.what.cost, u)) {  // another process was faster
+          look_at_machine(s, now);
+          continue;
+        }
         s.governor.start(now, *turn, u);
         r.receipt = s.book.take(now, r.size);
         begin(index, now);
@@ -674,7 +705,14 @@ class runner {
         continue;
       }
       s.wake = s.governor.wakeup(now);
+      if (s.machine && s.waiting() > 0) s.wake = std::min(s.wake, s.machine->look_again(now));
     }
+  }
+
+  static void look_at_machine(scope& s, time_point now) {
+    if (!s.machine) return;
+    s.machine->refresh(now, s.in_flight(), s.waiting() > 0);
+    s.governor.hold(s.machine->held_until());
   }
 
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {
@@ -1287,6 +1325,8 @@ class runner {
   poller events_;
   memory memory_;
   std::unique_ptr<trace> trace_;  // outlives the scopes, which write their end to it
+  std::vector<std::weak_ptr<machine_pace>> machines_;
+  bool said_alone_ = false;
   keyed<scope> scopes_;
   int scopes_made_ = 0;
   rng chance_;

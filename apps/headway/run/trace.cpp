@@ -163,12 +163,12 @@ void trace::wakeup(int scope, time_point now, time_point at, reason why) {
   close_line();
 }
 
-void trace::end(int scope, time_point now, any_governor const& g) {
+void trace::end(int scope, time_point now, scope_governor const& g) {
   open_line("end", scope, now);
   fmt::format_to(std::back_inserter(lines_),
                  R"(,"in_flight":{},"waiting":{},"level":{},"why":"{}","state":"{}")",
                  g.in_flight(), g.waiting(), g.level(), to_string(g.why(now).why),
-                 state(g.law_state()));
+                 state(g.law_state().now_known()));
   field("held_until", g.held_until());
   field("wakeup", g.wakeup(now));
   close_line();
@@ -202,15 +202,18 @@ void trace::close_line() {
 
 traced_governor::traced_governor(trace* to, int scope, std::string_view name,
                                  shipped_law const& law, governor_settings const& settings,
-                                 std::optional<remembered> const& memory)
-    : any_governor(law.backoff, memory ? with_memory(law, *memory).law : law.law, settings),
+                                 std::optional<remembered> const& memory,
+                                 std::shared_ptr<machine_pace> machine)
+    : scope_governor(law.backoff,
+                     {memory ? with_memory(law, *memory).law : law.law, std::move(machine)},
+                     settings),
       trace_(to),
       scope_(scope) {
   if (trace_) trace_->scope(scope_, name, memory);
 }
 
 traced_governor::traced_governor(traced_governor&& other) noexcept
-    : any_governor(std::move(other)),
+    : scope_governor(std::move(other)),
       trace_(std::exchange(other.trace_, nullptr)),
       scope_(other.scope_),
       last_(other.last_) {}
@@ -223,35 +226,35 @@ traced_governor::~traced_governor() {
 }
 
 std::variant<ticket, refused> traced_governor::submit(time_point now, request_terms const& terms) {
-  auto const answer = any_governor::submit(now, terms);
+  auto const answer = scope_governor::submit(now, terms);
   last_ = now;
   if (trace_) trace_->submit(scope_, now, terms, answer);
   return answer;
 }
 
 void traced_governor::start(time_point now, ticket t, fraction u) {
-  any_governor::start(now, t, u);
+  scope_governor::start(now, t, u);
   last_ = now;
   if (trace_) trace_->start(scope_, now, t, u);
 }
 
 decision traced_governor::finish(time_point now, ticket t, attempt_result const& r, fraction u) {
-  auto const answer = any_governor::finish(now, t, r, u);
+  auto const answer = scope_governor::finish(now, t, r, u);
   last_ = now;
   if (trace_) trace_->finish(scope_, now, t, r, u, answer);
   return answer;
 }
 
 void traced_governor::cancel(time_point now, ticket t) {
-  any_governor::cancel(now, t);
+  scope_governor::cancel(now, t);
   last_ = now;
   if (trace_) trace_->cancel(scope_, now, t);
 }
 
 time_point traced_governor::wakeup(time_point now) {
-  auto const at = any_governor::wakeup(now);
+  auto const at = scope_governor::wakeup(now);
   last_ = now;
-  if (trace_) trace_->wakeup(scope_, now, at, any_governor::why(now).why);
+  if (trace_) trace_->wakeup(scope_, now, at, scope_governor::why(now).why);
   return at;
 }
 

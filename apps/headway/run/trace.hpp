@@ -10,11 +10,14 @@
 
 #include "headway/headway.hpp"
 #include "run/file.hpp"
+#include "run/machine_pace.hpp"
 #include "run/memory.hpp"
 
 namespace headway::app {
 
 inline constexpr int trace_format = 1;
+
+using scope_governor = governor<any_backoff, scope_law>;
 
 inline constexpr std::array<std::string_view, 4> outcome_names = {"success", "throttle", "failure",
                                                                   "ignore"};
@@ -56,7 +59,7 @@ class trace {
               decision const&);
   void cancel(int scope, time_point now, ticket);
   void wakeup(int scope, time_point now, time_point at, reason);
-  void end(int scope, time_point now, any_governor const&);
+  void end(int scope, time_point now, scope_governor const&);
 
   void flush();
 
@@ -75,10 +78,11 @@ class trace {
 };
 
 /// A governor whose calls go to a trace, where there is one. Ends with its state.
-class traced_governor : private any_governor {
+class traced_governor : private scope_governor {
  public:
   traced_governor(trace* to, int scope, std::string_view name, shipped_law const&,
-                  governor_settings const&, std::optional<remembered> const& = {});
+                  governor_settings const&, std::optional<remembered> const& = {},
+                  std::shared_ptr<machine_pace> = {});
   traced_governor(traced_governor&&) noexcept;
   traced_governor& operator=(traced_governor&&) = delete;
   ~traced_governor();
@@ -89,15 +93,17 @@ class traced_governor : private any_governor {
   void cancel(time_point now, ticket);
   time_point wakeup(time_point now);
 
+  any_law const& law_state() const noexcept { return scope_governor::law_state().now_known(); }
+
   /// Writes the state; later calls are not traced.
   void end();
 
-  using any_governor::held_until;
-  using any_governor::in_flight;
-  using any_governor::law_state;
-  using any_governor::next;
-  using any_governor::waiting;
-  using any_governor::why;
+  using scope_governor::held_until;
+  using scope_governor::hold;
+  using scope_governor::in_flight;
+  using scope_governor::next;
+  using scope_governor::waiting;
+  using scope_governor::why;
 
  private:
   trace* trace_;

@@ -1,0 +1,232 @@
+#include "run/machine_pace.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "command.hpp"
+#include "headway/headway.hpp"
+
+namespace headway::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr fraction u{};
+constexpr time_point start{1h};
+
+class machine_pace_test : public testing::Test {
+ protected:
+  machine_pace_test() {
+    std::string name = (fs::temp_directory_path() / "pace-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~machine_pace_test() override { fs::remove_all(folder_); }
+
+  std::string within() const { return folder_ + "/headway"; }
+  std::ptrdiff_t files() const {
+    return std::distance(fs::directory_iterator(within()), fs::directory_iterator());
+  }
+  static any_law law(double rate) {
+    any_law l;
+    std::get<seek>(l.choice).level = rate;
+    return l;
+  }
+  static sample answer(stamp const& s) { return {.sent = s, .in_flight = 1, .rtt = 10ms}; }
+
+  std::string folder_;
+};
+
+TEST_F(machine_pace_test, a_turn_is_taken_once) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  a.refresh(start, 0, true);
+  b.refresh(start, 0, true);
+  ASSERT_LE(b.ready_at(1), start);
+  EXPECT_TRUE(a.claim(start, 1, u));
+  EXPECT_FALSE(b.claim(start, 1, u));
+  EXPECT_GT(b.ready_at(1), start);
+}
+
+TEST_F(machine_pace_test, who_joins_goes_on_with_the_law_of_those_who_are_there) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace const b(within(), "k", law(1000));
+  machine_pace const other(within(), "another key", law(1000));
+  EXPECT_EQ(std::get<seek>(b.law().choice).level, 10);
+  EXPECT_EQ(std::get<seek>(other.law().choice).level, 1000);
+}
+
+TEST_F(machine_pace_test, a_refusal_cuts_once_for_all) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  auto const first = a.take(start, 1, u);
+  auto const second = b.take(start, 1, u);
+  a.on_throttle(start + 10ms, answer(first), resource::rate, u);
+  b.on_throttle(start + 11ms, answer(second), resource::rate, u);
+  b.refresh(start + 11ms, 0, true);
+  EXPECT_EQ(std::get<seek>(b.law().choice).epoch, 1U);
+}
+
+TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  a.on_hint(start, {.retry_after = 5s});
+  b.refresh(start, 0, true);
+  EXPECT_EQ(b.held_until(), start + 5s);
+  EXPECT_FALSE(b.claim(start + 4s, 1, u));
+  EXPECT_TRUE(b.claim(start + 5s, 1, u));
+}
+
+TEST_F(machine_pace_test, who_was_served_least_recently_goes_first) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  b.refresh(start, 0, true);
+  ASSERT_TRUE(a.claim(start, 1, u));
+  a.take(start, 1, u);
+  auto const turn = a.law().ready_at(1);
+  b.refresh(turn, 0, true);
+  a.refresh(turn, 1, true);
+  EXPECT_FALSE(a.claim(turn, 1, u));
+  EXPECT_TRUE(b.claim(turn, 1, u));
+  b.take(turn, 1, u);
+  auto const later_turn = b.law().ready_at(1);
+  EXPECT_FALSE(b.claim(later_turn, 1, u));
+  EXPECT_TRUE(b.claim(later_turn + 1ms, 1, u)) << "it waits for a only a moment";
+}
+
+TEST_F(machine_pace_test, permits_of_the_dead_come_back) {
+  machine_pace a(within(), "k", law(10));
+  auto const before = a.allowed();
+  auto const child = fork();
+  if (child == 0) {
+    machine_pace b(within(), "k", law(10));
+    b.take(start, 1, u);
+    b.take(start, 1, u);
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  a.refresh(start, 0, true);  // the first look is at who lives
+  EXPECT_EQ(a.allowed(), before);
+}
+
+TEST_F(machine_pace_test, the_last_to_leave_removes_the_file) {
+  {
+    machine_pace a(within(), "k", law(10));
+    { machine_pace b(within(), "k", law(10)); }
+    EXPECT_EQ(files(), 1);
+  }
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
+  if (auto const child = fork(); child == 0) {
+    machine_pace b(within(), "k", law(1000));
+    kill(getpid(), SIGKILL);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+  ASSERT_EQ(files(), 1);
+  machine_pace const a(within(), "k", law(10));
+  EXPECT_EQ(std::get<seek>(a.law().choice).level, 10);
+}
+
+// Every answer is counted by the one law: an act that was lost or torn would show.
+TEST_F(machine_pace_test, acts_of_many_processes_are_neither_lost_nor_torn) {
+  constexpr int processes = 4;
+  constexpr int acts = 50000;
+  machine_pace watcher(within(), "k", law(10));
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    machine_pace one(within(), "k", law(10));
+    for (int n = 0; n < acts; ++n) one.on_success(start, answer({.sent = start}), u);
+    _exit(0);
+  }
+  for (auto const child : children) waitpid(child, nullptr, 0);
+  watcher.refresh(start, 0, true);
+  auto const& s = std::get<seek>(watcher.law().choice);
+  EXPECT_EQ(s.successes, std::uint64_t{processes} * acts);
+  EXPECT_EQ(s.units, static_cast<double>(s.successes));
+}
+
+// A child says that it begins an act and that it ended: of the last one nobody knows.
+TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing) {
+  machine_pace a(within(), "k", law(10));
+  std::uint64_t surely = 0;
+  std::uint64_t perhaps = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    auto const child = fork();
+    if (child == 0) {
+      machine_pace one(within(), "k", law(10));
+      for (;;) {
+        one.on_success(start, answer({.sent = start}), u);
+        if (write(ends[1], "x", 1) != 1) _exit(1);
+      }
+    }
+    close(ends[1]);
+    std::array<char, 256> told{};
+    surely += static_cast<std::uint64_t>(read(ends[0], told.data(), told.size()));
+    usleep(static_cast<useconds_t>(97 * round));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    for (ssize_t n = 0; (n = read(ends[0], told.data(), told.size())) > 0;)
+      surely += static_cast<std::uint64_t>(n);
+    close(ends[0]);
+    ++perhaps;
+    a.refresh(start, 0, true);
+    auto const& s = std::get<seek>(a.law().choice);
+    EXPECT_EQ(s.units, static_cast<double>(s.successes));
+    EXPECT_GE(s.successes, surely);
+    EXPECT_LE(s.successes, surely + perhaps);
+  }
+  a.refresh(start + 1s, 0, true);
+  EXPECT_TRUE(a.claim(start + 1s, 1, u));
+}
+
+TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
+  fs::create_directory(within());
+  fs::permissions(within(), fs::perms::all);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  fs::remove(within());
+  fs::create_directory_symlink(folder_, within());
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  fs::remove(within());
+
+  std::string name;
+  {
+    machine_pace const a(within(), "k", law(10));
+    name = fs::directory_iterator(within())->path();
+  }
+  std::ofstream(name) << "another's";
+  fs::permissions(name, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_EQ(fs::file_size(name), 9U);
+  fs::remove(name);
+  fs::create_symlink("elsewhere", name);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_FALSE(fs::exists(within() + "/elsewhere"));
+}
+
+TEST_F(machine_pace_test, one_more_than_the_most_is_refused) {
+  std::vector<std::unique_ptr<machine_pace>> all;
+  for (int i = 0; i < machine_pace::members_max; ++i)
+    all.push_back(std::make_unique<machine_pace>(within(), "k", law(10)));
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  all.pop_back();
+  EXPECT_NO_THROW(machine_pace(within(), "k", law(10)));
+}
+
+}  // namespace
+}  // namespace headway::app
