@@ -20,16 +20,17 @@ thread_local long fails_at = std::numeric_limits<long>::max();
 thread_local long alive = 0;
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inline: GCC would see malloc and delete meet, and take it for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   if (++allocations == fails_at) throw std::bad_alloc();
   if (void* const p = std::malloc(size)) return ++alive, p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   alive -= p != nullptr;
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
   operator delete(p);
 }
 
