@@ -46,33 +46,37 @@ enum class reason : std::uint8_t {
   attempts,      ///< it failed as often as it may
   cancelled,     ///< its owner wants it no more; a driver's answer, never a governor's
 };
+/// In words, for people: "server hint".
 HEADWAY_EXPORT std::string_view to_string(reason) noexcept;
 
+/// What holds a request back.
 struct held_back {
-  reason why = reason::none;
-  time_point until = never;  ///< `never`: until an answer or another event
+  reason why = reason::none;  ///< `none`: nothing
+  time_point until = never;   ///< `never`: until an answer or another event
   friend bool operator==(held_back const&, held_back const&) = default;
 };
+/// Not sent: why, and from when on it might be.
 using refused = held_back;
 
 /// What a request needs. Costs are in the units of the server's quota.
 struct request_terms {
-  std::int64_t cost = 1;
+  std::int64_t cost = 1;        ///< at least 1
   time_point deadline = never;  ///< not sent after this
   friend bool operator==(request_terms const&, request_terms const&) = default;
 };
 
 /// What came of an attempt.
 struct attempt_result {
-  outcome what = outcome::success;
-  resource short_of = resource::unknown;
-  hint advice{};
+  outcome what = outcome::success;        ///< of the four
+  resource short_of = resource::unknown;  ///< where the server says so
+  hint advice{};                          ///< of the server
   bool may_retry =
       true;  ///< false: a failure may have been carried out, and must not be sent again
   bool held_elsewhere = false;  ///< a quota that the caller keeps count of binds, not the law,
                                 ///< which neither grows with a success nor is cut by a throttle
 };
 
+/// What becomes of a request after an attempt.
 enum class verdict : std::uint8_t {
   done,     ///< answered; the ticket is gone
   retry,    ///< queued again under the same ticket
@@ -80,10 +84,11 @@ enum class verdict : std::uint8_t {
   park,  ///< queued again, but the server asks for more patience than hint_max: cancel it, or wait
          ///< that long
 };
+/// A verdict with its reason.
 struct decision {
-  verdict what = verdict::done;
-  reason why = reason::none;
-  time_point until = never;  ///< retry, park: not before this
+  verdict what = verdict::done;  ///< becomes of it
+  reason why = reason::none;     ///< `none` when it is done
+  time_point until = never;      ///< retry, park: not before this
   friend bool operator==(decision const&, decision const&) = default;
 };
 
@@ -101,18 +106,19 @@ struct observation {
   friend bool operator==(observation const&, observation const&) = default;
 };
 
+/// What a caller may set; everything has a default.
 struct governor_settings {
-  int attempts_max = 4;  ///< failures until a request is given up; throttles never count
-  std::size_t queue_max = 1024;
-  duration hint_max = 15min;
+  int attempts_max = 4;          ///< failures until a request is given up; throttles never count
+  std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
+  duration hint_max = 15min;     ///< a longer Retry-After parks a request
   duration first_alone = 250ms;  ///< zero: off
-  after_throttle throttled = after_throttle::stand_first;
-  int quiet_successes = 10;  ///< of the shared retry level
-  bool observe = false;      ///< decide and record, but delay nothing: see observed(). What is
-                             ///< throttled backs off by itself, since nothing else holds it.
-  std::optional<gcra> rate_ceiling{};
-  int in_flight_max = std::numeric_limits<int>::max();
-  retry_budget budget{};
+  after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
+  int quiet_successes = 10;                                ///< of the shared retry level
+  bool observe = false;  ///< decide and record, but delay nothing: see observed(). What is
+                         ///< throttled backs off by itself, since nothing else holds it.
+  std::optional<gcra> rate_ceiling{};                   ///< besides the law
+  int in_flight_max = std::numeric_limits<int>::max();  ///< besides the law
+  retry_budget budget{};                                ///< of failures, not of throttles
   friend bool operator==(governor_settings const&, governor_settings const&) = default;
 };
 
@@ -120,11 +126,14 @@ struct governor_settings {
 template <class Item>
 class lazy_heap {
  public:
+  /// Requires: pruned.
   bool empty() const noexcept { return items_.empty(); }
+  /// Requires: pruned, not empty.
   Item const& top() const noexcept { return items_.front(); }
 
   /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
   void reserve_for(std::size_t live_count) { items_.reserve(size_max(live_count) + 1); }
+  /// O(log n).
   void push(Item item) {
     items_.push_back(item);
     std::push_heap(items_.begin(), items_.end(), later_first);
@@ -158,6 +167,7 @@ class lazy_heap {
 template <backoff B, law L>
 class governor {
  public:
+  /// Starts idle, with nothing learned but what `law` knows.
   explicit governor(B backoff = {}, L law = {}, governor_settings settings = {})
       : backoff_(std::move(backoff)),
         law_(std::move(law)),
@@ -293,12 +303,17 @@ class governor {
   /// `until`. Never makes a hold shorter.
   void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
 
+  /// Permits out.
   int in_flight() const noexcept { return in_flight_; }
+  /// Requests that wait, for their first turn or another.
   std::size_t waiting() const noexcept { return waiting_; }
+  /// The law, to look at.
   L const& law_state() const noexcept { return law_; }
+  /// The scope's retry level; moves only with after_throttle::share_level.
   int level() const noexcept { return level_.level; }
   /// Of settings.observe; zero otherwise.
   observation const& observed() const noexcept { return observed_; }
+  /// Until when a server's hint holds a request of `cost`; in the past if none does.
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
                                                          : hold_until_;

@@ -1,9 +1,9 @@
 /// The core, all of it.
 ///
-///   headway::default_governor governor;            // the default law: nothing to configure
-///   governor.submit(now);                          // one request; refused with a reason when too
-///   many wait while (auto turn = governor.next(now))         // whose turn it is, if anyone may go
-///     governor.start(now, *turn, draw());          // send it; then, when its answer comes:
+///   headway::default_governor governor;     // the default law: nothing to configure
+///   governor.submit(now);                   // a request; refused with a reason when many wait
+///   while (auto turn = governor.next(now))  // whose turn it is, if anyone may go
+///     governor.start(now, *turn, draw());   // send it; then, when its answer comes:
 ///   governor.finish(now, ticket, {outcome}, draw());
 ///   sleep_until(governor.wakeup(now));
 #pragma once
@@ -15,6 +15,7 @@
 #include "headway/law/any.hpp"
 #include "headway/law/shipped.hpp"
 
+/// The library: the core, and what drives it.
 namespace headway {
 
 using default_governor = governor<full_jitter, seek>;  ///< the default law

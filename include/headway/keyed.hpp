@@ -23,6 +23,7 @@ namespace headway {
 template <class Governor>
 class keyed {
  public:
+  /// `make` gives each new scope its governor.
   explicit keyed(std::size_t scopes_max, std::function<Governor(std::string_view scope)> make)
       : scopes_max_(scopes_max), make_(std::move(make)) {}
 
@@ -73,10 +74,13 @@ class keyed {
     for (auto& [scope, governor] : used_)
       if (scope.starts_with(held)) governor.hold(held_until);
   }
-  static constexpr std::size_t holds_max = 64;
+  static constexpr std::size_t holds_max = 64;  ///< prefixes that are held at most
 
+  /// Scopes that have a governor.
   std::size_t size() const noexcept { return used_.size(); }
+  /// Of pairs (scope, governor), the most recently used first.
   auto begin() noexcept { return used_.begin(); }
+  /// See begin().
   auto end() noexcept { return used_.end(); }
 
  private:

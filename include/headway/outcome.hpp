@@ -22,7 +22,7 @@ enum class resource : std::uint8_t { unknown, rate, concurrency, quota };
 /// What the server advises. Times are relative to the arrival of the answer; absent means that it
 /// did not say.
 struct hint {
-  std::optional<duration> retry_after{};
+  std::optional<duration> retry_after{};    ///< held back for so long
   std::optional<std::int64_t> remaining{};  ///< units left of the limit that has the least left
   std::optional<duration> reset{};          ///< until all of it is back
   friend bool operator==(hint const&, hint const&) = default;
@@ -30,17 +30,17 @@ struct hint {
 
 /// What the law wrote on the permit when the attempt was sent.
 struct stamp {
-  time_point sent{};
+  time_point sent{};            ///< when
   std::uint64_t epoch = 0;      ///< count of cuts so far: only a throttle of the current epoch cuts
   std::uint64_t successes = 0;  ///< successes known to the law so far
   int in_flight = 0;            ///< permits out, this one included
-  std::int64_t cost = 1;
+  std::int64_t cost = 1;        ///< units
   friend bool operator==(stamp const&, stamp const&) = default;
 };
 
 /// One answered attempt, as a law sees it.
 struct sample {
-  stamp sent{};
+  stamp sent{};              ///< what the law wrote on it then
   int in_flight = 1;         ///< permits out when the answer came, the answered one included
   duration rtt{};            ///< answer - send
   bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced

@@ -43,20 +43,27 @@ constexpr double unit(fraction u) noexcept {
 /// places.
 class rng {
  public:
+  /// As the standard's generators have it.
   using result_type = std::uint64_t;
 
+  /// The same seed gives the same numbers, from every compiler.
   explicit constexpr rng(std::uint64_t seed) noexcept : state_(seed) {}
   rng(rng const&) = delete;
   rng& operator=(rng const&) = delete;
+  /// Moved, never copied: two would draw the same numbers.
   constexpr rng(rng&&) noexcept = default;
+  /// See the constructor.
   constexpr rng& operator=(rng&&) noexcept = default;
 
+  /// The next number.
   constexpr fraction operator()() noexcept { return mix(state_ += 0x9e3779b97f4a7c15U); }
 
   /// A generator for another actor, independent of this one's later draws.
   constexpr rng split() noexcept { return rng(mix((*this)() ^ 0x5851f42d4c957f2dU)); }
 
+  /// Of what is drawn.
   static constexpr result_type min() noexcept { return 0; }
+  /// Of what is drawn.
   static constexpr result_type max() noexcept { return std::numeric_limits<result_type>::max(); }
 
  private:

@@ -13,14 +13,20 @@ using namespace std::chrono_literals;
 
 /// The line on which every headway instant lies. It has no now() on purpose.
 struct timeline {
+  /// Nanoseconds: 292 years either way.
   using duration = std::chrono::nanoseconds;
+  /// 64 bits.
   using rep = duration::rep;
+  /// One nanosecond.
   using period = duration::period;
+  /// An instant.
   using time_point = std::chrono::time_point<timeline>;
-  static constexpr bool is_steady = true;
+  static constexpr bool is_steady = true;  ///< never goes back
 };
 
+/// A span, in nanoseconds.
 using duration = timeline::duration;
+/// An instant on the timeline.
 using time_point = timeline::time_point;
 
 /// Later than every instant: "only an event can change this".
@@ -40,10 +46,12 @@ constexpr duration from_nanoseconds(double ns) noexcept {
   return ns >= 9.2e18 ? duration::max() : duration(static_cast<std::int64_t>(ns));
 }
 
+/// As from_nanoseconds().
 constexpr duration from_seconds(double seconds) noexcept {
   return from_nanoseconds(seconds * 1e9);
 }
 
+/// Rounded to a double: to the nanosecond below 104 days.
 constexpr double to_seconds(duration d) noexcept {
   return static_cast<double>(d.count()) / 1e9;
 }

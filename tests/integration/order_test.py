@@ -82,9 +82,13 @@ class KeepOrder(unittest.TestCase):
 
     def test_an_id_that_looks_like_a_line(self):
         with servers.nginx(latency_ms=(0, 30)) as server, Work() as work:
+            meta = {"a": "", "line": 7}
             ids = [f'x","line":{900 - i},"y' for i in range(100)]
             work.write(
-                [json.dumps({"url": f"{server.url}/{i}", "id": id}) for i, id in enumerate(ids)]
+                [
+                    json.dumps({"url": f"{server.url}/{i}", "id": id, "meta": meta})
+                    for i, id in enumerate(ids)
+                ]
             )
             self.assertEqual(work.run(*KEEP), 0, work.stderr())
             self.assertEqual([r["id"] for r in work.results()], ids)

@@ -1,7 +1,7 @@
 # What headway may not do to a project that has it as a folder. `before` is what the cache held.
 get_directory_property(after CACHE_VARIABLES)
 list(REMOVE_ITEM after ${before})
-list(FILTER after EXCLUDE REGEX "^(HEADWAY_|headway_|FETCHCONTENT_|CMAKE_)")
+list(FILTER after EXCLUDE REGEX "^(HEADWAY_|headway_|FETCHCONTENT_|FIND_PACKAGE_MESSAGE_DETAILS_|CMAKE_)")
 if(after)
   message(FATAL_ERROR "cache variables without our prefix: ${after}")
 endif()

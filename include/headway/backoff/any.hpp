@@ -16,7 +16,7 @@ namespace headway {
 struct any_backoff {
   std::variant<full_jitter, equal_jitter, decorrelated_jitter, exponential_backoff, linear_backoff,
                constant_backoff, proportional_jitter<exponential_backoff>>
-      choice{};
+      choice{};  ///< in use
 
   duration delay(int attempt, duration previous, fraction u) const noexcept {
     return std::visit([&](auto const& b) { return b.delay(attempt, previous, u); }, choice);

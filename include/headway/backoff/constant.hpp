@@ -7,7 +7,7 @@ namespace headway {
 /// The same wait after every failure.
 /// Source: the degenerate case of seed text 000's linear back off (interval 0).
 struct constant_backoff {
-  duration wait = 1s;
+  duration wait = 1s;  ///< after each failure
 
   duration delay(int, duration, fraction) const noexcept { return wait; }
   friend bool operator==(constant_backoff const&, constant_backoff const&) = default;

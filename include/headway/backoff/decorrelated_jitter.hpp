@@ -9,8 +9,8 @@ namespace headway {
 /// min(cap, random_between(base, 3 * previous)); the first `previous` is `base`.
 /// Source: seed text 004, "Decorrelated Jitter"; AWS Architecture Blog 2015.
 struct decorrelated_jitter {
-  duration base = 100ms;
-  duration cap = 20s;
+  duration base = 100ms;  ///< the least
+  duration cap = 20s;     ///< the most
 
   duration delay(int, duration previous, fraction u) const noexcept {
     auto const last = std::clamp(previous, base, std::max(base, cap));

@@ -13,9 +13,9 @@ namespace headway {
 /// Source: seed text 000, "Exponential back off"; the first retry's delay is initial *
 /// multiplier^0.
 struct exponential_backoff {
-  duration initial = 100ms;
-  double multiplier = 2.0;
-  duration cap = 20s;
+  duration initial = 100ms;  ///< after the first failure
+  double multiplier = 2.0;   ///< from one failure to the next
+  duration cap = 20s;        ///< the most ever
 
   duration delay(int attempt, duration, fraction) const noexcept {
     if (initial <= 0ns) return 0ns;  // and not 0 × infinity

@@ -7,8 +7,8 @@ namespace headway {
 /// random_between(0, min(cap, base * 2^attempt)).
 /// Source: seed text 004, "Full Jitter"; AWS Architecture Blog 2015.
 struct full_jitter {
-  duration base = 100ms;
-  duration cap = 20s;
+  duration base = 100ms;  ///< the most after the first failure
+  duration cap = 20s;     ///< the most ever
 
   duration delay(int attempt, duration, fraction u) const noexcept {
     return scale(exponential_backoff{base, 2.0, cap}.delay(attempt, {}, u), u);

@@ -11,8 +11,8 @@ namespace headway {
 /// Counts failures instead of adding to the last delay, which is the same sequence and also falls
 /// with a shared retry level. Source: seed text 000, "Linear back off".
 struct linear_backoff {
-  duration interval = 1s;
-  duration cap = 60s;
+  duration interval = 1s;  ///< more with each failure
+  duration cap = 60s;      ///< the most ever
 
   duration delay(int attempt, duration, fraction) const noexcept {
     auto const failures = std::int64_t{std::max(attempt, 0)} + 1;

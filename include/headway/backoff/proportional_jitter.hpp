@@ -19,9 +19,9 @@ inline double randomised(double interval, double factor, duration half_width_max
 /// `max_randomization`. Source: seed text 000, "RandomizationFactor".
 template <backoff B>
 struct proportional_jitter {
-  B inner{};
-  double randomization_factor = 0.3;
-  duration max_randomization = 2min;
+  B inner{};                          ///< whose delay is spread
+  double randomization_factor = 0.3;  ///< half-width as a share of the delay
+  duration max_randomization = 2min;  ///< half-width at most
 
   duration delay(int attempt, duration previous, fraction u) const noexcept {
     auto const exact = inner.delay(attempt, previous, derive(u, 0));

@@ -14,12 +14,13 @@ namespace headway {
 /// Source: SRE book ch. 21 ("per-client retry budget", 10 %); Finagle and tower use 20 % + 10/s,
 /// with a balance of at most 10 s of it, which are the defaults here.
 struct retry_budget {
-  double ratio = 0.2;
-  double per_second = 10;
-  double balance_max = 100;
-  double balance = 100;
-  time_point since{};  ///< when time last paid in
+  double ratio = 0.2;        ///< of a retry, for each success
+  double per_second = 10;    ///< retries that time alone pays for
+  double balance_max = 100;  ///< retries saved up at most
+  double balance = 100;      ///< retries; below zero: promised to who waits
+  time_point since{};        ///< when time last paid in
 
+  /// A success pays in.
   void deposit() noexcept { balance = std::min(balance_max, balance + ratio); }
 
   /// The instant from which one retry is covered, and withdraws it; `never` withdraws nothing.

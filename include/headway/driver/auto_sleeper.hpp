@@ -18,12 +18,16 @@ namespace headway::blocking {
 /// Threads: one object for each worker.
 class auto_sleeper {
  public:
+  /// `seed`: the same one gives the same sleeps.
   explicit auto_sleeper(headway::auto_sleeper policy = {},
                         std::uint64_t seed = std::random_device{}())
       : policy_(policy), chance_(seed) {}
 
+  /// After a throttled call: the interval grows. Blocks for it.
   void sleep_on_failure() { std::this_thread::sleep_for(policy_.failed(chance_())); }
+  /// After a call that was served: the interval may shrink. Blocks for it.
   void sleep_on_success() { std::this_thread::sleep_for(policy_.succeeded(chance_())); }
+  /// What it has counted so far.
   headway::auto_sleeper::counters metrics() const noexcept { return policy_.metrics; }
 
  private:

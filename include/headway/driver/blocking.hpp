@@ -28,8 +28,10 @@ namespace headway {
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  public:
+  /// One scope: what call(), admit() and metrics() are of.
   using line = blocking::shared_governor<Governor, Listener>;
 
+  /// Copies `governor` and `listener` into every scope.
   explicit basic_throttled(Governor const& governor = Governor(), std::size_t scopes_max = 1024,
                            std::uint64_t seed = std::random_device{}(),
                            Listener const& listener = {})
@@ -72,6 +74,7 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
   keyed<kept> scopes_;
 };
 
+/// With the default law, for most callers.
 using throttled = basic_throttled<>;
 
 }  // namespace headway

@@ -22,14 +22,16 @@ namespace headway {
 /// well.
 template <class OnResult, class OnException>
 struct classify_both {
-  OnResult on_result;
-  OnException on_exception;
+  OnResult on_result;        ///< what a result taught
+  OnException on_exception;  ///< what an exception taught
 
+  /// Of a void call it is asked without arguments.
   template <class... Result>
   auto operator()(Result const&... result) const {
     return on_result(result...);
   }
 };
+/// Deduces both.
 template <class OnResult, class OnException>
 classify_both(OnResult, OnException) -> classify_both<OnResult, OnException>;
 
@@ -44,6 +46,7 @@ concept classifies_exceptions = requires(Classify& c, std::exception_ptr e) {
 template <class Result>
 class attempt {
  public:
+  /// What get() returns.
   using value =
       std::conditional_t<std::is_void_v<Result>, std::monostate, std::remove_cvref_t<Result>>;
 

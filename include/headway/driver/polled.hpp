@@ -21,6 +21,7 @@ namespace headway {
 template <class Governor = default_governor>
 class basic_polled {
  public:
+  /// `seed`: the same one, and the same times, give the same decisions.
   explicit basic_polled(Governor governor = Governor(), std::uint64_t seed = std::random_device{}())
       : governor_(std::move(governor)), chance_(seed) {}
 
@@ -60,6 +61,7 @@ class basic_polled {
 
   /// What holds the first back who waits.
   held_back why() const noexcept { return governor_.why(steady_now()); }
+  /// The governor, to look at.
   Governor const& state() const noexcept { return governor_; }
 
  private:
@@ -67,6 +69,7 @@ class basic_polled {
   rng chance_;
 };
 
+/// With the default law.
 using polled = basic_polled<>;
 
 }  // namespace headway

@@ -11,6 +11,7 @@ namespace headway {
 /// or as std::exception.
 class refused_error : public std::runtime_error, public refused {
  public:
+  /// what() says why, in words.
   explicit refused_error(refused no)
       : std::runtime_error("headway: not sent: " + std::string(to_string(no.why))), refused(no) {}
 };

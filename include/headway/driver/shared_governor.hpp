@@ -17,6 +17,7 @@
 #include "headway/driver/waiter.hpp"
 #include "headway/headway.hpp"
 
+/// Drivers that block the calling thread.
 namespace headway::blocking {
 
 /// One governor that any number of threads share: each blocks until its turn.
@@ -29,6 +30,7 @@ namespace headway::blocking {
 template <class Governor = default_governor, class Listener = no_listener>
 class shared_governor {
  public:
+  /// `seed`: the same one and the same order of calls give the same decisions.
   explicit shared_governor(Governor governor = Governor(),
                            std::uint64_t seed = std::random_device{}(), Listener listener = {})
       : governor_(std::move(governor)), chance_(seed), listener_(std::move(listener)) {}
@@ -39,6 +41,7 @@ class shared_governor {
   /// The right to send one attempt. One that is dropped is given back and teaches nothing.
   class permit {
    public:
+    /// The other one is empty then: it may only be dropped.
     permit(permit&& other) noexcept
         : owner_(std::exchange(other.owner_, nullptr)), id_(other.id_) {}
     permit& operator=(permit&&) = delete;
@@ -119,6 +122,7 @@ class shared_governor {
     governor_.hold(until);
   }
 
+  /// What it has counted, and how it stands now.
   call_metrics metrics() const {
     auto const read = steady_now();
     std::lock_guard const lock(mutex_);
@@ -129,6 +133,7 @@ class shared_governor {
     m.observed = governor_.observed();
     return m;
   }
+  /// Until when a server's hint holds it; in the past if none does.
   time_point held_until() const {
     std::lock_guard const lock(mutex_);
     return governor_.held_until();

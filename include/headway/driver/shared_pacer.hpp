@@ -18,8 +18,9 @@ namespace headway {
 /// Source: ITU-T I.371 Annex A, by a compare-and-swap of the theoretical arrival time.
 class shared_pacer {
  public:
-  static constexpr int unlimited = std::numeric_limits<int>::max();
+  static constexpr int unlimited = std::numeric_limits<int>::max();  ///< slots: only the rate binds
 
+  /// `slots`: attempts out at once; each must be released.
   explicit shared_pacer(gcra const& pace, int slots = unlimited) noexcept
       : pace_(pace), slots_(slots), tat_(pace.tat.time_since_epoch().count()) {}
 
@@ -43,6 +44,7 @@ class shared_pacer {
       return never;
     }
   }
+  /// One unit, now.
   time_point admit() noexcept { return admit(steady_now()); }
 
   /// Gives a slot back. Requires: one admitted and not yet released.

@@ -10,6 +10,7 @@ namespace headway::blocking {
 /// Source: prctl(2), PR_SET_TIMERSLACK.
 class timer_slack {
  public:
+  /// For the calling thread, from now on.
   explicit timer_slack(duration slack = 1us) noexcept;
   ~timer_slack();
   timer_slack(timer_slack const&) = delete;

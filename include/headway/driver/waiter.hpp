@@ -13,6 +13,7 @@ namespace headway::blocking {
 /// has returned `told`, or nobody can reach it any more.
 class waiter {
  public:
+  /// Why wait() returned.
   enum class news : std::uint8_t { told, due, stopped };
 
   /// Blocks until it was told, stopped, or the instant it leads until has come.
@@ -21,6 +22,7 @@ class waiter {
   void tell(refused const& answer);
   /// To wake at `until` on behalf of all who wait.
   void lead(time_point until);
+  /// Its owner waits no longer.
   void stop();
 
   /// Of tell(). Requires: wait() returned `told`.

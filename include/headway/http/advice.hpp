@@ -15,12 +15,13 @@
 #include "headway/export.hpp"
 #include "headway/time.hpp"
 
+/// What a response says about the limit.
 namespace headway::http {
 
 /// One field of a response; the name in any case. A field that was sent twice comes twice.
 struct field {
-  std::string_view name;
-  std::string_view value;
+  std::string_view name;   ///< in any case
+  std::string_view value;  ///< as it was sent
 };
 
 /// The first value of a field, nullopt where there is none. `name` is in lower case.
@@ -30,20 +31,21 @@ HEADWAY_EXPORT std::optional<std::string_view> value_of(std::span<field const>,
 /// Of one limit: members are absent where the server did not say.
 struct HEADWAY_EXPORT quota {
   std::string name;  ///< what it counts, in lower case: "", "requests", "input-tokens", "default"
-  std::optional<double> limit{};
-  std::optional<double> remaining{};
-  std::optional<duration> reset{};   ///< from the arrival of the response on
-  std::optional<duration> period{};  ///< in which all of it comes back, a part of it all the time
+  std::optional<double> limit{};      ///< units in a period
+  std::optional<double> remaining{};  ///< units left
+  std::optional<duration> reset{};    ///< from the arrival of the response on
+  std::optional<duration> period{};   ///< in which all of it comes back, a part of it all the time
 
   /// Whether it counts requests, as far as its name says.
   bool of_requests() const noexcept;
 };
 
+/// What all fields of a response say together.
 struct advice {
-  std::optional<duration> retry_after{};
-  std::optional<bool> should_retry{};  ///< the server overrules its own status
-  std::vector<quota> quotas{};
-  int ignored = 0;  ///< values that made no sense
+  std::optional<duration> retry_after{};  ///< from the arrival of the response on
+  std::optional<bool> should_retry{};     ///< the server overrules its own status
+  std::vector<quota> quotas{};            ///< at most 16
+  int ignored = 0;                        ///< values that made no sense
 };
 
 /// The response's Date where it has one, else `now`, to which all times in it are relative.

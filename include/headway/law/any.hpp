@@ -18,7 +18,7 @@ struct any_law {
   std::variant<seek, paced<unpaced, reno>, paced<unpaced, tahoe>,
                paced<adaptive_rate, fixed_window>, paced<gcra, fixed_window>,
                paced<unpaced, fixed_window>, auto_sleeper>
-      choice{};
+      choice{};  ///< in use
 
   time_point ready_at(std::int64_t cost) const noexcept {
     return std::visit([&](auto const& l) { return l.ready_at(cost); }, choice);

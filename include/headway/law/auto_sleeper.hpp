@@ -16,26 +16,27 @@ namespace headway {
 /// As a law it is one worker: one permit, whose next start is at least its last finish plus the
 /// interval. Source: seed text 000, AutoSleeper, with its defaults.
 struct auto_sleeper {
-  duration initial_interval = 500ms;
-  duration max_interval = 15min;
-  duration max_randomization = 2min;
-  double up_multiplier = 1.5;
-  double down_multiplier = 0.9;
-  double randomization_factor = 0.3;
-  int down_multiplier_threshold = 10;
+  duration initial_interval = 500ms;   ///< after a first throttle
+  duration max_interval = 15min;       ///< the most
+  duration max_randomization = 2min;   ///< half-width at most
+  double up_multiplier = 1.5;          ///< of the interval, for each throttle
+  double down_multiplier = 0.9;        ///< of the interval, after enough successes
+  double randomization_factor = 0.3;   ///< half-width as a share of the interval
+  int down_multiplier_threshold = 10;  ///< successes in a row that shrink it
 
+  /// What the seed text's metrics() returns.
   struct counters {
-    std::int64_t total_invocation = 0;
-    std::int64_t total_went_up = 0;
-    std::int64_t total_went_down = 0;
-    std::int64_t total_slept = 0;
-    duration total_sleep_time{0};
+    std::int64_t total_invocation = 0;  ///< answers
+    std::int64_t total_went_up = 0;     ///< times that the interval grew
+    std::int64_t total_went_down = 0;   ///< times that it shrank
+    std::int64_t total_slept = 0;       ///< answers that were slept after
+    duration total_sleep_time{0};       ///< in all
     friend bool operator==(counters const&, counters const&) = default;
   };
-  counters metrics{};
-  duration current_interval{0};
-  int current_success = 0;
-  time_point next_start{};
+  counters metrics{};            ///< so far
+  duration current_interval{0};  ///< spread already
+  int current_success = 0;       ///< in a row
+  time_point next_start{};       ///< not before
 
   /// Notes a failure; returns how long to sleep now.
   duration failed(fraction u) noexcept {

@@ -13,10 +13,10 @@ namespace headway {
 /// replacing it with the current value of flying"; RFC 9002 §7.3.2 has the same rule for QUIC.
 template <pacer P, window W>
 struct paced {
-  P pace{};
-  W win{};
-  std::uint64_t epoch = 0;
-  std::uint64_t successes = 0;
+  P pace{};                     ///< when
+  W win{};                      ///< how many
+  std::uint64_t epoch = 0;      ///< count of cuts
+  std::uint64_t successes = 0;  ///< so far
 
   time_point ready_at(std::int64_t cost) const noexcept { return pace.ready_at(cost); }
   double allowed() const noexcept { return win.allowed(); }

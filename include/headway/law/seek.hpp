@@ -57,42 +57,45 @@ struct seek {
   bool settled =
       false;          ///< the ceiling was met or nearly reached: the share that leave allows begins
   bool warm = false;  ///< the ceiling is remembered, and not met in this life yet
-  double climb_seconds = climb_seconds_first;
-  double touch_rejects = 1;  ///< that touching the ceiling costs
-  double ease = 1;           ///< of the share that leave allows: others were yielded to
+  double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least
+  double touch_rejects = 1;                    ///< that touching the ceiling costs
+  double ease = 1;  ///< of the share that leave allows: others were yielded to
 
-  time_point next{};
+  time_point next{};                      ///< not before this
   time_point behind = time_point::min();  ///< a send came later than its pace
-  std::uint64_t epoch = 0;
-  std::uint64_t successes = 0;
-  std::uint64_t epoch_successes = 0;  ///< that were sent since the last cut
-  double units = 0;                   ///< accepted
-  double failing = 0;                 ///< share of answers that are failures
-  int flight_rejects = 0;             ///< since the last cut
+  std::uint64_t epoch = 0;                ///< count of cuts
+  std::uint64_t successes = 0;            ///< so far
+  std::uint64_t epoch_successes = 0;      ///< that were sent since the last cut
+  double units = 0;                       ///< accepted
+  double failing = 0;                     ///< share of answers that are failures
+  int flight_rejects = 0;                 ///< since the last cut
 
+  /// As it was at a cut.
   struct cut {
-    time_point at{};
-    double units = 0;
-    std::uint64_t successes = 0;
-    double rate = 0;
-    int out = 0;  ///< permits out when the rejected request went, it included
+    time_point at{};              ///< when it came
+    double units = 0;             ///< accepted until then
+    std::uint64_t successes = 0;  ///< until then
+    double rate = 0;              ///< at which the rejected request went, units per second
+    int out = 0;                  ///< permits out when the rejected request went, it included
     friend bool operator==(cut const&, cut const&) = default;
   };
-  cut last{};
+  cut last{};             ///< the latest one
   int shut_in_a_row = 0;  ///< cuts with hardly a success between them
 
-  struct cycle {  ///< from one opening of the server to the next
-    time_point began{};
-    double accepted = 0;  ///< units sent and not refused
-    int cuts = 0;
+  /// From one opening of the server to the next.
+  struct cycle {
+    time_point began{};    ///< opened
+    double accepted = 0;   ///< units sent and not refused
+    int cuts = 0;          ///< within it
     time_point shut{};     ///< the first refusal of the row
     time_point refused{};  ///< the last
     double closed = 0;     ///< how long, last time
     int alike = 0;         ///< closings in a row that were not much longer than the one before
     friend bool operator==(cycle const&, cycle const&) = default;
   };
-  cycle server{};
+  cycle server{};  ///< as far as its cycle is known
 
+  /// How long answers take, in seconds, judged block by block.
   struct latency {
     double mean = 0;        ///< smoothed; 0: no answer yet
     double base = 0;        ///< the lowest of a block while nothing queued
@@ -106,7 +109,7 @@ struct seek {
     double resume = 0;      ///< the level before
     friend bool operator==(latency const&, latency const&) = default;
   };
-  latency wait{};
+  latency wait{};    ///< for answers
   double unit = 1;   ///< mean cost of an answered request
   double room = 64;  ///< permits, while they are not the limit
 
@@ -119,15 +122,15 @@ struct seek {
     bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
     friend bool operator==(parts const&, parts const&) = default;
   };
-  parts with{};
+  parts with{};  ///< all, unless a comparison says otherwise
 
-  static constexpr double rate_min = 1.0 / 600;  // one probe in ten minutes
-  static constexpr double rate_max = 1e7;
-  static constexpr double ramp_seconds_max = 0.7;  // to double: 0.5 hears a 150 ms reject too late
-  static constexpr double ramp_seconds_min = 0.05;
-  static constexpr double ramp_answers = 20;  // … and not in fewer than tell a small limit
-  static constexpr double guess_answers = 16;
-  static constexpr double known_factor = 2;  // a ramp above a known ceiling is half as steep
+  static constexpr double rate_min = 1.0 / 600;     // one probe in ten minutes
+  static constexpr double rate_max = 1e7;           ///< units per second
+  static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
+  static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
+  static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
+  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
+  static constexpr double known_factor = 2;         // a ramp above a known ceiling is half as steep
   static constexpr double dip = 0.95;        // after a touch: the server has too much already
   static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
   static constexpr double below = 0.985;     // of the ceiling: where climbs begin
@@ -145,8 +148,8 @@ struct seek {
   static constexpr std::uint64_t rare = 40;  // accepted between two rejects: no descent any more
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
-  static constexpr int block_answers = 24;
-  static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
+  static constexpr int block_answers = 24;        ///< that one judgement of latency needs
+  static constexpr double ease_seconds = 10;      // yielded half: back to nine tenths in 16 s
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
@@ -272,7 +275,8 @@ struct seek {
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
-    if (epoch_successes >= rare && level >= rest() && !ramping()) settled = true;
+    if ((touched || warm) && epoch_successes >= rare && level >= rest() && !ramping())
+      settled = true;
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
@@ -283,7 +287,7 @@ struct seek {
     } else if (level < rest()) {
       auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
       level += (rest() - level) * cost / over + 1e-4 * ceiling;
-    } else if (leave > 0 && level > (1 + step) * ceiling) {
+    } else if (leave > 0 && settled && level > ceiling) {
       return;  // what is left to others would hide a ceiling far above
     } else {
       auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,

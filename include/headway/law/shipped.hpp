@@ -13,11 +13,11 @@ namespace headway {
 /// A law that ships, with the backoff and the place of throttled requests that belong to it.
 /// Source: each names its own.
 struct shipped_law {
-  std::string_view name;
-  std::string_view what;  ///< half a sentence
-  any_backoff backoff{};
-  any_law law{};
-  after_throttle throttled = after_throttle::stand_first;
+  std::string_view name;                                   ///< what `--law` calls it
+  std::string_view what;                                   ///< half a sentence
+  any_backoff backoff{};                                   ///< after failures
+  any_law law{};                                           ///< as it starts
+  after_throttle throttled = after_throttle::stand_first;  ///< where such a request waits
 };
 
 /// All of them, the default first.

@@ -14,12 +14,12 @@ namespace headway {
 /// (1/2 each time), with an incremental linear return based on the number of successful requests".
 /// The text gives no increment; 0.05 makes a halving of its 10/s return after 100 successes.
 struct adaptive_rate {
-  double rate = 10.0;
-  double factor = 0.5;
-  double increment = 0.05;
-  double floor = 0.05;
-  double ceiling = 10'000.0;
-  time_point next{};
+  double rate = 10.0;         ///< now
+  double factor = 0.5;        ///< on a throttle
+  double increment = 0.05;    ///< for each success
+  double floor = 0.05;        ///< the least rate
+  double ceiling = 10'000.0;  ///< the greatest rate
+  time_point next{};          ///< not before this
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
   void take(time_point now, std::int64_t cost) noexcept {

@@ -13,9 +13,9 @@ namespace headway {
 /// instant. Source: ITU-T I.371 Annex A, GCRA(T, tau), virtual scheduling: conforming iff t >= TAT
 /// - tau.
 struct gcra {
-  duration interval = 10ms;
-  duration burst_tolerance{0};
-  time_point tat{};  ///< theoretical arrival time of the next unit
+  duration interval = 10ms;     ///< T: between units
+  duration burst_tolerance{0};  ///< τ: how much earlier a unit may come
+  time_point tat{};             ///< theoretical arrival time of the next unit
 
   /// `units` a `period`, at most `burst` at once.
   ///

@@ -18,9 +18,12 @@ namespace headway::sim {
 template <class Event>
 class event_queue {
  public:
+  /// Nothing is pending.
   bool empty() const noexcept { return size() == 0; }
+  /// Pending events.
   std::size_t size() const noexcept { return heap_.size() - (hole_ ? 1 : 0); }
 
+  /// O(log n).
   void push(time_point at, Event event) {
     std::uint64_t slot = slots_.size();
     if (free_.empty()) {

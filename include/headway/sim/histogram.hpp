@@ -12,6 +12,7 @@ namespace headway::sim {
 /// only. Source: HdrHistogram's layout, 64 linear steps in each power of two.
 class histogram {
  public:
+  /// Negative ones count as zero.
   void add(duration d) noexcept {
     ++counts_[bucket(d.count() < 0 ? 0 : static_cast<std::uint64_t>(d.count()))];
     ++total_;

@@ -38,6 +38,7 @@ struct allowance {
   friend bool operator==(allowance const&, allowance const&) = default;
 };
 
+/// Admits everything.
 struct unlimited {
   duration wait(time_point, std::int64_t) const noexcept { return {}; }
   void admit(time_point, std::int64_t, duration) {}
@@ -49,7 +50,7 @@ struct unlimited {
 
 /// Nothing is served. A step of the schedule to this one and back.
 struct outage {
-  symptom shows = symptom::silence;
+  symptom shows = symptom::silence;  ///< of every request
 
   duration wait(time_point, std::int64_t) const noexcept { return duration::max(); }
   void admit(time_point, std::int64_t, duration) {}
@@ -65,8 +66,8 @@ struct outage {
 /// Read the other way round it is the server that says 202 at once and works slowly behind: a
 /// backlog with room for `burst` units, which drains by one each `interval`, and refuses when full.
 struct HEADWAY_EXPORT token_bucket {
-  duration interval = 20ms;
-  std::int64_t burst = 1;
+  duration interval = 20ms;  ///< between two units that come back
+  std::int64_t burst = 1;    ///< units saved at most
 
   time_point tat = time_point::min();  ///< theoretical arrival time: when the bucket is full again
 
@@ -85,12 +86,13 @@ struct HEADWAY_EXPORT token_bucket {
 /// of seed 003 down under retries. Source: "Improve on exponential backoff", 2019 (50 slots, errors
 /// hold one for 50 ms).
 struct HEADWAY_EXPORT concurrency {
-  std::int64_t max_busy = 50;
-  duration error_holds{};
+  std::int64_t max_busy = 50;  ///< slots
+  duration error_holds{};      ///< a slot, for each refusal
 
   std::vector<time_point>
       ends{};  ///< when each slot taken is free again, sorted; may start with past ones
 
+  /// Slots taken.
   std::int64_t busy(time_point now) const noexcept;
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point now, std::int64_t cost, duration hold);
@@ -104,9 +106,9 @@ struct HEADWAY_EXPORT concurrency {
 /// `servers` requests are worked on at a time, in the order of arrival, and `waiting_max` more
 /// wait, whatever their cost: first latency rises, then there are refusals.
 struct HEADWAY_EXPORT queue {
-  std::int64_t servers = 50;
-  std::int64_t waiting_max = 500;
-  symptom shows = symptom::throttle;
+  std::int64_t servers = 50;          ///< at work at a time
+  std::int64_t waiting_max = 500;     ///< more is refused
+  symptom shows = symptom::throttle;  ///< when full
 
   /// When each server is free, sorted; the first ones of more than `servers` are out of service.
   std::vector<time_point> free_at{};
@@ -127,12 +129,12 @@ struct HEADWAY_EXPORT queue {
 /// `count` units in each window of `period`. Aligned windows begin at whole periods since time 0;
 /// others with the first unit admitted after the last window is over.
 struct HEADWAY_EXPORT fixed_window {
-  std::int64_t count = 300;
-  duration period = 1min;
-  bool aligned = false;
+  std::int64_t count = 300;  ///< units in a window
+  duration period = 1min;    ///< of a window
+  bool aligned = false;      ///< windows begin at whole periods
 
-  time_point start = time_point::min();
-  std::int64_t used = 0;
+  time_point start = time_point::min();  ///< of the current window
+  std::int64_t used = 0;                 ///< units in it
 
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point now, std::int64_t cost, duration hold);
@@ -148,15 +150,16 @@ struct HEADWAY_EXPORT fixed_window {
 /// `counts_rejects` what is refused counts as well, so who hammers never gets in (HAProxy's
 /// stick-tables, GitHub's "all requests accrue").
 struct HEADWAY_EXPORT sliding_window {
+  /// Units that were counted at one instant.
   struct mark {
-    time_point at{};
+    time_point at{};         ///< when
     std::int64_t total = 0;  ///< units so far, these included
     friend bool operator==(mark const&, mark const&) = default;
   };
 
-  std::int64_t count = 50;
-  duration period = 1s;
-  bool counts_rejects = false;
+  std::int64_t count = 50;      ///< units in any period
+  duration period = 1s;         ///< that is looked at
+  bool counts_rejects = false;  ///< what is refused counts, too
 
   std::vector<mark> log{};  ///< ascending, at most about two for each unit of `count`
 
@@ -177,12 +180,12 @@ struct HEADWAY_EXPORT sliding_window {
 /// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
 /// everything for `lasts`, whatever is tried meanwhile; then it counts from none.
 struct HEADWAY_EXPORT ban {
-  std::int64_t rejects = 5;
-  duration period = 10s;
-  duration lasts = 1min;
+  std::int64_t rejects = 5;  ///< so many are forgiven
+  duration period = 10s;     ///< within which they count
+  duration lasts = 1min;     ///< the ban
 
-  sliding_window seen{};
-  time_point until = time_point::min();
+  sliding_window seen{};                 ///< the refusals so far
+  time_point until = time_point::min();  ///< the ban holds
 
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point, std::int64_t, duration) {}
@@ -199,17 +202,17 @@ struct HEADWAY_EXPORT ban {
 /// (300 s) and "Auto scaling" (two consecutive minutes above a target of 70 %); shrinking takes
 /// it 15.
 struct HEADWAY_EXPORT table_capacity {
-  duration interval = 1ms;
-  duration saved_max = 5min;
-  double level = 0.1;
-  duration fastest = 250us;
-  double hot = 0.7;
-  int hot_minutes = 2;
+  duration interval = 1ms;    ///< between two units, at first
+  duration saved_max = 5min;  ///< unused time that is saved
+  double level = 0.1;         ///< share of it that is there at first
+  duration fastest = 250us;   ///< interval, at full capacity
+  double hot = 0.7;           ///< share of the capacity
+  int hot_minutes = 2;        ///< in a row, until it doubles
 
   token_bucket bucket{.burst = 0};  ///< no burst: nothing has arrived
   time_point minute{};              ///< when the current one began
   std::int64_t used = 0;            ///< in it
-  int hot_so_far = 0;
+  int hot_so_far = 0;               ///< minutes in a row
 
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point now, std::int64_t cost, duration hold);
@@ -224,6 +227,7 @@ struct HEADWAY_EXPORT table_capacity {
   void provision(duration each, time_point now);
 };
 
+/// One of them.
 using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
                            queue, ban, table_capacity, outage>;
 

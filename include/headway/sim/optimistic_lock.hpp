@@ -16,15 +16,17 @@
 
 namespace headway::sim {
 
+/// Writers of one row, each of whom reads its version and writes if that is still the same.
 struct optimistic_lock {
-  int clients = 100;
-  any_backoff backoff{};
+  int clients = 100;      ///< with one write each
+  any_backoff backoff{};  ///< after a write in vain
   int first_attempt = 1;  ///< the exponent of the first delay; AWS's simulator begins at 1
   /// One way, |normal|.
   duration delay_mean = 10ms;
-  duration delay_deviation = 2ms;
+  duration delay_deviation = 2ms;  ///< of the delay
 };
 
+/// What came of it.
 struct lock_figures {
   std::int64_t calls = 0;  ///< writes, in vain or not
   duration time{};         ///< until the last client has heard that its write was good

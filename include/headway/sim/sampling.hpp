@@ -28,15 +28,16 @@ HEADWAY_EXPORT double lognormal_share(double cv, fraction u) noexcept;
 
 /// Uniform over [min, max).
 struct spread {
-  duration min{};
-  duration max = min;
+  duration min{};      ///< the least
+  duration max = min;  ///< never reached
 
   duration draw(fraction u) const noexcept { return min + scale(max - min, u); }
   friend bool operator==(spread const&, spread const&) = default;
 };
 
+/// Memoryless.
 struct HEADWAY_EXPORT exponential {
-  duration mean{};
+  duration mean{};  ///< of it
 
   duration draw(fraction u) const noexcept;
   friend bool operator==(exponential const&, exponential const&) = default;
@@ -44,8 +45,8 @@ struct HEADWAY_EXPORT exponential {
 
 /// A long tail; `cv` is the standard deviation divided by the mean.
 struct HEADWAY_EXPORT lognormal {
-  duration mean{};
-  double cv = 1;
+  duration mean{};  ///< of it
+  double cv = 1;    ///< coefficient of variation
 
   duration draw(fraction u) const noexcept;
   friend bool operator==(lognormal const&, lognormal const&) = default;
@@ -53,12 +54,13 @@ struct HEADWAY_EXPORT lognormal {
 
 /// One of the parts, each as often as its weight says. Requires: a part; weights >= 0, one above.
 struct HEADWAY_EXPORT mixture {
+  /// One of those that are mixed.
   struct part {
-    double weight = 1;
-    std::variant<spread, exponential, lognormal> of{};
+    double weight = 1;                                  ///< against the others'
+    std::variant<spread, exponential, lognormal> of{};  ///< what it draws from
     friend bool operator==(part const&, part const&) = default;
   };
-  std::vector<part> parts{};
+  std::vector<part> parts{};  ///< at least one
 
   duration draw(fraction u) const noexcept;
   friend bool operator==(mixture const&, mixture const&) = default;
@@ -67,11 +69,17 @@ struct HEADWAY_EXPORT mixture {
 /// Any of them.
 class distribution {
  public:
+  /// Always the same.
   distribution(duration always = {}) : distribution(spread{always}) {}
+  /// Uniform over [min, max).
   distribution(duration min, duration max) : distribution(spread{min, max}) {}
+  /// As it is.
   distribution(spread d) : of_(d) {}
+  /// As it is.
   distribution(exponential d) : of_(d) {}
+  /// As it is.
   distribution(lognormal d) : of_(d) {}
+  /// As it is.
   distribution(mixture d) : of_(std::move(d)) {}
 
   duration draw(fraction u) const noexcept {

@@ -21,15 +21,15 @@ namespace headway::sim {
 
 /// From `from` on, `becomes` is the limit.
 struct step {
-  time_point from{};
-  limit becomes;
+  time_point from{};  ///< when
+  limit becomes;      ///< the limit
   friend bool operator==(step const&, step const&) = default;
 };
 
 /// From `from` on, the work takes `factor` times as long.
 struct slowdown {
-  time_point from{};
-  double factor = 1;
+  time_point from{};  ///< when
+  double factor = 1;  ///< of the latency
   friend bool operator==(slowdown const&, slowdown const&) = default;
 };
 
@@ -37,19 +37,19 @@ struct slowdown {
 /// factor, 1 at first, goes up or down by `step` and stays within [min, max]. The walk depends on
 /// `seed` only, so that all laws meet the same one. Requires: min > 0.
 struct drift {
-  duration every{};  ///< zero: no drift
-  double step = 0.02;
-  double min = 0.5;
-  double max = 2;
-  std::uint64_t seed = 1;
+  duration every{};        ///< zero: no drift
+  double step = 0.02;      ///< a share, each time
+  double min = 0.5;        ///< the least factor
+  double max = 2;          ///< the greatest factor
+  std::uint64_t seed = 1;  ///< of the walk alone
   friend bool operator==(drift const&, drift const&) = default;
 };
 
 /// What is told instead of an honest time to wait: factor × honest + offset, never negative. A
 /// factor of zero always says "now"; an offset is a skewed clock.
 struct hint_fault {
-  double factor = 1;
-  duration offset{};
+  double factor = 1;  ///< of the honest time
+  duration offset{};  ///< added to it
   friend bool operator==(hint_fault const&, hint_fault const&) = default;
 };
 
@@ -59,13 +59,13 @@ struct behaviour {
   std::vector<limit> limits{};
   /// One limit more, asked before the others, which changes; ascending, unlimited before the first.
   std::vector<step> schedule{};
-  drift drifts{};
+  drift drifts{};                       ///< of the schedule's limit
   symptom refusal = symptom::throttle;  ///< how a refusal looks, unless the limit has its own way
   distribution latency{};  ///< how long an accepted request is worked on and holds its slot
   std::vector<slowdown> slowdowns{};  ///< ascending
   duration error_latency{};           ///< how long until a refused one is told
   double failures = 0;  ///< the share of accepted requests that end in an unrelated failure
-  hint_fault hints{};
+  hint_fault hints{};   ///< of Retry-After
   friend bool operator==(behaviour const&, behaviour const&) = default;
 };
 
@@ -81,12 +81,15 @@ struct answer {
   std::optional<std::int64_t> remaining{};
   std::optional<duration> reset{};  ///< as honest as retry_after
 
+  /// Whether one ever does.
   bool comes() const noexcept { return after != duration::max(); }
   friend bool operator==(answer const&, answer const&) = default;
 };
 
+/// The model at work. A value: copy it to fork what happens.
 class HEADWAY_EXPORT server {
  public:
+  /// Nothing has arrived yet.
   explicit server(behaviour b);
 
   /// A request of `cost` units arrives. Requires: `now` is not before the last arrival.

@@ -12,8 +12,10 @@
 #include "headway/sim/laws/any.hpp"
 #include "headway/sim/scenario.hpp"
 
+/// Servers, clients and laws under virtual time.
 namespace headway::sim {
 
+/// Of the laws that do not ship.
 using rival_governor = governor<any_backoff, rival_law>;
 
 /// A client's governor: the object code that ships, or that of a law which is here to be compared
@@ -22,9 +24,10 @@ using client_governor = std::variant<default_governor, any_governor, rival_gover
 
 /// One of the laws that a scenario can run, by name.
 struct contender {
-  std::string_view name;
-  std::string_view what;
-  std::function<client_governor(scenario const&)> make;
+  std::string_view name;  ///< unique
+  std::string_view what;  ///< half a sentence
+  std::function<client_governor(scenario const&)>
+      make;      ///< a fresh one, for a client of this scenario
   int pool = 1;  ///< as many workers share a client's batch: for laws that are one worker
 };
 
@@ -39,32 +42,42 @@ HEADWAY_EXPORT contender const* contender_named(std::string_view name) noexcept;
 
 /// What happened in one stretch of a simulation.
 struct moment {
-  duration at{};
-  std::int32_t attempts = 0, accepted = 0, throttled = 0, broken = 0;
-  double window = 0;  ///< of the first client's law
-  std::int32_t in_flight = 0;
+  duration at{};               ///< the stretch begins
+  std::int32_t attempts = 0;   ///< sent in it
+  std::int32_t accepted = 0;   ///< served in it
+  std::int32_t throttled = 0;  ///< in it
+  std::int32_t broken = 0;     ///< failed otherwise in it
+  double window = 0;           ///< of the first client's law
+  std::int32_t in_flight = 0;  ///< of the first client, at its end
   friend bool operator==(moment const&, moment const&) = default;
 };
 
 /// What came of one simulation. Of the measured clients only, but for the digest.
 struct figures {
-  std::int64_t requests = 0, attempts = 0, throttled = 0, broken = 0, done = 0, given_up = 0;
+  std::int64_t requests = 0;   ///< that clients asked for
+  std::int64_t attempts = 0;   ///< sends
+  std::int64_t throttled = 0;  ///< of the attempts
+  std::int64_t broken = 0;     ///< of the attempts, failed otherwise
+  std::int64_t done = 0;       ///< requests with a good answer
+  std::int64_t given_up = 0;   ///< requests without
   duration completion{};  ///< when the last request was done; the scenario's end if some were not
   bool finished = false;  ///< all requests are done
   std::int64_t worst_second = 0;  ///< most throttles in one second
-  duration p50{}, p99{};          ///< from submission to the good answer
-  duration server_p99{};          ///< from arrival to answer, of what was accepted
-  double jain = 1;                ///< of what the clients got done
-  double background_share = 1;    ///< done by background clients, of what they asked for
-  duration recovery{};            ///< from recovery_from until 90 % of the later goodput
-  std::int64_t events = 0;
-  std::uint64_t digest = 0;  ///< one more number drawn at the end, mixed with all that happened
-  std::vector<moment> timeline{};
+  /// Latency, from submission to the good answer.
+  duration p50{}, p99{};        ///< from submission to the good answer
+  duration server_p99{};        ///< from arrival to answer, of what was accepted
+  double jain = 1;              ///< of what the clients got done
+  double background_share = 1;  ///< done by background clients, of what they asked for
+  duration recovery{};          ///< from recovery_from until 90 % of the later goodput
+  std::int64_t events = 0;      ///< of the simulation
+  std::uint64_t digest = 0;     ///< one more number drawn at the end, mixed with all that happened
+  std::vector<moment> timeline{};  ///< one for each step
   friend bool operator==(figures const&, figures const&) = default;
 };
 
+/// How it is run.
 struct simulation_options {
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;                   ///< of all chance
   duration timeline_step{};                 ///< zero: no timeline
   std::int64_t events_max = 2'000'000'000;  ///< instead of a hang
   bool audit = false;  ///< check after every event what must always hold: std::logic_error if not

@@ -8,7 +8,7 @@ namespace headway {
 /// Source: the thread pool of every client that knows no better; seed text 003 calls it max
 /// outstanding requests.
 struct fixed_window {
-  double permits = 64;
+  double permits = 64;  ///< at once
 
   double allowed() const noexcept { return permits; }
   void on_success(time_point, sample const&) noexcept {}

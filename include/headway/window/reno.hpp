@@ -20,9 +20,9 @@ inline double grown_window(double cwnd, double ssthresh, double flying) noexcept
 /// stable"). RFC 5681 §3.1 has the TCP original. The floor of 1 is ours: below it nothing would
 /// ever be sent again.
 struct reno {
-  double cwnd = 20;
-  double ssthresh = 1024;
-  double beta = 0.5;
+  double cwnd = 20;        ///< the window, in permits
+  double ssthresh = 1024;  ///< slow start ends there
+  double beta = 0.5;       ///< what is left of it after a cut
 
   double allowed() const noexcept { return cwnd; }
   void on_success(time_point, sample const& s) noexcept {

@@ -8,10 +8,10 @@ namespace headway {
 /// Source: seed text 003, "set … cwnd to either the initial value (“Tahoe”) or the new ssthresh
 /// (“Reno”)".
 struct tahoe {
-  double cwnd = 20;
-  double ssthresh = 1024;
-  double beta = 0.5;
-  double initial = 20;
+  double cwnd = 20;        ///< the window, in permits
+  double ssthresh = 1024;  ///< slow start ends there
+  double beta = 0.5;       ///< what ssthresh is of it after a cut
+  double initial = 20;     ///< cwnd after a cut
 
   double allowed() const noexcept { return cwnd; }
   void on_success(time_point, sample const& s) noexcept {
