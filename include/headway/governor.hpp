@@ -176,6 +176,8 @@ class governor {
 
   /// Queues a request. Refused with `queue` when queue_max wait, with `quota` when the cost can
   /// never be admitted, with `deadline` when it could not go in time even if it were alone.
+  /// Throws std::bad_alloc above the high-water mark, or first of a copy, and has changed nothing
+  /// then; after it no other act allocates.
   std::variant<ticket, refused> submit(time_point now, request_terms terms = {}) {
     HEADWAY_REQUIRE(terms.cost >= 1);
     if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
@@ -453,16 +455,23 @@ class governor {
   }
 
   std::uint32_t allocate() {
+    auto const used = requests_.size();
+    bool const outgrown = free_.empty() && used == requests_.capacity();
+    make_room(outgrown ? 2 * used + 1 : used);
     if (free_.empty()) {
       requests_.push_back({});
-      free_.reserve(requests_.capacity());
-      queue_.reserve_for(requests_.capacity());
-      deadlines_.reserve_for(requests_.capacity());
-      return static_cast<std::uint32_t>(requests_.size() - 1);
+      return static_cast<std::uint32_t>(used);
     }
     auto const index = free_.back();
     free_.pop_back();
     return index;
+  }
+  /// Room for all that the acts on so many requests may push: only submit() can lack memory.
+  void make_room(std::size_t count) {
+    free_.reserve(count);
+    queue_.reserve_for(count);
+    deadlines_.reserve_for(count);
+    requests_.reserve(count);
   }
   void release(std::uint32_t index) {
     auto& r = requests_[index];

@@ -28,42 +28,51 @@ class keyed {
       : scopes_max_(scopes_max), make_(std::move(make)) {}
 
   /// The governor of `scope`, made if need be; null when scopes_max are busy. Amortised O(1) unless
-  /// it evicts.
+  /// it evicts. What throws, `make` or for lack of memory, has changed nothing.
   Governor* at(time_point now, std::string_view scope) {
     if (auto const found = index_.find(scope); found != index_.end()) {
       used_.splice(used_.begin(), used_, found->second);
       return &found->second->second;
     }
-    if (used_.size() >= scopes_max_ && !evict(now)) return nullptr;
-    used_.emplace_front(std::string(scope), make_(scope));
-    index_.emplace(used_.front().first, used_.begin());
-    auto& made = used_.front().second;
-    if constexpr (requires { made.hold(now); }) {
+    auto const full = used_.size() >= scopes_max_;
+    auto const idle = full ? least_recently_used_idle(now) : used_.end();
+    if (full && idle == used_.end()) return nullptr;
+    std::list<entry> made;
+    made.emplace_front(std::string(scope), make_(scope));
+    auto& governor = made.front().second;
+    if constexpr (requires { governor.hold(now); }) {
       for (auto const& [prefix, until] : holds_)
-        if (until > now && scope.starts_with(prefix)) made.hold(until);
+        if (until > now && scope.starts_with(prefix)) governor.hold(until);
     }
-    return &made;
+    index_.emplace(made.front().first, made.begin());  // from here on nothing can fail
+    if (full) {
+      index_.erase(idle->first);
+      used_.erase(idle);
+    }
+    used_.splice(used_.begin(), made);
+    return &governor;
   }
 
   /// The server said something of every scope that begins with `prefix`: those that are and those
   /// to come send nothing before `until`. Needs Governor::hold. O(scopes).
   ///
   /// Holds of holds_max prefixes are kept. One more takes in the prefix that is most like its own:
-  /// too much is held then, never too little.
+  /// too much is held then, never too little. Lacking memory it throws and has held nothing.
   void hold(time_point now, std::string_view prefix, time_point until) {
-    for (auto& [scope, governor] : used_)
-      if (scope.starts_with(prefix)) governor.hold(until);
+    std::map<std::string, time_point> newest;  // its node is all that is allocated
+    auto node = newest.extract(newest.emplace(prefix, until).first);
     std::erase_if(holds_, [&](auto const& kept) { return kept.second <= now; });
-    std::string key(prefix);
-    if (holds_.size() >= holds_max && !holds_.contains(key)) {
-      auto const near = most_like(key);
-      key.resize(common(key, near->first));
-      until = std::max(until, near->second);
+    if (holds_.size() >= holds_max && !holds_.contains(node.key())) {
+      auto const near = most_like(node.key());
+      node.key().resize(common(node.key(), near->first));
+      node.mapped() = std::max(until, near->second);
       holds_.erase(near);
-      return hold(now, key, until);
     }
-    auto& kept = holds_.emplace(std::move(key), until).first->second;
-    kept = std::max(kept, until);
+    auto const kept = holds_.insert(std::move(node));
+    auto& [held, held_until] = *kept.position;
+    if (!kept.inserted) held_until = std::max(held_until, kept.node.mapped());
+    for (auto& [scope, governor] : used_)
+      if (scope.starts_with(held)) governor.hold(held_until);
   }
   static constexpr std::size_t holds_max = 64;  ///< prefixes that are held at most
 
@@ -77,16 +86,13 @@ class keyed {
  private:
   using entry = std::pair<std::string const, Governor>;
 
-  bool evict(time_point now) {
+  typename std::list<entry>::iterator least_recently_used_idle(time_point now) {
     for (auto it = used_.end(); it != used_.begin();) {
       --it;
       auto const& g = it->second;
-      if (g.in_flight() > 0 || g.waiting() > 0 || g.held_until() > now) continue;
-      index_.erase(it->first);
-      used_.erase(it);
-      return true;
+      if (g.in_flight() == 0 && g.waiting() == 0 && g.held_until() <= now) return it;
     }
-    return false;
+    return used_.end();
   }
 
   static std::size_t common(std::string_view a, std::string_view b) noexcept {

@@ -55,6 +55,34 @@ TEST(gcra, golang_rate_table) {
                                      {9 * d, 0, true}});
 }
 
+// TestSimpleReserve and TestMix there: what is taken ahead of its time is paid for by who comes
+// next.
+TEST(gcra, golang_rate_reservations) {
+  auto pace = gcra::per(10, 1s, 2);
+  auto const reserve = [&](duration now, std::int64_t cost) {
+    auto const act = std::max(pace.ready_at(cost), at(now));
+    pace.take(at(now), cost);
+    return act;
+  };
+  EXPECT_EQ(reserve(0ms, 2), at(0ms));
+  EXPECT_EQ(reserve(0ms, 2), at(200ms));
+  EXPECT_EQ(reserve(300ms, 2), at(400ms));
+  EXPECT_EQ(pace.ready_at(3), never);
+}
+
+// Its issues 71154 and 34861: rates that are tiny, or whose interval is no whole number.
+TEST(gcra, golang_rate_edges) {
+  auto tiny = gcra::per(1e-10, 1s);
+  EXPECT_LE(tiny.ready_at(1), at(0s));
+  tiny.take(at(0s), 1);
+  EXPECT_GT(tiny.ready_at(1), at(24h * 365 * 290)) << "10^10 s are more than an int64 has";
+
+  auto pace = gcra::per(0.7692307692307693, 1s);
+  pace.take(at(0s), 1);
+  EXPECT_GE(pace.ready_at(1), at(1300ms));
+  EXPECT_LE(pace.ready_at(1), at(1300ms + 1ns));
+}
+
 // x/time/rate forgets an interval that time went back by; GCRA owes it, so nothing is minted.
 TEST(gcra, time_that_runs_backwards_mints_nothing) {
   auto const d = 100ms;

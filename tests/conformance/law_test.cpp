@@ -10,9 +10,24 @@
 #include <vector>
 
 #include "headway/law/any.hpp"
+#include "headway/law/shipped.hpp"
 
 namespace headway {
 namespace {
+
+/// The default law with all of its parts left out.
+struct bare_seek : seek {
+  bare_seek() noexcept {
+    with = {
+        .slots = false, .drain = false, .periods = false, .failures = false, .confidence = false};
+  }
+  friend bool operator==(bare_seek const&, bare_seek const&) = default;
+};
+/// … and as one that leaves something to others.
+struct yielding_seek : seek {
+  yielding_seek() noexcept { leave = 0.3; }
+  friend bool operator==(yielding_seek const&, yielding_seek const&) = default;
+};
 
 using reno_law = paced<unpaced, reno>;
 using tahoe_law = paced<unpaced, tahoe>;
@@ -37,8 +52,8 @@ struct law_conformance : testing::Test {
   // Constant by definition: the client that knows its limit.
   static constexpr bool constant = is_any_of<L, fixed_rate_law, fixed_window_law>();
 };
-using shipped = testing::Types<seek, reno_law, tahoe_law, adaptive_law, fixed_rate_law,
-                               fixed_window_law, auto_sleeper, any_law>;
+using shipped = testing::Types<seek, bare_seek, yielding_seek, reno_law, tahoe_law, adaptive_law,
+                               fixed_rate_law, fixed_window_law, auto_sleeper, any_law>;
 TYPED_TEST_SUITE(law_conformance, shipped);
 
 /// A law with its own time: sends as soon as it may.
@@ -220,6 +235,11 @@ void expect_each_forwards(std::index_sequence<I...>) {
 }
 TEST(any_law, forwards_to_its_choice) {
   expect_each_forwards(std::make_index_sequence<std::variant_size_v<decltype(any_law::choice)>>());
+}
+
+TEST(shipped_laws, are_found_by_name) {
+  for (auto const& one : shipped_laws()) EXPECT_EQ(shipped_law_named(one.name), &one);
+  EXPECT_EQ(shipped_law_named("no such law"), nullptr);
 }
 
 }  // namespace

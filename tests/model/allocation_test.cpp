@@ -1,27 +1,37 @@
-// Below its high-water mark the governor does not allocate: operator new is counted.
+// Below its high-water mark the governor does not allocate, and a lack of memory harms nobody:
+// operator new is counted, and fails when it is told to.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <new>
+#include <string>
 #include <vector>
 
+#include "headway/backoff/constant.hpp"
+#include "headway/driver/blocking.hpp"
+#include "headway/driver/polled.hpp"
 #include "headway/headway.hpp"
 
 namespace {
-long allocations = 0;
-}
+thread_local long allocations = 0;
+thread_local long fails_at = std::numeric_limits<long>::max();
+thread_local long alive = 0;
+}  // namespace
 
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const p = std::malloc(size)) return p;
+// Not inline: GCC would see malloc and delete meet, and take it for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  if (++allocations == fails_at) throw std::bad_alloc();
+  if (void* const p = std::malloc(size)) return ++alive, p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+  alive -= p != nullptr;
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept {
-  std::free(p);
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
+  operator delete(p);
 }
 
 namespace headway {
@@ -67,6 +77,161 @@ TEST(governor, does_not_allocate_below_its_high_water_mark) {
   }
   EXPECT_EQ(allocations - before, 0);
   EXPECT_GT(before, 0);
+}
+
+/// Calls `one(fail)` with the first allocation inside `fail(act)` failing, then the second, and so
+/// on until there is none left to fail. `fail` answers whether `act` went through. Nothing may
+/// leak.
+template <class One>
+long for_each_allocation(One one) {
+  for (long n = 1;; ++n) {
+    SCOPED_TRACE("allocation " + std::to_string(n));
+    auto const alive_before = alive;
+    bool went_through = true;
+    one([&](auto act) {
+      fails_at = allocations + n;
+      try {
+        act();
+      } catch (std::bad_alloc const&) {
+        went_through = false;
+      }
+      went_through = went_through && allocations < fails_at;
+      fails_at = std::numeric_limits<long>::max();
+      return went_through;
+    });
+    EXPECT_EQ(alive, alive_before) << "it leaks";
+    if (went_through || testing::Test::HasFailure()) return n - 1;
+  }
+}
+
+TEST(out_of_memory, a_governor_is_as_before) {
+  time_point const now{1s};
+  default_governor used;
+  for (int i = 0; i < 7; ++i) used.submit(now, {.deadline = now + 1h});
+  for (int i = 0; i < 3; ++i) used.cancel(now, *used.next(now));
+  for (auto const& original : {default_governor(), used}) {
+    auto const submit = [&](auto& g) { g.submit(now, {.deadline = now + 1s}); };
+    auto const failed = for_each_allocation([&](auto fail) {
+      auto g = original, expected = original;
+      int submitted = 0;
+      fail([&] {
+        for (; submitted < 100; ++submitted) submit(g);
+      });
+      for (int i = 0; i < submitted; ++i) submit(expected);
+      EXPECT_EQ(g, expected) << submitted;
+      for (; submitted < 100; ++submitted) submit(g), submit(expected);
+      EXPECT_EQ(g, expected);
+    });
+    EXPECT_GT(failed, 4 * 4) << "four blocks, and they grow";
+  }
+}
+
+TEST(out_of_memory, a_polled_governor_is_as_before) {
+  auto const failed = for_each_allocation([](auto fail) {
+    basic_polled api{default_governor(), 1};
+    auto const went = fail([&] { api.submit(); });
+    EXPECT_EQ(api.state().waiting(), went ? 1U : 0U);
+    auto const before = allocations;
+    while (auto const id = api.next()) api.done(*id, {.what = outcome::throttle});
+    EXPECT_EQ(allocations, before);
+  });
+  EXPECT_GT(failed, 0);
+}
+
+using scopes = keyed<default_governor>;
+std::string in_order(scopes& all) {
+  std::string text;
+  for (auto const& [scope, governor] : all) text += scope + ' ';
+  return text;
+}
+
+TEST(out_of_memory, keyed_scopes_are_as_before) {
+  constexpr char const* long_name = "a scope whose name has no room in the string itself";
+  time_point const now{1s};
+  for (std::size_t const most : {2U, 40U}) {  // full, and such that the index grows
+    auto const failed = for_each_allocation([&](auto fail) {
+      scopes all(most, [](std::string_view) { return default_governor(); });
+      for (auto const* name : {"a", "b"}) all.at(now, name)->submit(now);
+      all.at(now, "a")->cancel(now, *all.at(now, "a")->next(now));
+      auto const before = in_order(all);
+      bool const went = fail([&] { all.at(now, long_name); });
+      EXPECT_TRUE(went || in_order(all) == before);
+      all.at(now, long_name);
+      EXPECT_EQ(all.size(), most == 2 ? 2U : 3U);
+      EXPECT_EQ(all.at(now, "b")->waiting(), 1U);
+      EXPECT_EQ(in_order(all).substr(0, 2), "b ");
+    });
+    EXPECT_GT(failed, 2);
+  }
+}
+
+TEST(out_of_memory, a_hold_is_kept_or_was_never_made) {
+  time_point const now{1s};
+  for (int const kept : {0, 3, static_cast<int>(scopes::holds_max)}) {
+    auto const failed = for_each_allocation([&](auto fail) {
+      scopes all(500, [](std::string_view) { return default_governor(); });
+      auto const name = [](int i) { return "a prefix with a long name/" + std::to_string(i); };
+      auto* const is = all.at(now, name(999));
+      for (int i = 0; i < kept; ++i) all.hold(now, name(i) + '/', now + 10s);
+      auto const went = fail([&] { all.hold(now, "a prefix with a long name/999", now + 5s); });
+      EXPECT_EQ(is->held_until() > now, went);
+      for (int i = 0; i < kept; ++i)
+        EXPECT_EQ(all.at(now, name(i) + "/x")->held_until(), now + 10s) << i;
+    });
+    EXPECT_GT(failed, 0);
+  }
+}
+
+using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
+using shared = blocking::shared_governor<plain>;
+plain one_by_one() {
+  return plain({.wait = 1us}, {}, {.first_alone = 0ns, .in_flight_max = 1});
+}
+
+TEST(out_of_memory, a_thread_that_cannot_wait_is_gone_and_others_go_on) {
+  auto const failed = for_each_allocation([](auto fail) {
+    shared api(one_by_one(), 1);
+    {
+      auto const held = api.admit();
+      fail([&] { api.admit({.deadline = steady_now() + 1ms}); });
+      EXPECT_EQ(api.metrics().waiting, 0U);
+      EXPECT_EQ(api.metrics().in_flight, 1);
+    }
+    EXPECT_EQ(api.call([] { return 5; }, [](int) { return outcome::success; }), 5);
+  });
+  EXPECT_GT(failed, 1) << "the queue's, and the place's among those who wait";
+}
+
+TEST(out_of_memory, a_retry_that_cannot_wait_is_gone_and_others_go_on) {
+  auto const failed = for_each_allocation([](auto fail) {
+    shared api(one_by_one(), 1);
+    int calls = 0;
+    fail([&] {
+      api.call([&] { return ++calls; },
+               [](int n) { return n == 1 ? outcome::failure : outcome::success; });
+    });
+    EXPECT_EQ(api.metrics().waiting, 0U);
+    EXPECT_EQ(api.metrics().in_flight, 0);
+    EXPECT_EQ(api.call([] { return 5; }, [](int) { return outcome::success; }), 5);
+  });
+  EXPECT_GT(failed, 1);
+}
+
+TEST(out_of_memory, throttled_scopes_go_on) {
+  auto const failed = for_each_allocation([](auto fail) {
+    std::optional<throttled> api;
+    if (!fail([&] {
+          api.emplace(default_governor(), 4, 1);
+          api->scope("one")->call([] {}, [] { return outcome::success; });
+          api->hold("o", steady_now());
+          api->metrics();
+          api->governor();
+        }))
+      api.emplace(default_governor(), 4, 1);
+    api->scope("one")->call([] {}, [] { return outcome::success; });
+    EXPECT_EQ(api->scope("one")->metrics().in_flight, 0);
+  });
+  EXPECT_GT(failed, 5);
 }
 
 }  // namespace

@@ -158,6 +158,33 @@ TEST(default_law, what_was_learned_spares_the_next_run_the_search) {
 
 // A memory of the wrong server costs a cold start and one cut; one that is too low, a hundred
 // requests at about its rate.
+TEST(default_law, leaves_a_share_to_others) {
+  seek law;
+  law.leave = 0.3;
+  auto const f = to_50_a_second(law, 10'000);
+  EXPECT_EQ(f.done, 10'000);
+  EXPECT_GE(f.per_second(), 0.6 * 50);
+  EXPECT_LE(f.per_second(), 0.8 * 50);
+  EXPECT_LE(f.throttled_share(), 0.01);
+}
+
+TEST(default_law, yields_when_others_come) {
+  seek law;
+  law.leave = 0.3;
+  auto b = behaviour{.limits = {token_bucket{20ms, 11}}, .latency = {20ms, 80ms}};
+  auto const serve_others = [s = server(std::move(b)), others = time_point(200s)](
+                                time_point now, fraction u) mutable {
+    for (; others < now; others += 25ms) s.arrive(others, 1, u);  // 40 of 50 a second
+    return s.arrive(now, 1, u);
+  };
+  auto const alone = to_50_a_second(law, 10'000);
+  auto const f =
+      run({.requests = 10'000}, default_governor({}, law, unbounded_queue()), serve_others, 7);
+  EXPECT_EQ(f.done, 10'000);
+  EXPECT_LT(f.per_second(), 0.8 * alone.per_second());
+  EXPECT_LE(f.throttled_share(), 0.05);
+}
+
 TEST(default_law, a_wrong_memory_is_dropped_at_once) {
   auto const cold = to_50_a_second({}, 400);
   for (double const rate : {1.0, 10.0, 500.0, 20'000.0}) {

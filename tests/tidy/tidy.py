@@ -25,6 +25,7 @@ CHANCE = re.compile(r"\b(random_device|mt19937(_64)?|default_random_engine|\w+_d
 MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hypot)\b")
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
+CORE_LINES_MAX = 2500  # of code: who reads the core for the first time is through in an hour
 POLICIES = ("backoff", "pacer", "window", "law", "budget")
 
 
@@ -53,18 +54,38 @@ def breaches_of_include(path, line):
 def breaches(root):
     """(file, line number, what) of every breach below root."""
     files = [*root.glob("*"), *(file for tree in TREES for file in (root / tree).rglob("*"))]
+    core = 0
     for file in sorted(files):
         if file.is_file() and file.suffix in TEXT:
-            yield from breaches_of_file(file.relative_to(root), file.read_text(errors="replace"))
+            path, text = file.relative_to(root), file.read_text(errors="replace")
+            yield from breaches_of_file(path, text)
+            library = within_library(path)
+            if library and layer(library) == "core" and not is_test(path):
+                core += lines_of_code(text)
+    if core > CORE_LINES_MAX:
+        yield "include/headway", 1, f"the core has {core} lines of code; at most {CORE_LINES_MAX}"
+
+
+def lines_of_code(text):
+    return sum(bool(line.split("//")[0].strip()) for line in text.splitlines())
+
+
+def within_library(path):
+    """Where in the library; None elsewhere."""
+    if path.suffix in (".hpp", ".cpp") and path.parts[0] == "src":
+        return path.relative_to("src")
+    if path.suffix == ".hpp" and path.parts[:2] == ("include", "headway"):
+        return path.relative_to("include/headway")
+    return None
+
+
+def is_test(path):
+    return path.name.endswith("_test.cpp")
 
 
 def breaches_of_file(path, text):
-    library = None  # where in the library, if it is there
-    if path.suffix in (".hpp", ".cpp") and path.parts[0] == "src":
-        library = path.relative_to("src")
-    elif path.suffix == ".hpp" and path.parts[:2] == ("include", "headway"):
-        library = path.relative_to("include/headway")
-    test = path.name.endswith("_test.cpp")
+    library = within_library(path)
+    test = is_test(path)
     for number, line in enumerate(text.splitlines(), 1):
         if LEFTOVER.search(line):
             yield path, number, f"leftover work: {line.strip()}"

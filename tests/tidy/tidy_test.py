@@ -18,6 +18,7 @@ BROKEN = [  # path, text, word of the complaint
     ("include/headway/random.hpp", "std::uniform_int_distribution<int> die;", "chance"),
     ("include/headway/sim/server.hpp", "return std::pow(2.0, attempt);", "compilers"),
     ("include/headway/window/reno.hpp", "struct reno {};", "cites its source"),
+    ("src/governor.cpp", "int one;\n" * 2501, "2501 lines of code; at most 2500"),
     ("apps/headway/main.cpp", "// TO" "DO: the rest", "leftover work"),
 ]
 SOUND = [
@@ -26,6 +27,9 @@ SOUND = [
     ("include/headway/headway.hpp", '#include "headway/governor.hpp"'),
     ("include/headway/driver/asio.hpp", "#include <boost/asio.hpp>\nusing clock = std::chrono::steady_clock;"),
     ("src/governor.cpp", "// no steady_clock here: the driver tells the time"),
+    ("src/governor.cpp", "int one;  // and why\n\n  // a comment\n" * 2500),
+    ("src/sim/server.cpp", "int one;\n" * 2501),
+    ("src/governor_test.cpp", "int one;\n" * 2501),
     ("src/governor_test.cpp", '#include <gtest/gtest.h>\n#include "headway/sim/server.hpp"'),
 ]
 

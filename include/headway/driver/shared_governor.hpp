@@ -25,7 +25,8 @@ namespace headway::blocking {
 /// Turns are the governor's. Whoever's turn it is, is woken, and nobody else; of those who wait
 /// one, the leader, wakes by itself when the governor may have changed its mind. Nobody sleeps or
 /// reads the clock while the lock is held. One generator, one number a decision: the same seed and
-/// order of calls is the same run. Threads: safe. Outlives its permits and whoever waits in it.
+/// order of calls is the same run. Whoever lacks memory gets std::bad_alloc: its request is no
+/// more, and all others go on. Threads: safe. Outlives its permits and whoever waits in it.
 template <class Governor = default_governor, class Listener = no_listener>
 class shared_governor {
  public:
@@ -167,13 +168,17 @@ class shared_governor {
   /// Time as this governor sees it: clocks are read before the lock, hence in any order.
   time_point advance(time_point read) noexcept { return latest_ = std::max(latest_, read); }
 
-  void enter(time_point now, place& newcomer) {
+  /// A newcomer for whom there is no memory is no more: nobody would hear of its turn.
+  void enter(time_point now, place& newcomer) try {
     pump(now, &newcomer);
     if (!newcomer.answer) {
       newcomer.who.emplace();
       places_.emplace(newcomer.id, &newcomer);
     }
     appoint(now);
+  } catch (...) {
+    leave(now, newcomer.id);
+    throw;
   }
 
   /// Whoever may go goes, whoever is too late is told so.

@@ -68,6 +68,15 @@ TEST(cubic_rate, botocore_k) {
   EXPECT_NEAR(cubic.k(), 1.8171205928321397, 1e-12);
 }
 
+// As aws-sdk-cpp's test of a clock that went back a day since the last throttle.
+TEST(aws_adaptive, a_last_throttle_in_the_future_leaves_the_least_rate) {
+  aws_adaptive limiter{.enabled = true, .measured = {.rate = 20}, .started = true};
+  limiter.cubic = {.rate_max = 10, .last_throttle = at(86'400)};
+  limiter.on_success(at(0), {}, 0);
+  EXPECT_EQ(limiter.fill, limiter.fill_min);
+  EXPECT_GE(limiter.tokens, 0);
+}
+
 TEST(measured_rate, botocore_buckets) {
   measured_rate measured;
   for (double const t : {0.1, 0.2, 0.3, 0.4, 0.49}) {

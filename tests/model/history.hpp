@@ -1,0 +1,421 @@
+/// The governor against a naive model of its contract: plain vectors, linear scans, every rule
+/// written out. For random histories and for the fuzzer's.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headway/headway.hpp"
+
+namespace headway {
+
+template <law L>
+struct naive_governor {
+  struct request {
+    ticket id;
+    std::uint64_t sequence;
+    time_point ready_since;
+    reason rests = reason::none;
+    request_terms terms{};
+    bool flying = false;
+    bool paced = false;
+    stamp permit{};
+    int failures = 0, throttles = 0;
+    duration last_delay{};
+    std::int64_t sent = 0;
+  };
+  governor_settings settings;
+  L law;
+  full_jitter backoff{};
+  std::vector<request> alive{};
+  std::uint64_t submitted = 0;
+  int level = 0, quiet = 0;
+  time_point held_until = time_point::min(), resets = time_point::min();
+  std::optional<std::int64_t> remaining{};
+  std::int64_t sent = 0;
+  std::optional<time_point> first_sent{};
+  bool answered = false;
+
+  int in_flight() const {
+    return static_cast<int>(std::ranges::count_if(alive, [](auto& r) { return r.flying; }));
+  }
+  std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
+  time_point held(std::int64_t cost) const {
+#ifdef HEADWAY_CANARY  // a bug that the fuzzer has to find
+    return remaining && *remaining <= cost ? std::max(held_until, resets) : held_until;
+#else
+    return remaining && *remaining < cost ? std::max(held_until, resets) : held_until;
+#endif
+  }
+  request* find(ticket id) {
+    auto const found = std::ranges::find(alive, id, &request::id);
+    return found == alive.end() ? nullptr : &*found;
+  }
+  void end(ticket id) {
+    std::erase_if(alive, [&](auto& r) { return r.id == id; });
+  }
+  request const* head() const {
+    request const* first = nullptr;
+    for (auto const& r : alive)
+      if (!r.flying && (!first || std::pair(r.ready_since, r.sequence) <
+                                      std::pair(first->ready_since, first->sequence)))
+        first = &r;
+    return first;
+  }
+
+  /// All that holds the head back now.
+  std::vector<held_back> holds(time_point now) const {
+    std::vector<held_back> all;
+    auto const* r = head();
+    if (!r) return all;
+    auto const hold = [&](reason why, time_point until) {
+      if (until > now) all.push_back({why, until});
+    };
+    if (r->terms.deadline < now) hold(reason::deadline, never);
+    if (in_flight() >= settings.in_flight_max) hold(reason::quota, never);
+    if (in_flight() >= law.allowed()) hold(reason::window, never);
+    if (first_sent && !answered && settings.first_alone > 0ns)
+      hold(reason::first_answer, *first_sent + settings.first_alone);
+    hold(r->rests, r->ready_since);
+    hold(reason::pace, law.ready_at(r->terms.cost));
+    if (settings.rate_ceiling) hold(reason::quota, settings.rate_ceiling->ready_at(r->terms.cost));
+    hold(reason::server_hint, held(r->terms.cost));
+    return all;
+  }
+
+  std::optional<held_back> refuses(time_point now, request_terms const& terms) const {
+    if (waiting() >= settings.queue_max) return held_back{reason::queue, never};
+    auto at = std::max(now, law.ready_at(terms.cost));
+    if (settings.rate_ceiling) at = std::max(at, settings.rate_ceiling->ready_at(terms.cost));
+    if (at == never) return held_back{reason::quota, never};
+    at = std::max(at, held(terms.cost));
+    if (at == never) return held_back{reason::server_hint, never};
+    if (at > terms.deadline) return held_back{reason::deadline, at};
+    return {};
+  }
+
+  void start(time_point now, ticket id, fraction u) {
+    auto& r = *find(id);
+    r.paced = law.ready_at(r.terms.cost) > r.ready_since;
+    r.permit = law.take(now, r.terms.cost, u);
+    r.permit.sent = now;
+    r.flying = true;
+    r.permit.in_flight = in_flight();
+    r.permit.cost = r.terms.cost;
+    r.sent = sent += r.terms.cost;
+    if (now >= resets) remaining.reset();
+    if (remaining) *remaining -= r.terms.cost;
+    if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
+    if (!first_sent) first_sent = now;
+  }
+
+  decision finish(time_point now, ticket id, attempt_result const& result, fraction u) {
+    auto* const r = find(id);
+    if (!r || !r->flying) return {};
+    bool const somebody_waits = std::ranges::any_of(
+        alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
+    bool const own_ceiling = in_flight() >= settings.in_flight_max ||
+                             (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
+    sample const s{r->permit, in_flight(), now - r->permit.sent,
+                   own_ceiling || (!r->paced && !somebody_waits && in_flight() < law.allowed())};
+    answered = true;
+    r->flying = false;
+    auto const& [wait, left, reset] = result.advice;
+    if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
+    if (left && reset) {
+      remaining.reset();
+      if (*reset > 2 * s.rtt) remaining = std::max(*left - (sent - r->sent), std::int64_t{0});
+      resets = later(now, std::max(*reset, duration(0)));
+    }
+    if (wait || left || reset) law.on_hint(now, result.advice);
+    auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
+    if (result.what == outcome::success) {
+      law.on_success(now, s, for_law);
+      settings.budget.deposit();
+      if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
+    } else if (result.what == outcome::throttle) {
+      law.on_throttle(now, s, result.short_of, for_law);
+      ++level, quiet = 0;
+      if (settings.throttled == after_throttle::stand_first) return again(now, *r, reason::none);
+      auto const attempt =
+          settings.throttled == after_throttle::back_off ? r->throttles++ : level - 1;
+      r->last_delay = backoff.delay(attempt, r->last_delay, for_backoff);
+      r->ready_since = now + r->last_delay;
+      return again(now, *r, reason::backoff);
+    } else if (result.what == outcome::failure) {
+      law.on_failure(now, s, for_law);
+      if (++r->failures >= settings.attempts_max || !result.may_retry)
+        return give_up(id, reason::attempts);
+      r->last_delay = backoff.delay(r->failures - 1, r->last_delay, for_backoff);
+      auto const paid = settings.budget.withdraw(now);
+      if (paid == never) return give_up(id, reason::retry_budget);
+      r->ready_since = std::max(now + r->last_delay, paid);
+      return again(now, *r, paid > now + r->last_delay ? reason::retry_budget : reason::backoff);
+    }
+    end(id);
+    return {};
+  }
+  decision again(time_point now, request& r, reason why) {
+    auto const until = held(r.terms.cost);
+    auto const earliest = std::max(r.ready_since, until);
+    if (earliest > r.terms.deadline) return give_up(r.id, reason::deadline);
+    r.rests = why;
+    if (until > now && until > r.ready_since) {
+      bool const patience = earliest - now <= settings.hint_max;
+      return {patience ? verdict::retry : verdict::park, reason::server_hint, earliest};
+    }
+    return {verdict::retry, why, earliest};
+  }
+  decision give_up(ticket id, reason why) {
+    end(id);
+    return {verdict::give_up, why, never};
+  }
+};
+
+/// One history of both, driven by what `Draw` says; gtest hears where they differ.
+template <law L, class Draw = rng>
+class history {
+ public:
+  history(governor_settings const& settings, L const& law, Draw draw)
+      : real_({}, law, settings), naive_{.settings = settings, .law = law}, draw_(std::move(draw)) {
+    kinds_[0] = 1 + pick(16);  // throttles and failures, of 32
+    kinds_[1] = pick(8);
+    hints_ = pick(4);
+    unbounded_hints_ = pick(8) == 0;
+  }
+
+  std::set<reason> met;  ///< of waits, refusals and ends
+
+  void run(int steps) {
+    for (int step = 0; step < steps && !testing::Test::HasFatalFailure(); ++step) {
+      SCOPED_TRACE("step " + std::to_string(step));
+      act();
+      check();
+      if (step == steps / 2) twin_ = real_;
+    }
+    if (testing::Test::HasFatalFailure()) return;
+    drain();
+  }
+
+ private:
+  std::uint64_t pick(std::uint64_t n) { return draw_() % n; }
+  template <class Act>
+  auto both(Act act) {
+    if (twin_) act(*twin_);
+    return act(real_);
+  }
+
+  void act() {
+    switch (pick(16)) {
+      case 0:
+      case 1:
+      case 2:
+        return pass(scale(pick(4) == 0 ? duration(2s) : duration(20ms), draw_()));
+      case 3:
+        return pass(wakes() ? real_.wakeup(now_) - now_ : duration(1ns));
+      case 4:
+      case 5:
+      case 6:
+        return submit();
+      case 7:
+      case 8:
+      case 9:
+        return pump();
+      case 10:
+        return nobody();
+      case 11:
+        return cancel();
+      default:
+        return answer_one();
+    }
+  }
+  bool wakes() const { return real_.wakeup(now_) < now_ + 1h; }
+  void pass(duration d) { now_ += d; }
+
+  void submit() {
+    request_terms terms{.cost = 1 + static_cast<std::int64_t>(pick(5))};
+    constexpr duration deadlines[] = {-1s, 0ns, 1ns, 50ms, 3s};
+    if (pick(3) == 0) terms.deadline = now_ + deadlines[pick(std::size(deadlines))];
+    auto const expect = naive_.refuses(now_, terms);
+    auto const result = both([&](auto& g) { return g.submit(now_, terms); });
+    auto const* const refusal = std::get_if<refused>(&result);
+    ASSERT_EQ(refusal != nullptr, expect.has_value());
+    if (refusal) {
+      EXPECT_EQ(refusal->why, expect->why) << to_string(refusal->why);
+      EXPECT_EQ(refusal->until, expect->until);
+      met.insert(refusal->why);
+      return;
+    }
+    auto const id = std::get<ticket>(result);
+    ASSERT_TRUE(seen_.insert(id).second) << "a ticket is never reused";
+    naive_.alive.push_back({id, naive_.submitted++, now_, reason::none, terms});
+  }
+
+  void pump() {
+    for (int sends = 0;; ++sends) {
+      auto const late = real_.expired(now_);
+      if (!late) break;
+      end(*late);
+    }
+    for (auto sends = pick(20) + 1; sends > 0; --sends) {
+      auto const turn = real_.next(now_);
+      if (!turn) return;
+      ASSERT_TRUE(naive_.holds(now_).empty());
+      ASSERT_EQ(*turn, naive_.head()->id);
+      ASSERT_GE(now_, real_.held_until());
+      auto const u = draw_();
+      both([&](auto& g) { g.start(now_, *turn, u); });
+      naive_.start(now_, *turn, u);
+    }
+  }
+
+  attempt_result any_result() {
+    constexpr duration hints[] = {0ns, -5s, 1ns, 30ms, 2s, duration::min(), 20min};
+    auto const kind = pick(32);
+    attempt_result r{.what = kind < kinds_[0]               ? outcome::throttle
+                             : kind < kinds_[0] + kinds_[1] ? outcome::failure
+                             : kind == 31                   ? outcome::ignore
+                                                            : outcome::success,
+                     .may_retry = pick(4) != 0};
+    if (pick(16) < hints_) r.advice.retry_after = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
+    if (pick(16) < hints_) r.advice.remaining = static_cast<std::int64_t>(pick(12)) - 2;
+    if (pick(16) < hints_) r.advice.reset = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
+    if (unbounded_hints_ && pick(100) == 0) r.advice.retry_after = duration::max();
+    return r;
+  }
+  std::optional<ticket> any(bool flying) {
+    std::vector<ticket> all;
+    for (auto const& r : naive_.alive)
+      if (r.flying == flying) all.push_back(r.id);
+    if (all.empty()) return {};
+    return all[pick(all.size())];
+  }
+  void answer_one() {
+    if (auto const id = any(true)) answer(*id, any_result());
+  }
+  void answer(ticket id, attempt_result const& result) {
+    auto const u = draw_();
+    auto const expect = naive_.finish(now_, id, result, u);
+    auto const got = both([&](auto& g) { return g.finish(now_, id, result, u); });
+    EXPECT_EQ(got.what, expect.what);
+    EXPECT_EQ(got.why, expect.why) << to_string(got.why);
+    EXPECT_EQ(got.until, expect.until);
+    met.insert(got.why);
+    bool const ends = got.what == verdict::done || got.what == verdict::give_up;
+    ASSERT_EQ(ends, naive_.find(id) == nullptr);
+    if (ends) ++ended_[id];
+  }
+  void end(ticket id) {
+    both([&](auto& g) { g.cancel(now_, id); });
+    naive_.end(id);
+    ++ended_[id];
+  }
+  void cancel() {
+    if (auto const id = any(pick(2) == 0)) end(*id);
+  }
+  /// Acts on tickets that nobody flies: nothing may change.
+  void nobody() {
+    auto const before = real_;
+    auto id = ticket{draw_() % 4 == 0 ? draw_() : pick(64)};
+    if (auto const waits = any(false); waits && pick(2) == 0) id = *waits;
+    if (!ended_.empty() && pick(2) == 0) {
+      id = std::next(ended_.begin(), static_cast<long>(pick(ended_.size())))->first;
+      both([&](auto& g) { g.cancel(now_, id); });
+    }
+    if (auto const* const r = naive_.find(id); r && r->flying) return;
+    EXPECT_EQ(real_.finish(now_, id, any_result(), draw_()), decision{});
+    EXPECT_EQ(real_, before);
+  }
+
+  void check() {
+    ASSERT_EQ(real_.in_flight(), naive_.in_flight());
+    ASSERT_EQ(real_.waiting(), naive_.waiting());
+    ASSERT_EQ(real_.law_state(), naive_.law);
+    ASSERT_EQ(real_.level(), naive_.level);
+    ASSERT_EQ(real_.held_until(), naive_.held(1));
+
+    auto const before = real_;
+    auto const turn = real_.next(now_);
+    auto const late = real_.expired(now_);
+    auto const wakeup = real_.wakeup(now_);
+    auto const why = real_.why(now_);
+    ASSERT_EQ(real_, before) << "asking changes nothing";
+    ASSERT_TRUE(!twin_ || *twin_ == real_) << "a copy driven alike";
+
+    auto const* const head = naive_.head();
+    auto const holds = naive_.holds(now_);
+    ASSERT_EQ(turn.has_value(), head && holds.empty());
+    ASSERT_TRUE(!turn || *turn == head->id);
+
+    auto const until = holds.empty() ? (head ? now_ : never)
+                                     : std::ranges::max(holds, {}, &held_back::until).until;
+    if (holds.empty()) {
+      ASSERT_EQ(why, held_back{}) << to_string(why.why);
+    } else {
+      ASSERT_NE(why.why, reason::none);
+      met.insert(why.why);
+      ASSERT_TRUE(std::ranges::count(holds, why)) << to_string(why.why);
+      ASSERT_EQ(why.until, until) << to_string(why.why);
+    }
+
+    auto deadline = never;
+    for (auto const& r : naive_.alive)
+      if (!r.flying) deadline = std::min(deadline, r.terms.deadline);
+    ASSERT_EQ(late.has_value(), deadline < now_);
+    ASSERT_TRUE(!late || naive_.find(*late)->terms.deadline == deadline);
+    ASSERT_GT(wakeup, now_);
+    ASSERT_EQ(wakeup, std::max(std::min(until, later(deadline, 1ns)), now_ + 1ns));
+
+    ASSERT_EQ(naive_.submitted, naive_.alive.size() + ended_.size());
+    for (auto const& [id, times] : ended_) ASSERT_EQ(times, 1) << "a ticket ends once";
+  }
+
+  /// Faults stop: every request is answered in a bounded number of steps.
+  void drain() {
+    SCOPED_TRACE("drain");
+    if (real_.held_until() > now_ + 24h) {  // a server that asks for ever is obeyed for ever
+      now_ += 24h * 365 * 100;
+      pump();
+      EXPECT_EQ(real_.next(now_), std::nullopt);
+      EXPECT_EQ(real_.wakeup(now_), never) << "no spin";
+      while (!naive_.alive.empty()) end(naive_.alive.front().id);
+    }
+    for (auto left = 4 * naive_.alive.size() + 8; !naive_.alive.empty(); --left) {
+      ASSERT_GT(left, 0U) << "still alive: " << naive_.alive.size();
+      pump();
+      if (auto const id = any(true)) {
+        pass(1ms);
+        answer(*id, {});
+      } else if (!naive_.alive.empty()) {
+        auto const wakeup = real_.wakeup(now_);
+        ASSERT_LT(wakeup, now_ + 24h);
+        now_ = wakeup;
+      }
+      check();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_EQ(ended_.size(), naive_.submitted);
+    EXPECT_EQ(real_.in_flight(), 0);
+    EXPECT_EQ(real_.wakeup(now_), never);
+  }
+
+  governor<full_jitter, L> real_;
+  std::optional<governor<full_jitter, L>> twin_;
+  naive_governor<L> naive_;
+  Draw draw_;
+  time_point now_{1000s};
+  std::uint64_t kinds_[2], hints_;
+  bool unbounded_hints_;
+  std::set<ticket> seen_;
+  std::map<ticket, int> ended_;
+};
+
+}  // namespace headway
