@@ -285,7 +285,7 @@ struct dice : paced<unpaced, fixed_window> {
     drawn.push_back(u);
     return paced::take(now, cost, u);
   }
-  friend bool operator==(dice const&, dice const&) = default;
+  bool operator==(dice const&) const = default;
 };
 
 TEST(blocking_driver, the_same_seed_is_the_same_run) {
