@@ -25,6 +25,9 @@ CHANCE = re.compile(r"\b(random_device|mt19937(_64)?|default_random_engine|\w+_d
 MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hypot)\b")
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
+HIDDEN = re.compile(  # a function that a header declares and a source defines, without HEADWAY_EXPORT
+    r"(?<!>\n)^(?!using|extern|static_assert|constexpr|inline|template|concept|requires|return|namespace|struct|class|enum)"
+    r"[a-z][^;{}=#/]*\([^;{}]*\)[^;{}]*;", re.MULTILINE)
 POLICIES = ("backoff", "pacer", "window", "law", "budget")
 
 
@@ -79,6 +82,9 @@ def breaches_of_file(path, text):
                                (MATHS, "differs between compilers")):
                 if (found := rule.search(code)) and not (rule is MATHS and test):
                     yield path, number, f"{found[0]}: {what}"
+    if library is not None and path.parts[0] == "include":
+        for found in HIDDEN.finditer(text):
+            yield path, text.count("\n", 0, found.start()) + 1, "not HEADWAY_EXPORT: shared libraries would hide it"
     policy = library and path.parts[0] == "include" and library.parts[0] in POLICIES and path.name != "any.hpp"
     if policy and "Source:" not in text:
         yield path, 1, "a policy cites its source: no line with «Source:»"
