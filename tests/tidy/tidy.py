@@ -26,6 +26,9 @@ MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hy
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
 CORE_LINES_MAX = 2500  # of code: who reads the core for the first time is through in an hour
+HIDDEN = re.compile(  # a function that a header declares and a source defines, without HEADWAY_EXPORT
+    r"(?<!>\n)^(?!using|extern|static_assert|constexpr|inline|template|concept|requires|return|namespace|struct|class|enum)"
+    r"[a-z][^;{}=#/]*\([^;{}]*\)[^;{}]*;", re.MULTILINE)
 POLICIES = ("backoff", "pacer", "window", "law", "budget")
 
 
@@ -100,6 +103,9 @@ def breaches_of_file(path, text):
                                (MATHS, "differs between compilers")):
                 if (found := rule.search(code)) and not (rule is MATHS and test):
                     yield path, number, f"{found[0]}: {what}"
+    if library is not None and path.parts[0] == "include":
+        for found in HIDDEN.finditer(text):
+            yield path, text.count("\n", 0, found.start()) + 1, "not HEADWAY_EXPORT: shared libraries would hide it"
     policy = library and path.parts[0] == "include" and library.parts[0] in POLICIES and path.name != "any.hpp"
     if policy and "Source:" not in text:
         yield path, 1, "a policy cites its source: no line with «Source:»"

@@ -79,10 +79,10 @@ HEADWAY_EXPORT std::optional<duration> time_in_text(std::string_view) noexcept;
 /// "… on tokens per min (TPM): Limit 90000, Used 89000 …", "limit of 50,000 input tokens per
 /// minute": the quota that a refusal's text names. Of what it does not say that it was used,
 /// nothing is left.
-std::optional<quota> quota_in_text(std::string_view);
+HEADWAY_EXPORT std::optional<quota> quota_in_text(std::string_view);
 
 /// "GenerateRequestsPerMinutePerProject", "1/min/{project}": the time that a quota's name has.
-std::optional<duration> period_in_name(std::string_view) noexcept;
+HEADWAY_EXPORT std::optional<duration> period_in_name(std::string_view) noexcept;
 
 /// "Limit 30000, Used 27100, Requested 31000": a request that can never fit.
 HEADWAY_EXPORT bool never_fits(std::string_view text) noexcept;
