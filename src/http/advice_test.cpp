@@ -201,8 +201,9 @@ TEST(advice, the_draft_s_field_and_what_is_wrong_with_it) {
       {"?1", {}},
   };
   for (auto const& row : rows) {
+    auto const told = of({{"RateLimit", row.value}});
     std::vector<seen> what;
-    for (auto const& q : of({{"RateLimit", row.value}}).quotas)
+    for (auto const& q : told.quotas)
       if (q.remaining) what.push_back({q.name, *q.remaining, q.reset});
     ASSERT_EQ(what.size(), row.quotas.size()) << row.value;
     for (std::size_t i = 0; i < what.size(); ++i) {
