@@ -1,6 +1,6 @@
 """Killed at any moment, time after time: nothing is lost, and nothing unsafe is done twice.
 
-HEADWAY_KILLS=500 kills so often in all, instead of 100 times.
+HEADWAY_KILLS=10000 kills so often in all, instead of 500 times.
 """
 import json
 import os
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import servers
 from work import Work, measured, post, wait_for
 
-KILLS = int(os.environ.get("HEADWAY_KILLS", 100)) // 2  # for each durability
+KILLS = int(os.environ.get("HEADWAY_KILLS", 500)) // 2  # for each durability
 JOBS = 60 * KILLS  # some are left at the last one
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 
