@@ -47,8 +47,9 @@ class shared_governor {
   using place = typename queue::place;
 
  public:
-  using executor_type = net::any_io_executor;
+  using executor_type = net::any_io_executor;  ///< what Asio asks an I/O object for
 
+  /// Starts with `governor` as it stands; `seed` draws what is left to chance.
   explicit shared_governor(executor_type executor, Governor governor = Governor(),
                            std::uint64_t seed = std::random_device{}(), Listener listener = {})
       : shared_governor(std::make_shared<queue>(std::move(executor), std::move(governor), seed,
@@ -83,6 +84,7 @@ class shared_governor {
     return net::async_compose<Token, void(std::exception_ptr, permit)>(
         admission{std::make_unique<place>(line_), terms}, token, line_->executor());
   }
+  /// The same, with the terms of a request that says nothing of itself.
   template <class Token>
   auto async_admit(Token&& token) {
     return async_admit(request_terms{}, std::forward<Token>(token));
@@ -112,6 +114,7 @@ class shared_governor {
         made(line_, std::forward<Op>(op), std::forward<Classify>(classify), terms), token,
         line_->executor());
   }
+  /// The same, with the terms of a request that says nothing of itself.
   template <class Op, class Classify, class Token>
   auto async_call(Op&& op, Classify&& classify, Token&& token) {
     return async_call(std::forward<Op>(op), std::forward<Classify>(classify), request_terms{},
@@ -120,10 +123,13 @@ class shared_governor {
 
   /// The server said so elsewhere: nothing goes before `until`.
   void hold(time_point until) { line_->hold(until); }
+  /// Until when a server has asked to wait; in the past where none does.
   time_point held_until() const { return line_->held_until(); }
+  /// What has been counted so far, and what it waits for.
   call_metrics metrics() const { return line_->metrics(); }
   /// A copy, as it stands: what it has learned.
   Governor governor() const { return line_->governor(); }
+  /// The one that was given.
   executor_type get_executor() const noexcept { return line_->executor(); }
 
  private:
@@ -288,8 +294,9 @@ class basic_throttled : public shared_governor<Governor, Listener> {
   using queue = line<Governor, Listener>;
 
  public:
-  using typename base::executor_type;
+  using typename base::executor_type;  ///< what Asio asks an I/O object for
 
+  /// The governor is what each scope starts as.
   explicit basic_throttled(executor_type executor, Governor const& governor = Governor(),
                            std::size_t scopes_max = 1024,
                            std::uint64_t seed = std::random_device{}(),
@@ -311,6 +318,7 @@ class basic_throttled : public shared_governor<Governor, Listener> {
   scopes<queue> scopes_;
 };
 
+/// With the default law, for most callers.
 using throttled = basic_throttled<>;
 
 }  // namespace headway::asio
