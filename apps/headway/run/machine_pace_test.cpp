@@ -1,12 +1,12 @@
 #include "run/machine_pace.hpp"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -26,11 +26,11 @@ class machine_pace_test : public testing::Test {
  protected:
   machine_pace_test() {
     std::string name = (fs::temp_directory_path() / "pace-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
+    folder = mkdtemp(name.data());
   }
-  ~machine_pace_test() override { fs::remove_all(folder_); }
+  ~machine_pace_test() override { fs::remove_all(folder); }
 
-  std::string within() const { return folder_ + "/headway"; }
+  std::string within() const { return folder + "/headway"; }
   std::ptrdiff_t files() const {
     return std::distance(fs::directory_iterator(within()), fs::directory_iterator());
   }
@@ -41,7 +41,7 @@ class machine_pace_test : public testing::Test {
   }
   static sample answer(stamp const& s) { return {.sent = s, .in_flight = 1, .rtt = 10ms}; }
 
-  std::string folder_;
+  std::string folder;
 };
 
 TEST_F(machine_pace_test, a_turn_is_taken_once) {
@@ -200,7 +200,7 @@ TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
   fs::permissions(within(), fs::perms::all);
   EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
   fs::remove(within());
-  fs::create_directory_symlink(folder_, within());
+  fs::create_directory_symlink(folder, within());
   EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
   fs::remove(within());
 

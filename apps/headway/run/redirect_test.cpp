@@ -47,8 +47,8 @@ TEST(redirect, keeps_the_method_or_is_not_followed) {
     EXPECT_TRUE(is_redirect(status));
     EXPECT_NE(follow("GET", status, "/z").url, "");
     EXPECT_NE(follow("HEAD", status, "/z").url, "");
-    EXPECT_EQ(follow("POST", status, "/z").url != "", status >= 307);
-    EXPECT_EQ(follow("DELETE", status, "/z").url != "", status >= 307);
+    EXPECT_EQ(follow("POST", status, "/z").url.empty(), status < 307);
+    EXPECT_EQ(follow("DELETE", status, "/z").url.empty(), status < 307);
   }
   for (auto const status : {200, 300, 304, 305, 306, 309}) EXPECT_FALSE(is_redirect(status));
 }
