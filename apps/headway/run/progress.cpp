@@ -17,6 +17,25 @@ std::string in_words(duration d) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string summary(standing const& s, duration took) {
+  auto text = fmt::format("{} succeeded, {} failed, {} unknown", s.success, s.failed, s.unknown);
+  if (s.before > 0) text += fmt::format(", {} were done before", s.before);
+  if (s.left() > 0) text += fmt::format(", {} left", s.left());
+  text += fmt::format(" in {} ({:.1f}/s)\n", in_words(took),
+                      static_cast<double>(s.success) / to_seconds(took));
+  text += fmt::format(
+      "{} attempts, {} throttled ({:.1f} %), {} broken, at most {} in flight\n", s.attempts,
+      s.throttled,
+      s.attempts > 0 ? 100.0 * static_cast<double>(s.throttled) / static_cast<double>(s.attempts)
+                     : 0.0,
+      s.broken, s.in_flight_peak);
+  return text;
+}
+
+void say(std::string_view what) {
+  std::fputs(fmt::format("headway: {}\n", what).c_str(), stderr);
+}
+
 progress::progress(progress_style style, time_point now)
     : style_(style),
       live_(style == progress_style::automatic && isatty(STDERR_FILENO) == 1),
@@ -59,7 +78,6 @@ void progress::update(time_point now, standing const& s) {
 
 std::string progress::line(time_point now, standing const& s) const {
   auto const done = s.before + s.ended();
-  auto const left = s.total - done;
   if (style_ == progress_style::json) {
     auto const until = s.waiting.until == never
                            ? std::string("null")
@@ -82,8 +100,9 @@ std::string progress::line(time_point now, standing const& s) const {
     if (s.waiting.until != never && s.waiting.until > now + 1s)
       text += fmt::format(" ({})", in_words(s.waiting.until - now));
   }
-  if (s.total >= 0 && speed_ > 0.01 && left > 0)
-    text += fmt::format(" · {} left", in_words(from_seconds(static_cast<double>(left) / speed_)));
+  if (speed_ > 0.01 && s.left() > 0)
+    text +=
+        fmt::format(" · {} left", in_words(from_seconds(static_cast<double>(s.left()) / speed_)));
   return text;
 }
 

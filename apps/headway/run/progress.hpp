@@ -21,6 +21,8 @@ struct standing {
   held_back waiting{};
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }
+  /// 0 where the total is not known.
+  std::int64_t left() const noexcept { return total < 0 ? 0 : total - before - ended(); }
 };
 
 enum class progress_style : std::uint8_t { automatic, json, none };
@@ -50,6 +52,12 @@ class progress {
   time_point last_at_;
   double speed_ = 0;  // ended per second, smoothed
 };
+
+/// How a run went that took so long: two lines.
+std::string summary(standing const&, duration took);
+
+/// One line on standard error, with our name before it.
+void say(std::string_view);
 
 /// "1 h 2 min", "3 min 4 s", "5.2 s".
 std::string in_words(duration);

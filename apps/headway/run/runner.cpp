@@ -2,95 +2,48 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <random>
-#include <unordered_set>
 #include <utility>
 
 #include "command.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
+#include "run/account.hpp"
 #include "run/bodies.hpp"
 #include "run/canary.hpp"
 #include "run/clock.hpp"
+#include "run/descriptors.hpp"
 #include "run/failed_lines.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
 #include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
-#include "run/laws.hpp"
-#include "run/machine_pace.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
-#include "run/quota_book.hpp"
 #include "run/recorder.hpp"
 #include "run/redirect.hpp"
+#include "run/request.hpp"
 #include "run/result.hpp"
+#include "run/scopes.hpp"
+#include "run/signals.hpp"
 #include "run/template.hpp"
 #include "run/text.hpp"
-#include "run/trace.hpp"
 
 namespace headway::app {
 namespace {
 
-constexpr std::size_t requests_max = 4096;  // in memory at once
-constexpr int refused_in_a_row_max = 8;     // that a quota excuses
-constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
+constexpr int refused_in_a_row_max = 8;  // that a quota excuses
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
-constexpr std::size_t scopes_max = 1000;
-constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
-constexpr int together_max = 8;              // scopes whose pace is the machine's
-constexpr int descriptors_of_ours = 48;      // files, timers, names that are looked up
-constexpr int renewals_max = 5;              // of a refused credential, that fail
-
-/// SIGINT and SIGTERM as a descriptor; made before any thread is, so that all of them inherit the
-/// mask.
-class signals {
- public:
-  signals() {
-    std::signal(SIGPIPE, SIG_IGN);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  }
-  ~signals() { close(fd_); }
-  signals(signals const&) = delete;
-  signals& operator=(signals const&) = delete;
-
-  int fd() const noexcept { return fd_; }
-  /// The signal that has come, or 0.
-  int take() noexcept {
-    signalfd_siginfo info{};
-    return read(fd_, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  int fd_;
-};
-
-/// As many descriptors as we may have; returns how many connections that leaves room for.
-int connections_max() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 64, 65536)) - descriptors_of_ours;
-}
+constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 /// The bytes of a request's body_file; nullopt where it can no longer be read.
 std::optional<std::string> read_file(std::filesystem::path const& path) {
@@ -100,65 +53,11 @@ std::optional<std::string> read_file(std::filesystem::path const& path) {
   return content;
 }
 
-/// One limit of a server, as far as we know: an origin, a credential, and what the job says.
-struct scope {
-  std::string account;  // origin, credential and what the job says: they are stopped together
-  std::string name;     // without the credential
-  std::shared_ptr<machine_pace> machine;  // null: it paces alone
-  traced_governor governor;
-  quota_book book;
-  held_back held{};             // what the book holds the next request back for
-  reason shown = reason::none;  // why something waits, since it was last looked at
-  std::vector<std::uint32_t>
-      by_ticket;  // index into the runner's requests, by the ticket's low half
-  profile const* speaks = nullptr;
-  int refused_in_a_row = 0;
-  time_point wake = time_point::min();
-  bool renewable = false;  // it has headers of --header-cmd
-  bool parked = false;
-  bool stopped = false;  // nothing more goes there
-
-  int in_flight() const noexcept { return governor.in_flight(); }
-  std::size_t waiting() const noexcept { return governor.waiting(); }
-  time_point held_until() const noexcept { return governor.held_until(); }
-};
-
-/// A request that has been read and has not ended.
-struct request {
-  job what;
-  scope* where = nullptr;
-  ticket id{};
-  std::vector<std::string> headers;
-  std::string content;  // of body_file
-  time_point read{};
-  std::optional<time_point> first_sent{};
-  time_point sent{};
-  int attempts = 0;
-  request_size size{};
-  quota_receipt receipt{};
-  bool held = false;  // by the book, since its last attempt
-  int throttled = 0;
-  std::string said;    // what the server called the last refusal
-  std::string so_far;  // the answer to what has been done of it, where something was left
-  std::vector<std::string> hops;  // URLs that have sent it on
-  std::uint64_t values = 0;       // generation of --header-cmd's, in the last attempt
-  bool denied = false;            // a good status, but the profile says that it failed
-  bool renewed = false;           // it goes again with new ones
-  bool out = false;               // its turn has come, and it has not been answered
-  bool intended = false;          // the journal knows that it may have been sent
-  std::uint64_t intent = 0;       // number of that change
-
-  std::size_t bytes() const noexcept {
-    return what.url.size() + (what.body ? what.body->size() : 0) + what.meta.size() + so_far.size();
-  }
-};
-
 class runner {
  public:
   explicit runner(run_options const& options)
       : options_(options),
-        connections_max_(connections_max()),
-        scopes_(scopes_max, [this](std::string_view key) { return make_scope(key); }),
+        scopes_(options_, settings(room_for_connections(options.concurrency_ceiling))),
         chance_(seed()),
         began_(clock_now()),
         header_commands_(events_, options.header_commands, options.header_ttl),
@@ -170,7 +69,7 @@ class runner {
     open_input();
     if (options_.dry_run) return plan();
     if (!obtain_values()) return 128 + signal_;
-    if (!options_.cold) recall_what_was_learned();
+    if (!options_.cold) scopes_.recall();
     open_output();
     loop();
     return conclude();
@@ -185,13 +84,6 @@ class runner {
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   void open_input() {
-    if (options_.concurrency_ceiling > connections_max_)
-      throw fatal(
-          exit_usage,
-          fmt::format("--concurrency {}: the limit of {} open files (ulimit -Hn) leaves room "
-                      "for {}; want from 1 to {}",
-                      options_.concurrency_ceiling, connections_max_ + descriptors_of_ours,
-                      connections_max_, connections_max_));
     auto const from_stdin = options_.jobs == "-";
     line_options lines{.base_url = options_.base_url,
                        .url = options_.url,
@@ -305,10 +197,7 @@ class runner {
     recorder_ =
         std::make_unique<recorder>(journal_.get(), std::move(results), echoed ? STDOUT_FILENO : -1);
     events_.watch(recorder_->event_fd(), EPOLLIN);
-    if (!options_.trace.empty()) {
-      trace_ = std::make_unique<trace>(options_.trace);
-      trace_->head({.law = options_.law, .settings = settings(), .began = began_});
-    }
+    if (!options_.trace.empty()) scopes_.trace_to(options_.trace, began_);
   }
 
   void keep_order() const {
@@ -330,65 +219,14 @@ class runner {
     }
   }
 
-  governor_settings settings() const {
+  governor_settings settings(int room) const {
     return {.attempts_max = options_.attempts_max,
-            .queue_max = requests_max,
+            .queue_max = requests::requests_max,
             .hint_max = options_.wait_max,
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max =
-                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_max_,
+            .in_flight_max = options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : room,
             .budget = options_.budget};
-  }
-
-  profile const& profile_of(std::string_view origin) const {
-    return options_.speaks ? *options_.speaks : profile::of_host(host_of(origin));
-  }
-
-  scope make_scope(std::string_view key) {
-    auto const number = scopes_made_++;
-    auto const end = key.find('\n');
-    auto const within = key.rfind('\n');
-    auto const given = key.rfind('\n', within - 1);
-    std::string name(key.substr(0, end));
-    for (auto const part : {key.substr(given + 1, within - given - 1), key.substr(within + 1)})
-      if (!part.empty()) name.append(" ").append(part);
-    name = printable(name);
-    auto const known = memory_.recall(name);
-    auto machine = options_.together ? join_machine(key, known) : nullptr;
-    traced_governor governor(trace_.get(), number, name, options_.law, settings(), known, machine);
-    auto const* const speaks = &profile_of(key.substr(0, end));
-    auto const quotas = memory_.recall_quotas(name);
-    quota_book book(options_.quotas, speaks->costs_of_a_byte());
-    book.remember(clock_now(), quotas.what, quotas.age);
-    return {.account = std::string(key.substr(0, within)),
-            .name = std::move(name),
-            .machine = std::move(machine),
-            .governor = std::move(governor),
-            .book = std::move(book),
-            .by_ticket = {},
-            .speaks = speaks};
-  }
-
-  /// Null where it cannot be shared; that is said once.
-  std::shared_ptr<machine_pace> join_machine(std::string_view key,
-                                             std::optional<remembered> const& known) {
-    std::erase_if(machines_, [](auto const& m) { return m.expired(); });
-    try {
-      if (machines_.size() >= together_max)
-        throw fatal(exit_io, fmt::format("more than {} limits", together_max));
-      auto const* const s = std::get_if<seek>(&options_.law.law.choice);
-      auto machine = std::make_shared<machine_pace>(
-          machine_pace::default_folder(),
-          fmt::format("{}\n{}\n{}", key, options_.law.name, s != nullptr ? s->leave : 0),
-          known ? with_memory(options_.law, *known).law : options_.law.law);
-      machines_.push_back(machine);
-      return machine;
-    } catch (fatal const& e) {
-      if (!std::exchange(said_alone_, true))
-        say(fmt::format("--together: a pace is not shared: {}", e.what()));
-      return nullptr;
-    }
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -429,7 +267,7 @@ class runner {
         say(fmt::format("{}; it is tried again", header_commands_.problem()));
     }
     if (std::exchange(values_, header_commands_.generation()) == values_) return;
-    for (auto& [key, s] : scopes_) s.wake = now;
+    scopes_.wake(now);
   }
 
   /// Nothing more goes out, for good.
@@ -492,11 +330,10 @@ class runner {
   bool ended() const {
     if (flying_ > 0 || !intending_.empty()) return false;
     if (draining_) return true;
-    if (live_ == 0) return input_ended_;
+    if (requests_.live() == 0) return input_ended_;
     // What is left waits for servers that ask for more patience than we have.
-    return std::all_of(requests_.begin(), requests_.end(),
-                       [](auto const& r) { return !r->where || r->where->parked; }) &&
-           (input_ended_ || full());
+    return (input_ended_ || full()) &&
+           requests_.all([](request const& r) { return r.where->parked; });
   }
 
   time_point wakeup(time_point now) {
@@ -504,15 +341,14 @@ class runner {
     auto at = std::min(http_.wakeup(), progress_.wakeup());
     if (!draining_) {
       at = std::min(at, header_commands_.wakeup());
-      for (auto& [key, s] : scopes_) at = std::min(at, s.wake);
+      at = std::min(at, scopes_.wakeup());
     }
     if (options_.time_max && !draining_) at = std::min(at, began_ + *options_.time_max);
     return at;
   }
 
   bool full() const noexcept {
-    return live_ >= requests_max || bytes_ >= request_bytes_max ||
-           recorder_->pending_bytes() >= recorder_bytes_max;
+    return requests_.full() || recorder_->pending_bytes() >= recorder_bytes_max;
   }
 
   // ── requests come in ────────────────────────────────────────────────────────────────────────
@@ -594,32 +430,16 @@ class runner {
       return true;
     }
     auto const id = std::get<ticket>(submitted);
-    auto const index = free_request();
-    auto& r = *requests_[index];
-    r.what = std::move(j);
-    r.where = s;
-    r.headers = std::move(headers);
-    r.read = now;
+    request r{.what = std::move(j), .where = s, .headers = std::move(headers), .read = now};
     r.size = size_of(r);
-    bytes_ += r.bytes();
-    ++live_;
-    queue(index, id, now);
+    queue(requests_.add(std::move(r)), id, now);
     return true;
   }
 
-  /// Null when there is no room for one more.
-  /// Who pays and is throttled, as far as requests tell: where to, with what credential, and the
-  /// scope that the job names.
-  static std::string account_of(job const& j, std::span<std::string const> headers) {
-    return fmt::format("{}\n{}\n{}", origin(j.url), credential_digest(headers), j.scope);
-  }
-
+  /// Null while there is no room for one more.
   scope* scope_of(time_point now, std::string_view account, job const& j,
                   std::span<std::string const> headers) {
-    auto const within = profile_of(origin(j.url))
-                            .partition_of(std::string_view(j.url),
-                                          j.body ? std::string_view(*j.body) : std::string_view());
-    auto* const s = scopes_.at(now, fmt::format("{}\n{}", account, within));
+    auto* const s = scopes_.at(now, account, j);
     if (s != nullptr && std::ranges::any_of(headers, [this](auto const& line) {
           return header_commands_.stands_in(line);
         }))
@@ -627,36 +447,9 @@ class runner {
     return s;
   }
 
-  static request_size size_of(request const& r) {
-    request_size size{.given = r.what.costs};
-    if (r.what.body_file) {
-      std::error_code missing;  // it is told when it is to go
-      auto const bytes = std::filesystem::file_size(*r.what.body_file, missing);
-      if (!missing) size.bytes = static_cast<double>(bytes);
-    } else if (r.what.body) {
-      size.bytes = static_cast<double>(r.what.body->size());
-      size.reserved = r.where->speaks->reserved_by(*r.what.body);
-    }
-    return size;
-  }
-
   void queue(std::uint32_t index, ticket id, time_point now) {
-    auto& s = *requests_[index]->where;
-    requests_[index]->id = id;
-    auto const slot = static_cast<std::uint32_t>(id);
-    if (slot >= s.by_ticket.size()) s.by_ticket.resize(slot + 1);
-    s.by_ticket[slot] = index;
-    s.wake = now;
-  }
-
-  std::uint32_t free_request() {
-    if (free_.empty()) {
-      requests_.push_back(std::make_unique<request>());
-      return static_cast<std::uint32_t>(requests_.size() - 1);
-    }
-    auto const index = free_.back();
-    free_.pop_back();
-    return index;
+    requests_[index].id = id;
+    requests_[index].where->queue(now, id, index);
   }
 
   // ── attempts go out ─────────────────────────────────────────────────────────────────────────
@@ -669,11 +462,11 @@ class runner {
         continue;
       }
       s.held = {};
-      look_at_machine(s, now);
+      s.look_at_machine(now);
       while (auto const turn = s.governor.next(now)) {
         if (!may_spend()) break;
-        auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
-        auto& r = *requests_[index];
+        auto const index = s.request_of(*turn);
+        auto& r = requests_[index];
         if (auto const why = s.book.never_fits(r.size)) {
           never_goes(index, now, *why);
           continue;
@@ -685,7 +478,7 @@ class runner {
         }
         auto const u = chance_();
         if (s.machine && !s.machine->claim(now, r.what.cost, u)) {  // another process was faster
-          look_at_machine(s, now);
+          s.look_at_machine(now);
           continue;
         }
         s.governor.start(now, *turn, u);
@@ -709,14 +502,8 @@ class runner {
     }
   }
 
-  static void look_at_machine(scope& s, time_point now) {
-    if (!s.machine) return;
-    s.machine->refresh(now, s.in_flight(), s.waiting() > 0);
-    s.governor.hold(s.machine->held_until());
-  }
-
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     r.where->governor.cancel(now, r.id);
     if (r.intended) recorder_->clear(r.what.line);
     record({.id = r.what.id,
@@ -726,11 +513,11 @@ class runner {
             .throttled = r.throttled,
             .reason = fmt::format("not sent: quota: {}", why),
             .meta = r.what.meta});
-    forget(index);
+    requests_.forget(index);
   }
 
   void begin(std::uint32_t index, time_point now) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     r.sent = now;
     r.out = true;
     if (!r.first_sent) r.first_sent = now;
@@ -758,7 +545,7 @@ class runner {
 
   /// Its turn had come, but it does not go.
   void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     r.where->governor.cancel(now, r.id);
     r.where->book.forget(r.receipt);
     end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
@@ -769,7 +556,7 @@ class runner {
     auto const committed = recorder_->committed();
     while (!intending_.empty()) {
       auto const index = intending_.front();
-      auto& r = *requests_[index];
+      auto& r = requests_[index];
       auto const given_up = draining_ || r.where->stopped;
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
@@ -784,19 +571,14 @@ class runner {
   }
 
   void send(std::uint32_t index) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     ++r.attempts;
     ++standing_.attempts;
     ++flying_;
     standing_.in_flight_peak = std::max(standing_.in_flight_peak, flying_);
     r.values = header_commands_.generation();
     auto const headers = header_commands_.filled(r.headers);
-    attempt a{.url = r.what.url, .method = r.what.method, .headers = headers};
-    if (r.what.body_file) {
-      a.body = r.content;
-    } else if (r.what.body) {
-      a.body = *r.what.body;
-    }
+    attempt a{.url = r.what.url, .method = r.what.method, .headers = headers, .body = r.body()};
     auto const left = *r.first_sent + options_.request_deadline - r.sent;
     a.timeout = std::min(r.what.timeout.value_or(left), left);
     a.may_be_silent = r.what.timeout.has_value();
@@ -808,7 +590,7 @@ class runner {
 
   void on_reply(std::uint64_t key, reply const& answer) {
     auto const index = static_cast<std::uint32_t>(key);
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     auto& s = *r.where;
     auto const now = clock_now();
     --flying_;
@@ -827,7 +609,7 @@ class runner {
     auto const refused = taught.what == outcome::throttle;
     if (told.what == reaction::served) spend(r, told);
     if (!spent_.empty())  // all wait for any answer: may_spend()
-      for (auto& [name, other] : scopes_) other.wake = std::min(other.wake, now);
+      scopes_.wake(now);
     auto const blamed = s.book.settle(
         now, r.receipt, r.size,
         {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
@@ -842,11 +624,10 @@ class runner {
         (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) {
-      bytes_ -= r.bytes();
       r.what.body = *told.remainder;
       r.what.body_file.reset();
       r.so_far = whole.body;
-      bytes_ += r.bytes();
+      requests_.weigh(index);
       r.size = size_of(r);
     }
     if (taught.what == outcome::throttle) {
@@ -902,7 +683,7 @@ class runner {
 
   /// It was not carried out: it goes again like any other, through the queue of its scope.
   void queue_again(std::uint32_t index, time_point now) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     if (r.so_far.empty() && std::exchange(r.intended, false)) recorder_->clear(r.what.line);
     auto const again = r.where->governor.submit(now, {.cost = r.what.cost});
     if (auto const* id = std::get_if<ticket>(&again); id != nullptr && !r.where->stopped)
@@ -914,7 +695,7 @@ class runner {
   /// Sends it where a redirect says, without what the next origin must not see. False where it ends
   /// here: r.said is why.
   bool follow(std::uint32_t index, time_point now, reply const& answer) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     auto hop = next_hop(r.what.method, r.what.url, answer.status, answer.fields);
     auto const most = static_cast<std::size_t>(options_.redirects_max);
     r.said = most == 0         ? "redirects are not followed"
@@ -926,10 +707,9 @@ class runner {
                  ? "the redirect leads to another origin, which --aws-sigv4 does not sign for"
                  : "";
     if (!r.said.empty()) return false;
-    bytes_ -= r.bytes();
     r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
-    bytes_ += r.bytes();
+    requests_.weigh(index);
     r.headers = request_headers(r.what, headers_.of(origin(r.what.url)));
     auto const account = account_of(r.what, r.headers);
     if (stopped_accounts_.contains(account)) {
@@ -983,16 +763,11 @@ class runner {
 
   judgement judge(request const& r, reply const& answer) {
     if (answer.state != send_state::answered) return {.what = reaction::transient};
-    std::string_view sent;
-    if (r.what.body_file)
-      sent = r.content;
-    else if (r.what.body)
-      sent = *r.what.body;
     auto told = r.where->speaks->judge({.status = answer.status,
                                         .fields = answer.fields,
                                         .type = answer.type,
                                         .body = answer.body},
-                                       sent, wall_now());
+                                       r.body().value_or(""), wall_now());
     hints_ignored_ += told.ignored;
     // A body that broke off proves nothing, whatever its status was.
     if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
@@ -1063,27 +838,26 @@ class runner {
   void stop(scope& s, std::string_view why) {
     if (s.stopped) return;
     stopped_accounts_.insert(s.account);
-    for (auto& [key, other] : scopes_) other.stopped = other.stopped || other.account == s.account;
+    scopes_.stop(s.account);
     progress_.clear();
     say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
-    for (std::uint32_t i = 0; i < requests_.size(); ++i)
-      if (requests_[i]->where != nullptr && requests_[i]->where->stopped && !requests_[i]->out)
-        abandon(i);
-    if (stopped_accounts_.size() >= stopped_max)
-      stop(fmt::format("{} scopes were refused", stopped_max));
+    requests_.each([](request const& r) { return r.where->stopped && !r.out; },
+                   [this](std::uint32_t index) { abandon(index); });
+    if (stopped_accounts_.full())
+      stop(fmt::format("{} scopes were refused", stopped_accounts::accounts_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     if (r.intended && r.so_far.empty()) recorder_->clear(r.what.line);
-    forget(index);
+    requests_.forget(index);
   }
 
   /// The request has come to its end: one result, once.
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     auto const served = taught == outcome::success && !r.denied &&
                         options_.ok.contains(answer.status) && answer.error.empty();
     auto const carried_out_perhaps = (answer.state == send_state::sent ||
@@ -1116,7 +890,7 @@ class runner {
                                                 : std::nullopt,
             .body_file = body_file},
            refused ? answer.status : 0, r.headers);
-    forget(index);
+    requests_.forget(index);
   }
 
   std::string why_failed(request const& r, reply const& answer, decision const& last) const {
@@ -1170,37 +944,19 @@ class runner {
         journal_ ? " with --again failed" : "");
   }
 
-  void forget(std::uint32_t index) {
-    auto& r = *requests_[index];
-    bytes_ -= r.bytes();
-    --live_;
-    r = {};
-    free_.push_back(index);
-  }
-
   /// Drops it without a result; a later run takes it up again.
   void abandon(std::uint32_t index) {
-    auto& r = *requests_[index];
+    auto& r = requests_[index];
     auto const now = clock_now();
     r.where->governor.cancel(now, r.id);
     r.where->book.forget(r.receipt);
-    forget(index);
+    requests_.forget(index);
   }
 
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    auto const since = now - shown_;
-    shown_ = now;
-    standing_.waiting = {};
-    for (auto& [key, s] : scopes_) {
-      if (s.shown != reason::none) held_for_[static_cast<std::size_t>(s.shown)] += since;
-      s.shown = reason::none;
-      if (s.waiting() == 0) continue;
-      auto const held = s.held.why != reason::none ? s.held : s.governor.why(now);
-      s.shown = held.why;
-      if (standing_.waiting.why == reason::none) standing_.waiting = held;
-    }
+    standing_.waiting = scopes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
     standing_.in_flight = flying_;
     progress_.update(now, standing_);
@@ -1209,36 +965,21 @@ class runner {
   int conclude() {
     recorder_->drain();
     if (unordered_ && !hurried_) keep_order();
-    for (auto& [key, s] : scopes_) s.governor.end();
-    if (trace_) trace_->flush();
+    scopes_.conclude();
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
-    auto const spent = now - began_;
-    auto const left = s.total - s.before - s.ended();
-    auto text = fmt::format("{} succeeded, {} failed, {} unknown", s.success, s.failed, s.unknown);
-    if (s.before > 0) text += fmt::format(", {} were done before", s.before);
-    if (s.total >= 0 && left > 0) text += fmt::format(", {} left", left);
-    text += fmt::format(" in {} ({:.1f}/s)\n", in_words(spent),
-                        static_cast<double>(s.success) / to_seconds(spent));
-    text += fmt::format(
-        "{} attempts, {} throttled ({:.1f} %), {} broken, at most {} in flight\n", s.attempts,
-        s.throttled,
-        s.attempts > 0 ? 100.0 * static_cast<double>(s.throttled) / static_cast<double>(s.attempts)
-                       : 0.0,
-        s.broken, s.in_flight_peak);
-    text += where_time_went();
-    for (auto& [key, sc] : scopes_)
-      for (auto const& found : {findings(sc.governor.law_state()), sc.book.findings()})
-        if (!found.empty()) text += fmt::format("{}: {}\n", sc.name, found);
-    keep_what_was_learned();
+    auto text = summary(s, now - began_);
+    text += scopes_.where_time_went() + scopes_.findings();
+    scopes_.keep();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
 
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    auto const unfinished = draining_ && (!input_ended_ || live_ > 0 || left > 0 || held_job_);
+    auto const unfinished =
+        draining_ && (!input_ended_ || requests_.live() > 0 || s.left() > 0 || held_job_);
     if (!options_.failed.empty())
       write_failed_lines(jobs_->input(), journal_->lost(), options_.failed, options_.level);
     if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
@@ -1256,7 +997,7 @@ class runner {
       say("out of time (--time-max): run the same command again to go on");
       return exit_parked;
     }
-    if (live_ > 0) {
+    if (requests_.live() > 0) {
       say(fmt::format(
           "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "
           "command again then",
@@ -1272,63 +1013,10 @@ class runner {
     return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
   }
 
-  /// Only a file that was asked for can stop a run.
-  void recall_what_was_learned() {
-    try {
-      memory_ = memory(options_.state.empty() ? memory::default_path() : options_.state);
-    } catch (fatal const& e) {
-      if (!options_.state.empty()) throw;
-      say(fmt::format("nothing is remembered: {}", e.what()));
-    }
-  }
-
-  /// A run that has done its work does not fail for this.
-  void keep_what_was_learned() {
-    for (auto& [key, sc] : scopes_) {
-      if (auto quotas = sc.book.knows(); !quotas.empty())
-        memory_.learn_quotas(sc.name, std::move(quotas));
-      if (auto const* s = std::get_if<seek>(&sc.governor.law_state().choice);
-          s != nullptr && s->ceiling > 0 && s->successes >= 3)
-        memory_.learn(sc.name, s->knows());
-    }
-    try {
-      memory_.keep();
-    } catch (fatal const& e) {
-      say(fmt::format("what was learned is not kept: {}", e.what()));
-    }
-  }
-
-  void say(std::string_view what) const {
-    std::fputs(fmt::format("headway: {}\n", what).c_str(), stderr);
-  }
-
-  /// The reasons for which requests were held back, as shares of the run.
-  std::string where_time_went() const {
-    std::vector<std::pair<duration, reason>> parts;
-    duration all{0};
-    for (std::size_t i = 1; i < held_for_.size(); ++i) {
-      all += held_for_[i];
-      if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], static_cast<reason>(i));
-    }
-    if (all < 100ms) return "";
-    std::ranges::sort(parts, std::greater{});
-    std::string text = "held back by:";
-    for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
-      text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", to_string(parts[i].second),
-                          100 * to_seconds(parts[i].first) / to_seconds(all));
-    return text + "\n";
-  }
-
   run_options const options_;
-  int const connections_max_;
   signals signals_;
   poller events_;
-  memory memory_;
-  std::unique_ptr<trace> trace_;  // outlives the scopes, which write their end to it
-  std::vector<std::weak_ptr<machine_pace>> machines_;
-  bool said_alone_ = false;
-  keyed<scope> scopes_;
-  int scopes_made_ = 0;
+  scopes scopes_;
   rng chance_;
   time_point const began_;
 
@@ -1345,13 +1033,10 @@ class runner {
   progress progress_;
   transport http_;
 
-  std::vector<std::unique_ptr<request>> requests_;
-  std::vector<std::uint32_t> free_;
+  requests requests_;
   std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
   std::optional<job> held_job_;          // read, and its scope has no room
   std::int64_t taken_ = 0;               // requests of JOBS, whatever became of them
-  std::size_t live_ = 0;
-  std::size_t bytes_ = 0;
   std::int64_t flying_ = 0;
 
   bool stdin_polls_ = false;
@@ -1373,12 +1058,11 @@ class runner {
     double units = 0, answers = 0;
   };
   std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
-  std::unordered_set<std::string> stopped_accounts_;  // a scope may be evicted, this is not
-  std::string stopped_;                               // why nothing more goes out, a sentence
-  std::int64_t lost_before_ = 0;                      // failed and unknown, in earlier runs
+  stopped_accounts stopped_accounts_;
+  std::string stopped_;           // why nothing more goes out, a sentence
+  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;
   time_point shown_ = began_;
-  std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
 };
 
 }  // namespace

@@ -1,0 +1,71 @@
+/// What `headway run` was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headway/budget/retry_budget.hpp"
+#include "headway/law/shipped.hpp"
+#include "headway/pacer/gcra.hpp"
+#include "run/job.hpp"
+#include "run/journal.hpp"
+#include "run/profile.hpp"
+#include "run/progress.hpp"
+#include "run/quota_book.hpp"
+#include "run/statuses.hpp"
+#include "run/threshold.hpp"
+#include "run/transport.hpp"
+
+namespace headway::app {
+
+struct run_options {
+  std::string jobs;     ///< a path, or "-"
+  std::string out;      ///< a path, or "-" for standard output
+  std::string journal;  ///< "": none
+  durability level = durability::power;
+  std::string base_url;
+  std::string url;                  ///< as --url gives it, "": none
+  std::optional<std::string> body;  ///< as --body gives it
+  std::string method;               ///< as --method gives it, "": none
+  line_format format = line_format::automatic;
+  std::vector<std::string> headers;          ///< as --header gives them
+  std::vector<std::string> header_commands;  ///< as --header-cmd gives them
+  std::optional<duration> header_ttl{};      ///< of what they print
+  std::vector<std::string> header_hosts;     ///< as --header-for gives them
+  shipped_law law = shipped_laws().front();
+  std::string state;      ///< what was learned, a path; "" is the default one
+  bool cold = false;      ///< neither read nor kept
+  bool together = false;  ///< one limit with all runs of this user on this machine
+  std::optional<gcra> rate_ceiling{};
+  std::vector<quota_ceiling> quotas;   ///< of every scope
+  std::vector<quota_units> spend_max;  ///< of the run
+  int concurrency_ceiling = 0;         ///< 0: none
+  std::string failed;                  ///< a path for the lines that did not succeed, "": none
+  std::vector<final_outcome> again;    ///< of earlier runs, to be done again
+  bool canary = true;                  ///< stop when the first results all fail the same way
+  std::optional<std::string> select;   ///< a JSON pointer: what is kept of a success's body
+  std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
+  std::vector<threshold> stop_if;
+  std::vector<threshold> fail_if;
+  statuses ok{};             ///< what a success answers
+  std::int64_t only = 0;     ///< requests of JOBS, the first ones; 0: all
+  bool out_headers = false;  ///< the answer's header is in the result
+  bool keep_order = false;   ///< of JOBS, in the results once the run is over
+  int redirects_max = 5;     ///< followed for a request
+  int attempts_max = 4;
+  retry_budget budget{};  ///< of every scope
+  duration wait_max = 15min;
+  duration request_deadline = 1h;
+  std::optional<duration> time_max{};
+  bool retry_unsafe = false;
+  bool dry_run = false;
+  progress_style progress = progress_style::automatic;
+  std::string trace;  ///< a path, "": none
+  transport_options http{};
+  std::optional<profile> speaks{};  ///< of all scopes; else each by its host
+};
+
+}  // namespace headway::app

@@ -1,0 +1,56 @@
+#include "run/request.hpp"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "run/scope.hpp"
+
+namespace headway::app {
+
+std::optional<std::string_view> request::body() const noexcept {
+  if (what.body_file) return content;
+  if (what.body) return *what.body;
+  return std::nullopt;
+}
+
+request_size size_of(request const& r) {
+  request_size size{.given = r.what.costs};
+  if (r.what.body_file) {
+    std::error_code missing;  // it is told when it is to go
+    auto const bytes = std::filesystem::file_size(*r.what.body_file, missing);
+    if (!missing) size.bytes = static_cast<double>(bytes);
+  } else if (r.what.body) {
+    size.bytes = static_cast<double>(r.what.body->size());
+    size.reserved = r.where->speaks->reserved_by(*r.what.body);
+  }
+  return size;
+}
+
+std::uint32_t requests::add(request r) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(all_.size()));
+    all_.emplace_back();
+  }
+  auto const index = free_.back();
+  free_.pop_back();
+  all_[index] = std::move(r);
+  weigh(index);
+  return index;
+}
+
+void requests::forget(std::uint32_t index) {
+  bytes_ -= all_[index].weighed;
+  all_[index] = {};
+  free_.push_back(index);
+}
+
+void requests::weigh(std::uint32_t index) noexcept {
+  auto& r = all_[index];
+  bytes_ -= r.weighed;
+  r.weighed = r.what.url.size() + (r.what.body ? r.what.body->size() : 0) + r.what.meta.size() +
+              r.so_far.size();
+  bytes_ += r.weighed;
+}
+
+}  // namespace headway::app

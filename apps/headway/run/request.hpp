@@ -1,0 +1,91 @@
+/// A request that has been read and has not ended.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headway/governor.hpp"
+#include "run/job.hpp"
+#include "run/quota_book.hpp"
+
+namespace headway::app {
+
+struct scope;
+
+/// It waits in its scope's governor, or is `out`: its turn has come, and it goes once the journal
+/// knows of it or flies. Either way it may be `intended`: as the journal knows, it may have been
+/// carried out.
+struct request {
+  job what;
+  scope* where = nullptr;  ///< null: there is no request
+  ticket id{};
+  std::vector<std::string> headers{};
+  std::string content{};  ///< of body_file
+  time_point read{};
+  std::optional<time_point> first_sent{};
+  time_point sent{};
+  int attempts = 0;
+  request_size size{};
+  quota_receipt receipt{};
+  bool held = false;  ///< by the book, since its last attempt
+  int throttled = 0;
+  std::string said{};    ///< what the server called the last refusal
+  std::string so_far{};  ///< the answer to what has been done of it, where something was left
+  std::vector<std::string> hops{};  ///< URLs that have sent it on
+  std::uint64_t values = 0;         ///< generation of --header-cmd's, in the last attempt
+  bool denied = false;              ///< a good status, but the profile says that it failed
+  bool renewed = false;             ///< it goes again with new ones
+  bool out = false;
+  bool intended = false;
+  std::uint64_t intent = 0;  ///< number of that change
+  std::size_t weighed = 0;   ///< bytes that `requests` counts for it
+
+  /// What goes out as its body; nullopt: none.
+  std::optional<std::string_view> body() const noexcept;
+};
+
+/// What is known of its size before it goes. Requires: it has a scope.
+request_size size_of(request const&);
+
+/// All of them, by an index that stays while the request lives; bounded. References stay valid.
+class requests {
+ public:
+  static constexpr std::size_t requests_max = 4096;
+  static constexpr std::size_t bytes_max = std::size_t{64} << 20;
+
+  std::uint32_t add(request);
+  request& operator[](std::uint32_t index) noexcept { return all_[index]; }
+  request const& operator[](std::uint32_t index) const noexcept { return all_[index]; }
+  void forget(std::uint32_t index);
+
+  /// Its URL or body has changed.
+  void weigh(std::uint32_t index) noexcept;
+
+  std::size_t live() const noexcept { return all_.size() - free_.size(); }
+  bool full() const noexcept { return live() >= requests_max || bytes_ >= bytes_max; }
+  /// Whether `f` holds of each.
+  template <class F>
+  bool all(F f) const {
+    return std::ranges::all_of(all_, [&](auto const& r) { return r.where == nullptr || f(r); });
+  }
+  /// Calls `f(index)` for each that `wanted` holds of; it may forget that one.
+  template <class P, class F>
+  void each(P wanted, F f) {
+    for (std::uint32_t i = 0; i < all_.size(); ++i)
+      if (all_[i].where != nullptr && wanted(std::as_const(all_[i]))) f(i);
+  }
+
+ private:
+  std::deque<request> all_;
+  std::vector<std::uint32_t> free_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,46 @@
+/// A scope: one limit of a server, as far as we know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "run/machine_pace.hpp"
+#include "run/profile.hpp"
+#include "run/quota_book.hpp"
+#include "run/trace.hpp"
+
+namespace headway::app {
+
+/// An account, and what of its limits the profile tells apart.
+struct scope {
+  std::string account;
+  std::string name;                       ///< without the credential
+  std::shared_ptr<machine_pace> machine;  ///< null: it paces alone
+  traced_governor governor;
+  quota_book book;
+  held_back held{};                        ///< what the book holds the next request back for
+  reason shown = reason::none;             ///< why something waits, since it was last looked at
+  std::vector<std::uint32_t> by_ticket{};  ///< index of the request, by the ticket's low half
+  profile const* speaks = nullptr;
+  int refused_in_a_row = 0;
+  time_point wake = time_point::min();  ///< when to look at it again
+  bool renewable = false;               ///< it has headers of --header-cmd
+  bool parked = false;                  ///< it asks for more patience than we have
+  bool stopped = false;                 ///< nothing more goes there
+
+  /// The request `index` waits in its governor, as `id`.
+  void queue(time_point now, ticket id, std::uint32_t index);
+  std::uint32_t request_of(ticket id) const { return by_ticket[static_cast<std::uint32_t>(id)]; }
+
+  int in_flight() const noexcept { return governor.in_flight(); }
+  std::size_t waiting() const noexcept { return governor.waiting(); }
+  time_point held_until() const noexcept { return governor.held_until(); }
+
+  /// What others on this machine did meanwhile.
+  void look_at_machine(time_point now);
+};
+
+}  // namespace headway::app
