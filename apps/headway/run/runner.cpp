@@ -16,17 +16,18 @@
 
 #include "command.hpp"
 #include "headway/headway.hpp"
-#include "headway/http/classify.hpp"
 #include "run/account.hpp"
 #include "run/bodies.hpp"
 #include "run/canary.hpp"
 #include "run/clock.hpp"
 #include "run/descriptors.hpp"
+#include "run/ending.hpp"
 #include "run/failed_lines.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
 #include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
+#include "run/lesson.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
 #include "run/recorder.hpp"
@@ -35,13 +36,13 @@
 #include "run/result.hpp"
 #include "run/scopes.hpp"
 #include "run/signals.hpp"
+#include "run/spending.hpp"
 #include "run/template.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
 namespace {
 
-constexpr int refused_in_a_row_max = 8;  // that a quota excuses
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
@@ -241,7 +242,8 @@ class runner {
       }
       if (recorder_->echo_closed()) draining_ = true;
       for (auto const& t : options_.stop_if)
-        if (crossed(t, 20)) stop(fmt::format("{} ({})", t.text, count_of(t).in_words()));
+        if (auto const words = t.crossed_by(standing_, 20))
+          stop(fmt::format("{} ({})", t.text, *words));
       send_committed();
       if (!draining_) {
         renew_values(now);
@@ -276,32 +278,6 @@ class runner {
     draining_ = true;
   }
 
-  struct tally {
-    std::int64_t count, all;
-    std::string_view what, of;
-    std::string in_words() const { return fmt::format("{} of {} {} {}", count, all, of, what); }
-  };
-
-  /// What `t` counts, of this run. An attempt that is still out is none yet.
-  tally count_of(threshold const& t) const noexcept {
-    auto const& s = standing_;
-    switch (t.what) {
-      case threshold::counted::failed:
-        return {s.failed, s.ended(), "failed", "requests"};
-      case threshold::counted::unknown:
-        return {s.unknown, s.ended(), "are unknown", "requests"};
-      case threshold::counted::throttled:
-        return {s.throttled, s.attempts - flying_, "were throttled", "attempts"};
-    }
-    return {};
-  }
-
-  /// A share of fewer than `of_at_least` says nothing yet.
-  bool crossed(threshold const& t, std::int64_t of_at_least) const noexcept {
-    auto const [count, all, what, of] = count_of(t);
-    return (!t.share || all >= of_at_least) && t.crossed(count, all);
-  }
-
   void dispatch(poller::event const& e) {
     if (header_commands_.ready(e) || http_.ready(e)) return;
     if (e.fd == recorder_->event_fd()) {
@@ -315,7 +291,7 @@ class runner {
           std::fputs(
               fmt::format(
                   "headway: stopping: {} in flight are finished first; once more stops at once\n",
-                  flying_)
+                  standing_.in_flight)
                   .c_str(),
               stderr);
         }
@@ -328,7 +304,7 @@ class runner {
   }
 
   bool ended() const {
-    if (flying_ > 0 || !intending_.empty()) return false;
+    if (standing_.in_flight > 0 || !intending_.empty()) return false;
     if (draining_) return true;
     if (requests_.live() == 0) return input_ended_;
     // What is left waits for servers that ask for more patience than we have.
@@ -464,7 +440,7 @@ class runner {
       s.held = {};
       s.look_at_machine(now);
       while (auto const turn = s.governor.next(now)) {
-        if (!may_spend()) break;
+        if (!spending_.room_beside(out())) break;
         auto const index = s.request_of(*turn);
         auto& r = requests_[index];
         if (auto const why = s.book.never_fits(r.size)) {
@@ -485,7 +461,7 @@ class runner {
         r.receipt = s.book.take(now, r.size);
         begin(index, now);
       }
-      if (!may_spend()) {  // until an answer says what it has cost
+      if (!spending_.room_beside(out())) {  // until an answer says what it has cost
         s.wake = never;
         continue;
       }
@@ -500,6 +476,11 @@ class runner {
       s.wake = s.governor.wakeup(now);
       if (s.machine && s.waiting() > 0) s.wake = std::min(s.wake, s.machine->look_again(now));
     }
+  }
+
+  /// Those whose turn has come and that have no answer.
+  std::int64_t out() const noexcept {
+    return standing_.in_flight + static_cast<std::int64_t>(intending_.size());
   }
 
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {
@@ -574,8 +555,8 @@ class runner {
     auto& r = requests_[index];
     ++r.attempts;
     ++standing_.attempts;
-    ++flying_;
-    standing_.in_flight_peak = std::max(standing_.in_flight_peak, flying_);
+    ++standing_.in_flight;
+    standing_.in_flight_peak = std::max(standing_.in_flight_peak, standing_.in_flight);
     r.values = header_commands_.generation();
     auto const headers = header_commands_.filled(r.headers);
     attempt a{.url = r.what.url, .method = r.what.method, .headers = headers, .body = r.body()};
@@ -593,35 +574,22 @@ class runner {
     auto& r = requests_[index];
     auto& s = *r.where;
     auto const now = clock_now();
-    --flying_;
+    --standing_.in_flight;
     r.out = false;
 
     auto told = judge(r, answer);
+    hints_ignored_ += told.ignored;
     auto whole = answer;
-    std::string joined;
-    if (!r.so_far.empty() && answer.status / 100 == 2 && answer.error.empty()) {
-      whole.body = joined = s.speaks->joined(r.so_far, answer.body);
-      if (told.what == reaction::served && !told.remainder)
-        told = in_all(r, whole, std::move(told));
+    auto const joined = joined_body(r, answer);
+    if (joined) {
+      whole.body = *joined;
+      told = judge_whole(r, whole, std::move(told));
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
-    attempt_result taught = lesson_of(told, answer, s);
-    auto const refused = taught.what == outcome::throttle;
-    if (told.what == reaction::served) spend(r, told);
-    if (!spent_.empty())  // all wait for any answer: may_spend()
-      scopes_.wake(now);
-    auto const blamed = s.book.settle(
-        now, r.receipt, r.size,
-        {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
-    // A server that goes on refusing whatever the book does is the law's, whatever it says.
-    s.refused_in_a_row = refused ? s.refused_in_a_row + 1 : 0;
-    auto const ours = blamed && s.refused_in_a_row <= refused_in_a_row_max;
-    taught.held_elsewhere =
-        ours || (!refused && (std::exchange(r.held, false) || s.held.why != reason::none));
-    if (ours && told.hold <= options_.wait_max) taught.advice = {};  // the book waits for it
-    taught.may_retry =
-        !answer.futile && told.what != reaction::permanent &&
-        (answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe);
+    if (told.what == reaction::served)
+      if (auto why = spending_.charge(r.size.given, told.costs); !why.empty()) stop(std::move(why));
+    if (!spending_.empty()) scopes_.wake(now);  // all of them wait for any answer
+    auto const taught = learn(now, r, told, answer, options_);
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) {
       r.what.body = *told.remainder;
@@ -727,113 +695,6 @@ class runner {
     return true;
   }
 
-  /// Stops before one more would pass --spend-max.
-  void spend(request const& r, judgement const& told) {
-    for (std::size_t i = 0; i < options_.spend_max.size(); ++i) {
-      auto const& most = options_.spend_max[i];
-      auto& s = spent_[i];
-      std::optional<double> cost;
-      for (auto const& given : r.size.given)
-        if (given.quota == most.quota) cost = given.units;
-      for (auto const& c : told.costs)
-        if (c.quota == most.quota) cost = c.units;
-      if (!cost) {
-        stop(fmt::format("no answer says what it costs in {}, so --spend-max cannot be kept",
-                         most.quota));
-        continue;
-      }
-      s.units += *cost;
-      ++s.answers;
-      if (s.units + s.units / s.answers > most.units)
-        stop(fmt::format("--spend-max {}={:.0f}: {:.0f} spent", most.quota, most.units, s.units));
-    }
-  }
-
-  /// Whether one more can go, if it and what flies cost what the others have cost.
-  bool may_spend() const noexcept {
-    auto const out = static_cast<double>(flying_) + static_cast<double>(intending_.size());
-    for (std::size_t i = 0; i < spent_.size(); ++i) {
-      auto const& s = spent_[i];
-      if (out == 0) continue;
-      if (s.answers == 0 || s.units + (out + 1) * s.units / s.answers > options_.spend_max[i].units)
-        return false;
-    }
-    return true;
-  }
-
-  judgement judge(request const& r, reply const& answer) {
-    if (answer.state != send_state::answered) return {.what = reaction::transient};
-    auto told = r.where->speaks->judge({.status = answer.status,
-                                        .fields = answer.fields,
-                                        .type = answer.type,
-                                        .body = answer.body},
-                                       r.body().value_or(""), wall_now());
-    hints_ignored_ += told.ignored;
-    // A body that broke off proves nothing, whatever its status was.
-    if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
-      told.what = reaction::transient;
-    return told;
-  }
-
-  /// What the answers to all of its parts say together: a part may have failed earlier.
-  static judgement in_all(request const& r, reply const& whole, judgement last) {
-    auto together = r.where->speaks->judge(
-        {.status = whole.status, .type = whole.type, .body = whole.body}, {}, wall_now());
-    if (together.what == reaction::permanent) {
-      last.what = together.what;
-      last.code = std::move(together.code);
-    }
-    return last;
-  }
-
-  /// What the governor learns from it.
-  attempt_result lesson_of(judgement const& told, reply const& answer, scope const& s) const {
-    attempt_result taught;
-    switch (told.what) {
-      case reaction::served:
-        taught.what = outcome::success;
-        break;
-      case reaction::rate:
-      case reaction::concurrency:
-      case reaction::quota:
-      case reaction::long_quota:
-        taught.what = outcome::throttle;
-        break;
-      case reaction::transient:
-        taught.what = outcome::failure;
-        break;
-      case reaction::permanent:
-        taught.what = http::classify(answer.status);
-        if (taught.what == outcome::throttle) taught.what = outcome::ignore;  // it can never fit
-        break;
-      case reaction::money:
-      case reaction::refused:
-        taught.what = outcome::ignore;
-        break;
-    }
-    taught.short_of = told.what == reaction::rate          ? resource::rate
-                      : told.what == reaction::concurrency ? resource::concurrency
-                      : throttles(told.what)               ? resource::quota
-                                                           : resource::unknown;
-    if (taught.what != outcome::success) taught.advice.retry_after = told.hold;
-    http::quota const* least = nullptr;
-    for (auto const& q : told.quotas) {
-      // What is not counted in requests matters once nothing of it is left.
-      if (s.book.keeps(q)) continue;
-      if (!q.remaining || !q.reset || (!q.of_requests() && *q.remaining >= 1)) continue;
-      if (least == nullptr || *q.remaining < *least->remaining) least = &q;
-    }
-    if (least != nullptr) {
-      taught.advice.remaining = static_cast<std::int64_t>(std::min(*least->remaining, 1e15));
-      taught.advice.reset = *least->reset;
-    }
-    auto& hold = taught.advice.retry_after;
-    if (told.what == reaction::quota && !hold && least != nullptr) hold = *least->reset;
-    if (told.what == reaction::long_quota)
-      hold = std::max(hold.value_or(0s), options_.wait_max + 1s);
-    return taught;
-  }
-
   /// Nothing more goes there; what waits is left for a later run.
   void stop(scope& s, std::string_view why) {
     if (s.stopped) return;
@@ -858,21 +719,10 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = requests_[index];
-    auto const served = taught == outcome::success && !r.denied &&
-                        options_.ok.contains(answer.status) && answer.error.empty();
-    auto const carried_out_perhaps = (answer.state == send_state::sent ||
-                                      (answer.state == send_state::answered &&
-                                       taught == outcome::failure && !answer.error.empty())) &&
-                                     !idempotent(r.what);
-    auto const how = served                ? final_outcome::success
-                     : carried_out_perhaps ? final_outcome::unknown
-                                           : final_outcome::failed;
-    auto const reason = served ? std::string() : why_failed(r, answer, last);
+    auto const [how, reason, refused_by] = ending_of(r, answer, taught, last, options_);
     auto const body_file = options_.out_dir.empty() || answer.body.empty()
                                ? std::string()
                                : body_path(options_.out_dir, r.what.line, answer.type);
-    auto const refused = !served && taught == outcome::success && answer.error.empty() &&
-                         !answer.too_large;  // for good: it would be the next time, too
     record({.id = r.what.id,
             .line = r.what.line,
             .how = how,
@@ -886,28 +736,12 @@ class runner {
             .type = answer.type,
             .headers = options_.out_headers ? answer.fields : std::span<http::field const>(),
             .meta = r.what.meta,
-            .select = served && options_.select ? std::optional<std::string_view>(*options_.select)
-                                                : std::nullopt,
+            .select = how == final_outcome::success && options_.select
+                          ? std::optional<std::string_view>(*options_.select)
+                          : std::nullopt,
             .body_file = body_file},
-           refused ? answer.status : 0, r.headers);
+           refused_by, r.headers);
     requests_.forget(index);
-  }
-
-  std::string why_failed(request const& r, reply const& answer, decision const& last) const {
-    std::string text;
-    if (answer.too_large)
-      text = fmt::format("the body is longer than {} MiB", options_.http.body_max >> 20);
-    else if (!answer.error.empty())
-      text = answer.error;
-    else
-      text = fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ",
-                         printable(r.said));
-    if (answer.state == send_state::not_sent) text += " (not sent)";
-    if (last.why == reason::deadline)
-      text += fmt::format("; gave up after {}", in_words(options_.request_deadline));
-    else if (last.why == reason::retry_budget)
-      text += "; the retry budget is used up";
-    return text;
   }
 
   /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
@@ -931,17 +765,8 @@ class runner {
     else
       recorder_->finish(r.line, r.how, writer_.line_of(r),
                         {std::string(r.body_file), std::string(r.body)});
-    if (canary_.dies(refused_by) && options_.canary) stop(why_the_canary_died(r, headers));
-  }
-
-  std::string why_the_canary_died(result const& r, std::span<std::string const> headers) const {
-    auto const ascii = std::ranges::all_of(r.body, [](char c) { return (c & 0x80) == 0; });
-    return fmt::format(
-        "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
-        "that right and run it again{}; --no-canary goes on regardless",
-        canary::watched, r.status, r.line,
-        ascii ? in_quotes(without_secrets(r.body.substr(0, 4096), headers)) : "in the results",
-        journal_ ? " with --again failed" : "");
+    if (canary_.dies(refused_by) && options_.canary)
+      stop(canary::why_it_died(r, headers, journal_ != nullptr));
   }
 
   /// Drops it without a result; a later run takes it up again.
@@ -958,7 +783,6 @@ class runner {
   void show(time_point now) {
     standing_.waiting = scopes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
-    standing_.in_flight = flying_;
     progress_.update(now, standing_);
   }
 
@@ -1006,8 +830,8 @@ class runner {
       return exit_parked;
     }
     for (auto const& t : options_.fail_if)
-      if (crossed(t, 1)) {
-        say(fmt::format("--fail-if {}: {}", t.text, count_of(t).in_words()));
+      if (auto const words = t.crossed_by(standing_, 1)) {
+        say(fmt::format("--fail-if {}: {}", t.text, *words));
         return exit_threshold;
       }
     return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
@@ -1037,7 +861,6 @@ class runner {
   std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
   std::optional<job> held_job_;          // read, and its scope has no room
   std::int64_t taken_ = 0;               // requests of JOBS, whatever became of them
-  std::int64_t flying_ = 0;
 
   bool stdin_polls_ = false;
   bool stdin_closed_ = false;
@@ -1054,10 +877,7 @@ class runner {
   standing standing_;
   std::int64_t reopened_ = 0;  // that an earlier run had ended
   canary canary_;
-  struct spending {
-    double units = 0, answers = 0;
-  };
-  std::vector<spending> spent_ = std::vector<spending>(options_.spend_max.size());
+  spending spending_{options_.spend_max};
   stopped_accounts stopped_accounts_;
   std::string stopped_;           // why nothing more goes out, a sentence
   std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs

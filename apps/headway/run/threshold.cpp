@@ -1,10 +1,13 @@
 #include "run/threshold.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
 
+#include "run/progress.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
@@ -18,6 +21,18 @@ std::optional<threshold::counted> counted_of(std::string_view name) {
   if (name == "unknown") return unknown;
   if (name == "throttled") return throttled;
   return std::nullopt;
+}
+
+struct tally {
+  std::int64_t count, all;
+  std::string_view of, what;
+};
+
+tally tally_of(threshold::counted what, standing const& s) noexcept {
+  using enum threshold::counted;
+  if (what == failed) return {s.failed, s.ended(), "requests", "failed"};
+  if (what == unknown) return {s.unknown, s.ended(), "requests", "are unknown"};
+  return {s.throttled, s.attempts - s.in_flight, "attempts", "were throttled"};
 }
 
 }  // namespace
@@ -46,6 +61,13 @@ threshold threshold::parse(std::string_view text) {
 bool threshold::crossed(std::int64_t count, std::int64_t all) const noexcept {
   if (!share) return static_cast<double>(count) > limit;
   return all > 0 && 100 * static_cast<double>(count) > limit * static_cast<double>(all);
+}
+
+std::optional<std::string> threshold::crossed_by(standing const& s,
+                                                 std::int64_t share_of_min) const {
+  auto const [count, all, of, by] = tally_of(what, s);
+  if ((share && all < share_of_min) || !crossed(count, all)) return std::nullopt;
+  return fmt::format("{} of {} {} {}", count, all, of, by);
 }
 
 }  // namespace headway::app

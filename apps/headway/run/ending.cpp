@@ -1,0 +1,47 @@
+#include "run/ending.hpp"
+
+#include <fmt/format.h>
+
+#include "run/progress.hpp"
+#include "run/text.hpp"
+
+namespace headway::app {
+namespace {
+
+std::string why_failed(request const& r, reply const& answer, decision const& last,
+                       run_options const& options) {
+  std::string text;
+  if (answer.too_large)
+    text = fmt::format("the body is longer than {} MiB", options.http.body_max >> 20);
+  else if (!answer.error.empty())
+    text = answer.error;
+  else
+    text =
+        fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ", printable(r.said));
+  if (answer.state == send_state::not_sent) text += " (not sent)";
+  if (last.why == reason::deadline)
+    text += fmt::format("; gave up after {}", in_words(options.request_deadline));
+  else if (last.why == reason::retry_budget)
+    text += "; the retry budget is used up";
+  return text;
+}
+
+}  // namespace
+
+ending ending_of(request const& r, reply const& answer, outcome taught, decision const& last,
+                 run_options const& options) {
+  auto const whole = answer.error.empty();
+  if (taught == outcome::success && !r.denied && options.ok.contains(answer.status) && whole)
+    return {.how = final_outcome::success};
+  auto const carried_out_perhaps =
+      (answer.state == send_state::sent ||
+       (answer.state == send_state::answered && taught == outcome::failure && !whole)) &&
+      !idempotent(r.what);
+  // The next attempt would be refused, too.
+  auto const refused = taught == outcome::success && whole && !answer.too_large;
+  return {.how = carried_out_perhaps ? final_outcome::unknown : final_outcome::failed,
+          .reason = why_failed(r, answer, last, options),
+          .refused_by = refused ? answer.status : 0};
+}
+
+}  // namespace headway::app

@@ -1,0 +1,27 @@
+/// An ending: how a request ended, as its result says it.
+#pragma once
+
+#include <string>
+
+#include "headway/governor.hpp"
+#include "run/journal.hpp"
+#include "run/options.hpp"
+#include "run/request.hpp"
+#include "run/transport.hpp"
+
+namespace headway::app {
+
+struct ending {
+  final_outcome how = final_outcome::failed;
+  std::string reason{};  ///< why it failed, a line; "" if it did not
+  int refused_by = 0;    ///< the status that refused it for good; 0: it ended in any other way
+};
+
+/// `taught`: what the last answer was to the governor; `last`: what the governor decided on it.
+///
+/// It is `unknown` where it was sent, must not be repeated and no whole answer says what became of
+/// it.
+ending ending_of(request const&, reply const&, outcome taught, decision const& last,
+                 run_options const&);
+
+}  // namespace headway::app
