@@ -1,8 +1,6 @@
 #include "run/runner.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,27 +15,24 @@
 #include "command.hpp"
 #include "headway/headway.hpp"
 #include "run/account.hpp"
-#include "run/bodies.hpp"
 #include "run/canary.hpp"
 #include "run/clock.hpp"
 #include "run/descriptors.hpp"
 #include "run/ending.hpp"
-#include "run/failed_lines.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
-#include "run/input_order.hpp"
-#include "run/jobs_file.hpp"
+#include "run/intake.hpp"
 #include "run/lesson.hpp"
+#include "run/outputs.hpp"
+#include "run/plan.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
-#include "run/recorder.hpp"
 #include "run/redirect.hpp"
 #include "run/request.hpp"
 #include "run/result.hpp"
 #include "run/scopes.hpp"
 #include "run/signals.hpp"
 #include "run/spending.hpp"
-#include "run/template.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
@@ -58,20 +53,29 @@ class runner {
  public:
   explicit runner(run_options const& options)
       : options_(options),
-        scopes_(options_, settings(room_for_connections(options.concurrency_ceiling))),
-        chance_(seed()),
-        began_(clock_now()),
-        header_commands_(events_, options.header_commands, options.header_ttl),
-        progress_(options.progress, began_),
-        http_(events_, options.http,
+        header_commands_(events_, options_.header_commands, options_.header_ttl),
+        lines_(lines_of(options_)),
+        journal_(open_journal()),
+        headers_(open_headers()),
+        input_(options_, lines_, journal_.get(), headers_),
+        scopes_(options_, settings()),
+        http_(events_, options_.http,
               [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
 
   int run() {
-    open_input();
-    if (options_.dry_run) return plan();
+    if (options_.dry_run) {
+      print_plan(options_, input_);
+      return exit_ok;
+    }
     if (!obtain_values()) return 128 + signal_;
     if (!options_.cold) scopes_.recall();
-    open_output();
+    out_.emplace(options_, journal_.get());
+    events_.watch(out_->log().event_fd(), EPOLLIN);
+    if (!options_.trace.empty()) scopes_.trace_to(options_.trace, began_);
+    if (!input_.is_stream()) {
+      standing_.total = input_.survey().wanted;
+      standing_.before = input_.before().success + input_.before().lost();
+    }
     loop();
     return conclude();
   }
@@ -84,52 +88,19 @@ class runner {
 
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
-  void open_input() {
-    auto const from_stdin = options_.jobs == "-";
-    line_options lines{.base_url = options_.base_url,
-                       .url = options_.url,
-                       .method = options_.method,
-                       .format = options_.format};
-    if (options_.body) lines.body = expand_body(*options_.body);
-    if (!options_.journal.empty())
-      journal_ =
-          std::make_unique<journal>(options_.journal, from_stdin ? "standard input" : options_.jobs,
-                                    options_.level, fingerprint(lines));
-    // The origin of a --url whose host has a {{field}} is not known yet.
+  std::unique_ptr<journal> open_journal() const {
+    if (options_.journal.empty()) return nullptr;
+    return std::make_unique<journal>(options_.journal,
+                                     options_.jobs == "-" ? "standard input" : options_.jobs,
+                                     options_.level, fingerprint(lines_));
+  }
+
+  bound_headers open_headers() const {
     auto given = expand_headers(options_.headers);
     for (auto& line : header_commands_.stand_ins()) given.push_back(std::move(line));
-    headers_ = bound_headers(std::move(given), options_.header_hosts,
-                             origin(options_.url).empty() ? options_.base_url : options_.url);
-    jobs_ =
-        std::make_unique<jobs_file>(options_.jobs, std::move(lines), [this](std::string_view line) {
-          if (journal_) journal_->check(line);
-        });
-    if (jobs_->is_stream()) {
-      struct stat about {};
-      stdin_polls_ = fstat(jobs_->fd(), &about) == 0 && !S_ISREG(about.st_mode);
-      if (journal_) {
-        reopen(journal_->lines());
-        auto const before = journal_->ended(journal_->lines());
-        lost_before_ = before.failed + before.unknown;
-      }
-      return;
-    }
-    survey_ = jobs_->survey([this](std::int64_t read, std::int64_t all) { checking(read, all); },
-                            options_.only);
-    progress_.clear();
-    if (survey_.requests == 0)
-      throw fatal(exit_usage,
-                  fmt::format("{}: there is no request in it: one URL or JSON object a line",
-                              options_.jobs));
-    for (auto const& origin : survey_.origins) headers_.admit(origin);
-    if (journal_) journal_->end_of_input();
-    standing_.total = survey_.wanted;
-    if (journal_) {
-      reopen(survey_.last_wanted);
-      auto const before = journal_->ended(survey_.last_wanted);
-      lost_before_ = before.failed + before.unknown;
-      standing_.before = before.success + lost_before_;
-    }
+    // The origin of a --url whose host has a {{field}} is not known yet.
+    return {std::move(given), options_.header_hosts,
+            origin(options_.url).empty() ? options_.base_url : options_.url};
   }
 
   /// Waits for the first values of --header-cmd. False if a signal came instead.
@@ -146,87 +117,14 @@ class runner {
     return true;
   }
 
-  void reopen(std::int64_t last_line) {
-    for (auto const how : options_.again) reopened_ += journal_->reopen(how, last_line);
-  }
-
-  void checking(std::int64_t read, std::int64_t all) {
-    if (isatty(STDERR_FILENO) == 0 || options_.progress != progress_style::automatic ||
-        all < (64 << 20))
-      return;
-    std::fputs(fmt::format("\r\033[Kchecking {}: {} %", options_.jobs, 100 * read / all).c_str(),
-               stderr);
-    if (read == all) std::fputs("\r\033[K", stderr);
-  }
-
-  int plan() const {
-    auto const origins = fmt::format("{}", fmt::join(survey_.origins, ", "));
-    fmt::print("{}: {} requests in {} lines to {}{}\n", options_.jobs,
-               jobs_->is_stream() ? std::string("?") : std::to_string(survey_.requests),
-               survey_.lines, origins, survey_.origins.size() > 1 ? ", …" : "");
-    fmt::print("results: {}\njournal: {}\n", options_.out,
-               options_.journal.empty() ? "none" : options_.journal);
-    if (reopened_ > 0) fmt::print("to be done again: {}\n", reopened_);
-    if (options_.only > 0) fmt::print("only: the first {}\n", options_.only);
-    if (standing_.before > 0) fmt::print("already done: {}\n", standing_.before);
-    fmt::print("law: {}, {}\n", options_.law.name, options_.law.what);
-    if (!survey_.all_idempotent)
-      fmt::print(
-          "some requests are not idempotent: none of them is sent again once it may have been "
-          "carried out{}\n",
-          options_.retry_unsafe ? ", except that --retry-unsafe allows it" : "");
-    return exit_ok;
-  }
-
-  void open_output() {
-    if (!options_.out_dir.empty()) make_body_folder(options_.out_dir);
-    auto const to_stdout = options_.out == "-";
-    auto results =
-        to_stdout && !journal_
-            ? options_.keep_order ? nameless_file() : file(dup(STDOUT_FILENO), "standard output")
-            : file::results(to_stdout ? options_.journal + ".results.jsonl" : options_.out);
-    if (journal_) journal_->start(results);
-    if (options_.keep_order) {
-      if (!results.regular())
-        throw fatal(exit_usage, fmt::format("--keep-order wants --out in a regular file, or -; {} "
-                                            "is neither",
-                                            results.path()));
-      unordered_.emplace(dup(results.fd()), results.path());
-    }
-    auto const echoed = to_stdout && journal_ && !options_.keep_order;
-    if (echoed) say_again(results);
-    recorder_ =
-        std::make_unique<recorder>(journal_.get(), std::move(results), echoed ? STDOUT_FILENO : -1);
-    events_.watch(recorder_->event_fd(), EPOLLIN);
-    if (!options_.trace.empty()) scopes_.trace_to(options_.trace, began_);
-  }
-
-  void keep_order() const {
-    if (options_.out == "-" && !write_in_order(*unordered_, STDOUT_FILENO))
-      throw fatal(exit_io, "standard output is closed");
-    if (options_.out != "-") put_in_order(*unordered_, options_.level);
-  }
-
-  /// What earlier runs have done, for whoever reads standard output.
-  static void say_again(file const& results) {
-    std::array<char, 65536> block;
-    for (off_t at = 0;;) {
-      auto const n = pread(results.fd(), block.data(), block.size(), at);
-      if (n <= 0) return;
-      if (write_all(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) <
-          static_cast<std::size_t>(n))
-        return;
-      at += n;
-    }
-  }
-
-  governor_settings settings(int room) const {
+  governor_settings settings() const {
     return {.attempts_max = options_.attempts_max,
             .queue_max = requests::requests_max,
             .hint_max = options_.wait_max,
             .throttled = options_.law.throttled,
             .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max = options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : room,
+            .in_flight_max =
+                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_,
             .budget = options_.budget};
   }
 
@@ -235,12 +133,12 @@ class runner {
   void loop() {
     while (true) {
       auto const now = clock_now();
-      if (auto const failed = recorder_->failure()) std::rethrow_exception(failed);
+      if (auto const failed = out_->log().failure()) std::rethrow_exception(failed);
       if (options_.time_max && now - began_ >= *options_.time_max && !draining_) {
         out_of_time_ = true;
         draining_ = true;
       }
-      if (recorder_->echo_closed()) draining_ = true;
+      if (out_->log().echo_closed()) draining_ = true;
       for (auto const& t : options_.stop_if)
         if (auto const words = t.crossed_by(standing_, 20))
           stop(fmt::format("{} ({})", t.text, *words));
@@ -280,7 +178,7 @@ class runner {
 
   void dispatch(poller::event const& e) {
     if (header_commands_.ready(e) || http_.ready(e)) return;
-    if (e.fd == recorder_->event_fd()) {
+    if (e.fd == out_->log().event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (e.fd == signals_.fd()) {
@@ -298,22 +196,22 @@ class runner {
         signal_ = signal;
         draining_ = true;
       }
-    } else if (e.fd == jobs_->fd()) {
-      input_ready_ = true;
+    } else {
+      input_.ready(e);
     }
   }
 
   bool ended() const {
     if (standing_.in_flight > 0 || !intending_.empty()) return false;
     if (draining_) return true;
-    if (requests_.live() == 0) return input_ended_;
+    if (requests_.live() == 0) return input_.ended();
     // What is left waits for servers that ask for more patience than we have.
-    return (input_ended_ || full()) &&
+    return (input_.ended() || full()) &&
            requests_.all([](request const& r) { return r.where->parked; });
   }
 
   time_point wakeup(time_point now) {
-    if (input_ready_ && !held_job_ && !full() && !input_ended_ && !draining_) return now;
+    if (input_.ready() && !full() && !draining_) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
     if (!draining_) {
       at = std::min(at, header_commands_.wakeup());
@@ -324,54 +222,25 @@ class runner {
   }
 
   bool full() const noexcept {
-    return requests_.full() || recorder_->pending_bytes() >= recorder_bytes_max;
+    return requests_.full() || out_->log().pending_bytes() >= recorder_bytes_max;
   }
 
   // ── requests come in ────────────────────────────────────────────────────────────────────────
 
   void admit(time_point now) {
-    auto const stream = jobs_->is_stream();
-    for (int budget = 256; budget > 0 && !input_ended_ && !full(); --budget) {
-      auto next = std::exchange(held_job_, std::nullopt);
-      try {
-        if (!next && options_.only > 0 && taken_ == options_.only) {
-          input_ended_ = true;
-          break;
-        }
-        if (!next) {
-          next = stream ? jobs_->ready() : jobs_->next();
-          if (next) ++taken_;
-        }
-        if (next && stream) headers_.admit(origin(next->url));
-      } catch (fatal const&) {  // standard input is checked as it is read: finish what flies, then
-                                // say it
-        if (!stream) throw;
-        input_error_ = std::current_exception();
-        input_ended_ = draining_ = true;
-        break;
-      }
-      if (next) {
+    for (int budget = 256; budget > 0 && !input_.ended() && !full(); --budget) {
+      if (auto next = input_.next()) {
         if (!accept(now, std::move(*next))) break;
-      } else if (!stream) {
-        input_ended_ = true;
-      } else if (stdin_closed_) {
-        input_ended_ = true;
-      } else if (input_ready_ || !stdin_polls_) {
-        input_ready_ = false;
-        stdin_closed_ = !jobs_->fill();
-      } else {
+      } else if (!input_.ready()) {
         break;
       }
     }
-    if (stream && stdin_polls_)
-      events_.watch(jobs_->fd(), input_ended_ || full() || input_ready_ ? 0U : EPOLLIN);
-    if (!stream) input_ready_ = !input_ended_;
-    if (stream && !stdin_polls_) input_ready_ = !input_ended_;
+    if (input_.failure()) draining_ = true;  // what flies is finished first
+    input_.watch(events_, !full());
   }
 
   /// False when its scope has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
-    if (journal_ && journal_->done(j.line)) return true;
     if (journal_ && !options_.retry_unsafe && !idempotent(j) &&
         std::ranges::binary_search(journal_->intents(), j.line)) {
       record({.id = j.id,
@@ -387,14 +256,14 @@ class runner {
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
     if (s == nullptr) {
-      held_job_ = std::move(j);
+      input_.put_back(std::move(j));
       return false;
     }
     request_terms const terms{.cost = j.cost};
     auto const submitted = s->governor.submit(now, terms);
     if (auto const* no = std::get_if<refused>(&submitted)) {
       if (no->why == reason::queue) {
-        held_job_ = std::move(j);
+        input_.put_back(std::move(j));
         return false;
       }
       record({.id = j.id,
@@ -486,7 +355,7 @@ class runner {
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {
     auto& r = requests_[index];
     r.where->governor.cancel(now, r.id);
-    if (r.intended) recorder_->clear(r.what.line);
+    if (r.intended) out_->log().clear(r.what.line);
     record({.id = r.what.id,
             .line = r.what.line,
             .how = final_outcome::failed,
@@ -520,7 +389,7 @@ class runner {
       return;
     }
     r.intended = true;
-    r.intent = recorder_->intend(r.what.line);
+    r.intent = out_->log().intend(r.what.line);
     intending_.push_back(index);
   }
 
@@ -534,7 +403,7 @@ class runner {
 
   /// Sends what must not be sent twice, now that the journal knows of it.
   void send_committed() {
-    auto const committed = recorder_->committed();
+    auto const committed = out_->log().committed();
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = requests_[index];
@@ -542,7 +411,7 @@ class runner {
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
       if (given_up) {
-        recorder_->clear(r.what.line);
+        out_->log().clear(r.what.line);
         r.intended = false;
         abandon(index);
       } else {
@@ -637,7 +506,7 @@ class runner {
     // Not carried out: a throttle says so, and what never left us cannot have been.
     if (r.intended && r.so_far.empty() &&
         (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
-      recorder_->clear(r.what.line);
+      out_->log().clear(r.what.line);
       r.intended = false;
     }
     if (ruling.what == verdict::park) {
@@ -652,7 +521,7 @@ class runner {
   /// It was not carried out: it goes again like any other, through the queue of its scope.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
-    if (r.so_far.empty() && std::exchange(r.intended, false)) recorder_->clear(r.what.line);
+    if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
     auto const again = r.where->governor.submit(now, {.cost = r.what.cost});
     if (auto const* id = std::get_if<ticket>(&again); id != nullptr && !r.where->stopped)
       queue(index, *id, now);
@@ -711,7 +580,7 @@ class runner {
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     auto& r = requests_[index];
-    if (r.intended && r.so_far.empty()) recorder_->clear(r.what.line);
+    if (r.intended && r.so_far.empty()) out_->log().clear(r.what.line);
     requests_.forget(index);
   }
 
@@ -720,9 +589,6 @@ class runner {
            decision const& last) {
     auto& r = requests_[index];
     auto const [how, reason, refused_by] = ending_of(r, answer, taught, last, options_);
-    auto const body_file = options_.out_dir.empty() || answer.body.empty()
-                               ? std::string()
-                               : body_path(options_.out_dir, r.what.line, answer.type);
     record({.id = r.what.id,
             .line = r.what.line,
             .how = how,
@@ -734,12 +600,8 @@ class runner {
             .reason = reason,
             .body = answer.body,
             .type = answer.type,
-            .headers = options_.out_headers ? answer.fields : std::span<http::field const>(),
-            .meta = r.what.meta,
-            .select = how == final_outcome::success && options_.select
-                          ? std::optional<std::string_view>(*options_.select)
-                          : std::nullopt,
-            .body_file = body_file},
+            .headers = answer.fields,
+            .meta = r.what.meta},
            refused_by, r.headers);
     requests_.forget(index);
   }
@@ -760,11 +622,7 @@ class runner {
     }
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
-    if (r.body_file.empty())
-      recorder_->finish(r.line, r.how, writer_.line_of(r));
-    else
-      recorder_->finish(r.line, r.how, writer_.line_of(r),
-                        {std::string(r.body_file), std::string(r.body)});
+    out_->record(r);
     if (canary_.dies(refused_by) && options_.canary)
       stop(canary::why_it_died(r, headers, journal_ != nullptr));
   }
@@ -787,8 +645,7 @@ class runner {
   }
 
   int conclude() {
-    recorder_->drain();
-    if (unordered_ && !hurried_) keep_order();
+    out_->conclude(hurried_);
     scopes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -802,17 +659,16 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    auto const unfinished =
-        draining_ && (!input_ended_ || requests_.live() > 0 || s.left() > 0 || held_job_);
-    if (!options_.failed.empty())
-      write_failed_lines(jobs_->input(), journal_->lost(), options_.failed, options_.level);
-    if (recorder_->echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    auto const unfinished = draining_ && (!input_.ended() || input_.has_put_back() ||
+                                          requests_.live() > 0 || s.left() > 0);
+    out_->write_failed(input_.input());
+    if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
     if (!stopped_.empty()) {
       say(fmt::format("stopped: {}", stopped_));
       return exit_stopped;
     }
     if (!stopped_accounts_.empty()) return exit_stopped;
-    if (input_error_) std::rethrow_exception(input_error_);
+    if (auto const failed = input_.failure()) std::rethrow_exception(failed);
     if (signal_ != 0 && unfinished) {
       say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
       return 128 + signal_;
@@ -834,55 +690,45 @@ class runner {
         say(fmt::format("--fail-if {}: {}", t.text, *words));
         return exit_threshold;
       }
-    return s.failed + s.unknown + lost_before_ > 0 ? exit_failed : exit_ok;
+    return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
   }
 
   run_options const options_;
+  int const connections_ = room_for_connections(options_.concurrency_ceiling);
+  time_point const began_ = clock_now();
+  rng chance_{seed()};
   signals signals_;
   poller events_;
-  scopes scopes_;
-  rng chance_;
-  time_point const began_;
+  progress progress_{options_.progress, began_};
+  standing standing_;
 
-  std::unique_ptr<journal> journal_;
-  std::unique_ptr<jobs_file> jobs_;
-  std::unique_ptr<recorder> recorder_;
-  std::optional<file> unordered_;  // the results, to be put in order
   header_commands header_commands_;
   std::uint64_t values_ = 0;  // their generation, as the scopes know it
   int renewals_failed_ = 0;
+  line_options const lines_;
+  std::unique_ptr<journal> journal_;
   bound_headers headers_;
-  jobs_survey survey_;
-  result_writer writer_;
-  progress progress_;
-  transport http_;
+  intake input_;
+  std::optional<outputs> out_;
 
+  scopes scopes_;
+  stopped_accounts stopped_accounts_;
+  spending spending_{options_.spend_max};
+  canary canary_;
   requests requests_;
-  std::deque<std::uint32_t> intending_;  // started, and waiting for the journal
-  std::optional<job> held_job_;          // read, and its scope has no room
-  std::int64_t taken_ = 0;               // requests of JOBS, whatever became of them
+  std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
 
-  bool stdin_polls_ = false;
-  bool stdin_closed_ = false;
-  bool input_ready_ = true;
-  bool input_ended_ = false;
   bool draining_ = false;  // nothing new goes out
   bool hurried_ = false;   // … and what flies is not waited for
   bool out_of_time_ = false;
   int signal_ = 0;
-  std::exception_ptr input_error_;
+  std::string stopped_;  // why nothing more goes out, a sentence
   time_point parked_until_ = time_point::min();
-
-  std::int64_t hints_ignored_ = 0;
-  standing standing_;
-  std::int64_t reopened_ = 0;  // that an earlier run had ended
-  canary canary_;
-  spending spending_{options_.spend_max};
-  stopped_accounts stopped_accounts_;
-  std::string stopped_;           // why nothing more goes out, a sentence
-  std::int64_t lost_before_ = 0;  // failed and unknown, in earlier runs
   std::string first_reason_;
+  std::int64_t hints_ignored_ = 0;
   time_point shown_ = began_;
+
+  transport http_;
 };
 
 }  // namespace

@@ -1,0 +1,114 @@
+#include "run/intake.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "command.hpp"
+#include "run/template.hpp"
+#include "run/url.hpp"
+
+namespace headway::app {
+namespace {
+
+void checking(run_options const& options, std::int64_t read, std::int64_t all) {
+  if (isatty(STDERR_FILENO) == 0 || options.progress != progress_style::automatic ||
+      all < (64 << 20))
+    return;
+  std::fputs(fmt::format("\r\033[Kchecking {}: {} %", options.jobs, 100 * read / all).c_str(),
+             stderr);
+  if (read == all) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace
+
+line_options lines_of(run_options const& options) {
+  line_options lines{.base_url = options.base_url,
+                     .url = options.url,
+                     .method = options.method,
+                     .format = options.format};
+  if (options.body) lines.body = expand_body(*options.body);
+  return lines;
+}
+
+intake::intake(run_options const& options, line_options lines, journal* log, bound_headers& bound)
+    : bound_(bound),
+      log_(log),
+      only_(options.only),
+      jobs_(options.jobs, std::move(lines), [log](std::string_view line) {
+        if (log != nullptr) log->check(line);
+      }) {
+  std::int64_t last = 0;
+  if (is_stream()) {
+    struct stat about {};
+    polls_ = fstat(jobs_.fd(), &about) == 0 && !S_ISREG(about.st_mode);
+    if (log_ != nullptr) last = log_->lines();
+  } else {
+    survey_ = jobs_.survey(
+        [&](std::int64_t read, std::int64_t all) { checking(options, read, all); }, options.only);
+    if (survey_.requests == 0)
+      throw fatal(exit_usage,
+                  fmt::format("{}: there is no request in it: one URL or JSON object a line",
+                              options.jobs));
+    for (auto const& origin : survey_.origins) bound_.admit(origin);
+    if (log_ != nullptr) log_->end_of_input();
+    last = survey_.last_wanted;
+  }
+  if (log_ == nullptr) return;
+  for (auto const how : options.again) reopened_ += log_->reopen(how, last);
+  before_ = log_->ended(last);
+}
+
+std::optional<job> intake::next() {
+  if (put_back_) return std::exchange(put_back_, std::nullopt);
+  if (ended_) return std::nullopt;
+  try {
+    auto next = take();
+    if (next && log_ != nullptr && log_->done(next->line)) return std::nullopt;
+    return next;
+  } catch (fatal const&) {
+    if (!is_stream()) throw;
+    failure_ = std::current_exception();
+    ended_ = true;
+    return std::nullopt;
+  }
+}
+
+std::optional<job> intake::take() {
+  if (only_ > 0 && taken_ == only_) {
+    ended_ = true;
+    return std::nullopt;
+  }
+  auto next = is_stream() ? jobs_.ready() : jobs_.next();
+  if (next) {
+    ++taken_;
+    if (is_stream()) bound_.admit(origin(next->url));
+  } else if (!is_stream() || closed_) {
+    ended_ = true;
+  } else if (readable_ || !polls_) {
+    readable_ = false;
+    closed_ = !jobs_.fill();
+  } else {
+    ready_ = false;
+  }
+  return next;
+}
+
+void intake::put_back(job j) {
+  put_back_ = std::move(j);
+}
+
+void intake::watch(poller& events, bool wanted) const {
+  if (polls_) events.watch(jobs_.fd(), wanted && !ended_ && !readable_ ? EPOLLIN : 0U);
+}
+
+bool intake::ready(poller::event const& e) noexcept {
+  if (e.fd != jobs_.fd()) return false;
+  ready_ = readable_ = true;
+  return true;
+}
+
+}  // namespace headway::app

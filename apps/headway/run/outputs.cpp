@@ -1,0 +1,91 @@
+#include "run/outputs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "command.hpp"
+#include "run/bodies.hpp"
+#include "run/failed_lines.hpp"
+#include "run/input_order.hpp"
+
+namespace headway::app {
+namespace {
+
+bool to_stdout(run_options const& options) {
+  return options.out == "-";
+}
+
+file open_results(run_options const& options, journal* log) {
+  if (!options.out_dir.empty()) make_body_folder(options.out_dir);
+  if (to_stdout(options) && log == nullptr)
+    return options.keep_order ? nameless_file() : file(dup(STDOUT_FILENO), "standard output");
+  auto results =
+      file::results(to_stdout(options) ? options.journal + ".results.jsonl" : options.out);
+  if (log != nullptr) log->start(results);
+  return results;
+}
+
+/// What earlier runs have done, for whoever reads standard output.
+void say_again(file const& results) {
+  std::array<char, 65536> block;
+  for (off_t at = 0;;) {
+    auto const n = pread(results.fd(), block.data(), block.size(), at);
+    if (n <= 0) return;
+    if (write_all(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) <
+        static_cast<std::size_t>(n))
+      return;
+    at += n;
+  }
+}
+
+}  // namespace
+
+outputs::outputs(run_options const& options, journal* log)
+    : outputs(options, log, open_results(options, log)) {}
+
+outputs::outputs(run_options const& options, journal* log, file results)
+    : options_(options), journal_(log) {
+  if (options.keep_order) {
+    if (!results.regular())
+      throw fatal(exit_usage,
+                  fmt::format("--keep-order wants --out in a regular file, or -; {} is neither",
+                              results.path()));
+    unordered_.emplace(dup(results.fd()), results.path());
+  }
+  auto const echoed = to_stdout(options) && log != nullptr && !options.keep_order;
+  if (echoed) say_again(results);
+  recorder_.emplace(log, std::move(results), echoed ? STDOUT_FILENO : -1);
+}
+
+void outputs::record(result r) {
+  if (!options_.out_headers) r.headers = {};
+  if (options_.select && r.how == final_outcome::success) r.select = *options_.select;
+  if (options_.out_dir.empty() || r.body.empty()) {
+    recorder_->finish(r.line, r.how, writer_.line_of(r));
+    return;
+  }
+  auto path = body_path(options_.out_dir, r.line, r.type);
+  r.body_file = path;
+  auto const text = writer_.line_of(r);
+  recorder_->finish(r.line, r.how, text, {std::move(path), std::string(r.body)});
+}
+
+void outputs::conclude(bool hurried) {
+  recorder_->drain();
+  if (!unordered_ || hurried) return;
+  if (!to_stdout(options_))
+    put_in_order(*unordered_, options_.level);
+  else if (!write_in_order(*unordered_, STDOUT_FILENO))
+    throw fatal(exit_io, "standard output is closed");
+}
+
+void outputs::write_failed(file const& jobs) {
+  if (!options_.failed.empty())
+    write_failed_lines(jobs, journal_->lost(), options_.failed, options_.level);
+}
+
+}  // namespace headway::app

@@ -1,0 +1,47 @@
+/// The outputs of a run: results, bodies, the journal, the lines that failed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "run/file.hpp"
+#include "run/journal.hpp"
+#include "run/options.hpp"
+#include "run/recorder.hpp"
+#include "run/result.hpp"
+
+namespace headway::app {
+
+/// Results go to a file, which standard output may follow, or straight there. Errors: fatal.
+/// Threads: one.
+class outputs {
+ public:
+  /// Starts `log`, which may be null; it and `options` must live as long.
+  outputs(run_options const& options, journal* log);
+
+  /// What becomes durable, and when.
+  recorder& log() noexcept { return *recorder_; }
+  recorder const& log() const noexcept { return *recorder_; }
+
+  /// A request has ended: what the options say is kept of its answer.
+  void record(result);
+
+  /// All that was recorded is durable and, if so asked and the run is not `hurried`, in the order
+  /// of JOBS.
+  void conclude(bool hurried);
+
+  /// The lines of `jobs` that did not succeed, if so asked.
+  void write_failed(file const& jobs);
+
+ private:
+  outputs(run_options const&, journal*, file results);
+
+  run_options const& options_;
+  journal* const journal_;
+  std::optional<file> unordered_{};  // the results, to be put in order
+  std::optional<recorder> recorder_{};
+  result_writer writer_;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,27 @@
+#include "run/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace headway::app {
+
+void print_plan(run_options const& options, intake const& input) {
+  auto const& survey = input.survey();
+  auto const origins = fmt::format("{}", fmt::join(survey.origins, ", "));
+  fmt::print("{}: {} requests in {} lines to {}{}\n", options.jobs,
+             input.is_stream() ? std::string("?") : std::to_string(survey.requests), survey.lines,
+             origins, survey.origins.size() > 1 ? ", …" : "");
+  fmt::print("results: {}\njournal: {}\n", options.out,
+             options.journal.empty() ? "none" : options.journal);
+  if (input.reopened() > 0) fmt::print("to be done again: {}\n", input.reopened());
+  if (options.only > 0) fmt::print("only: the first {}\n", options.only);
+  auto const before = input.before().success + input.before().lost();
+  if (!input.is_stream() && before > 0) fmt::print("already done: {}\n", before);
+  fmt::print("law: {}, {}\n", options.law.name, options.law.what);
+  if (!survey.all_idempotent)
+    fmt::print(
+        "some requests are not idempotent: none of them is sent again once it may have been "
+        "carried out{}\n",
+        options.retry_unsafe ? ", except that --retry-unsafe allows it" : "");
+}
+
+}  // namespace headway::app
