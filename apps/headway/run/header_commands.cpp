@@ -67,8 +67,8 @@ std::vector<std::string> header_commands::stand_ins() const {
   return lines;
 }
 
-bool header_commands::stands_in(std::string_view line) const noexcept {
-  return line.find(mark) != line.npos;
+bool header_commands::needed_by(std::span<std::string const> lines) noexcept {
+  return std::ranges::any_of(lines, [](auto const& line) { return line.find(mark) != line.npos; });
 }
 
 std::vector<std::string> header_commands::filled(std::span<std::string const> lines) const {

@@ -35,7 +35,8 @@ class header_commands {
   /// anybody may give looks like one.
   std::vector<std::string> stand_ins() const;
 
-  bool stands_in(std::string_view line) const noexcept;
+  /// Whether one of `lines` is a stand-in.
+  static bool needed_by(std::span<std::string const> lines) noexcept;
 
   /// `lines` with the current values in the place of stand-ins.
   std::vector<std::string> filled(std::span<std::string const> lines) const;

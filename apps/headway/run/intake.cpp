@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "command.hpp"
@@ -23,8 +25,6 @@ void checking(run_options const& options, std::int64_t read, std::int64_t all) {
   if (read == all) std::fputs("\r\033[K", stderr);
 }
 
-}  // namespace
-
 line_options lines_of(run_options const& options) {
   line_options lines{.base_url = options.base_url,
                      .url = options.url,
@@ -34,18 +34,38 @@ line_options lines_of(run_options const& options) {
   return lines;
 }
 
-intake::intake(run_options const& options, line_options lines, journal* log, bound_headers& bound)
-    : bound_(bound),
-      log_(log),
+std::unique_ptr<journal> open_journal(run_options const& options, line_options const& lines) {
+  if (options.journal.empty()) return nullptr;
+  return std::make_unique<journal>(options.journal,
+                                   options.jobs == "-" ? "standard input" : options.jobs,
+                                   options.level, fingerprint(lines));
+}
+
+bound_headers bind(run_options const& options, std::vector<std::string> others) {
+  auto all = expand_headers(options.headers);
+  std::ranges::move(others, std::back_inserter(all));
+  // The origin of a --url whose host has a {{field}} is not known yet.
+  return {std::move(all), options.header_hosts,
+          origin(options.url).empty() ? options.base_url : options.url};
+}
+
+}  // namespace
+
+intake::intake(run_options const& options, std::vector<std::string> headers)
+    : intake(options, lines_of(options), std::move(headers)) {}
+
+intake::intake(run_options const& options, line_options lines, std::vector<std::string> headers)
+    : log_(open_journal(options, lines)),
+      headers_(bind(options, std::move(headers))),
       only_(options.only),
-      jobs_(options.jobs, std::move(lines), [log](std::string_view line) {
-        if (log != nullptr) log->check(line);
+      jobs_(options.jobs, std::move(lines), [this](std::string_view line) {
+        if (log_) log_->check(line);
       }) {
   std::int64_t last = 0;
   if (is_stream()) {
     struct stat about {};
     polls_ = fstat(jobs_.fd(), &about) == 0 && !S_ISREG(about.st_mode);
-    if (log_ != nullptr) last = log_->lines();
+    if (log_) last = log_->lines();
   } else {
     survey_ = jobs_.survey(
         [&](std::int64_t read, std::int64_t all) { checking(options, read, all); }, options.only);
@@ -53,13 +73,17 @@ intake::intake(run_options const& options, line_options lines, journal* log, bou
       throw fatal(exit_usage,
                   fmt::format("{}: there is no request in it: one URL or JSON object a line",
                               options.jobs));
-    for (auto const& origin : survey_.origins) bound_.admit(origin);
-    if (log_ != nullptr) log_->end_of_input();
+    for (auto const& origin : survey_.origins) headers_.admit(origin);
+    if (log_) log_->end_of_input();
     last = survey_.last_wanted;
   }
-  if (log_ == nullptr) return;
+  if (!log_) return;
   for (auto const how : options.again) reopened_ += log_->reopen(how, last);
   before_ = log_->ended(last);
+}
+
+bool intake::perhaps_sent(job const& j) const noexcept {
+  return log_ && !idempotent(j) && std::ranges::binary_search(log_->intents(), j.line);
 }
 
 std::optional<job> intake::next() {
@@ -67,7 +91,7 @@ std::optional<job> intake::next() {
   if (ended_) return std::nullopt;
   try {
     auto next = take();
-    if (next && log_ != nullptr && log_->done(next->line)) return std::nullopt;
+    if (next && log_ && log_->done(next->line)) return std::nullopt;
     return next;
   } catch (fatal const&) {
     if (!is_stream()) throw;
@@ -85,7 +109,7 @@ std::optional<job> intake::take() {
   auto next = is_stream() ? jobs_.ready() : jobs_.next();
   if (next) {
     ++taken_;
-    if (is_stream()) bound_.admit(origin(next->url));
+    if (is_stream()) headers_.admit(origin(next->url));
   } else if (!is_stream() || closed_) {
     ended_ = true;
   } else if (readable_ || !polls_) {

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "run/headers.hpp"
 #include "run/jobs_file.hpp"
@@ -13,26 +16,30 @@
 
 namespace headway::app {
 
-/// The lines of JOBS as these options make requests of them. Errors: fatal(exit_usage).
-line_options lines_of(run_options const&);
-
-/// The requests of JOBS, as many as --only says, without those that the journal knows to have
-/// ended; --again opens some of them again. A file is checked as a whole before the first request
-/// comes, standard input as it is read. Tells `bound` of each origin. Threads: one.
+/// The requests of JOBS, as many as --only says, without those that ended in an earlier run, as the
+/// journal knows; --again opens some of them again. A file is checked as a whole before the first
+/// request comes, standard input as it is read. Threads: one.
 class intake {
  public:
-  /// `log`: not start()ed, or null. It and `bound` must live as long. Errors: fatal(exit_usage)
-  /// with file:line.
-  intake(run_options const&, line_options, journal* log, bound_headers& bound);
+  /// `headers`: lines that go out beside those of --header. Errors: fatal, as those of the journal,
+  /// of JOBS and of the options, which tell the line.
+  intake(run_options const&, std::vector<std::string> headers);
 
   bool is_stream() const noexcept { return jobs_.is_stream(); }
   file const& input() const noexcept { return jobs_.input(); }
+  /// Not start()ed, null: there is none.
+  journal* log() const noexcept { return log_.get(); }
+  /// What goes to an origin with each request.
+  bound_headers const& headers() const noexcept { return headers_; }
   /// What a first look found; nothing of a stream.
   jobs_survey const& survey() const noexcept { return survey_; }
   /// What ended in earlier runs, and stays so.
   journal::tally const& before() const noexcept { return before_; }
   /// How many of them are open again.
   std::int64_t reopened() const noexcept { return reopened_; }
+
+  /// It was being sent when an earlier run was killed, and must not be repeated.
+  bool perhaps_sent(job const&) const noexcept;
 
   /// The next request; nullopt: there is none, or not yet. Reads at most once. Errors: as in the
   /// constructor, but of a stream: that ends with a failure().
@@ -42,8 +49,7 @@ class intake {
 
   /// next() may have one, without waiting, that was not put back.
   bool ready() const noexcept { return ready_ && !ended_ && !put_back_; }
-  bool has_put_back() const noexcept { return put_back_.has_value(); }
-  /// No more requests come, but for the one that was put back.
+  /// No more requests come.
   bool ended() const noexcept { return ended_; }
   /// What is wrong with a stream, null if nothing; what came before is good.
   std::exception_ptr failure() const noexcept { return failure_; }
@@ -54,10 +60,11 @@ class intake {
   bool ready(poller::event const&) noexcept;
 
  private:
+  intake(run_options const&, line_options, std::vector<std::string> headers);
   std::optional<job> take();
 
-  bound_headers& bound_;
-  journal* const log_;
+  std::unique_ptr<journal> log_;
+  bound_headers headers_;
   std::int64_t const only_;
   jobs_file jobs_;
   bool polls_ = false;  // a pipe or terminal: reading it may wait

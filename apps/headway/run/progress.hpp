@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "headway/governor.hpp"
+#include "run/journal.hpp"
 
 namespace headway::app {
 
@@ -21,6 +22,11 @@ struct standing {
   held_back waiting{};
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }
+  std::int64_t& of(final_outcome how) noexcept {
+    return how == final_outcome::success  ? success
+           : how == final_outcome::failed ? failed
+                                          : unknown;
+  }
   /// 0 where the total is not known.
   std::int64_t left() const noexcept { return total < 0 ? 0 : total - before - ended(); }
 };

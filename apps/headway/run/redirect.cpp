@@ -1,7 +1,9 @@
 #include "run/redirect.hpp"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "run/text.hpp"
@@ -47,6 +49,17 @@ redirect next_hop(std::string_view method, std::string_view url, int status,
   if (from.starts_with("https:") && !to.starts_with("https:"))
     return {.why = "it leads from https to http"};
   return {.url = std::move(next), .same_origin = from == to};
+}
+
+std::string why_not(redirect const& hop, std::string_view from, std::span<std::string const> hops,
+                    int hops_max) {
+  if (hops_max == 0) return "redirects are not followed";
+  if (hop.url.empty()) return fmt::format("the redirect is not followed: {}", hop.why);
+  if (hop.url == from || std::ranges::count(hops, hop.url) > 0)
+    return "the redirect leads back to where it was";
+  if (hops.size() == static_cast<std::size_t>(hops_max))
+    return fmt::format("more than {} redirects (--redirects-max)", hops_max);
+  return "";
 }
 
 }  // namespace headway::app

@@ -25,4 +25,9 @@ bool is_redirect(int status) noexcept;
 redirect next_hop(std::string_view method, std::string_view url, int status,
                   std::span<http::field const> fields);
 
+/// Why a request that went to `from`, and to `hops` before, does not take this hop; "" if it does.
+/// `hops_max`: so many, no more.
+std::string why_not(redirect const&, std::string_view from, std::span<std::string const> hops,
+                    int hops_max);
+
 }  // namespace headway::app

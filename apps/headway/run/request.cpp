@@ -1,6 +1,8 @@
 #include "run/request.hpp"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +14,12 @@ std::optional<std::string_view> request::body() const noexcept {
   if (what.body_file) return content;
   if (what.body) return *what.body;
   return std::nullopt;
+}
+
+bool request::read_body_file() {
+  std::ifstream in(*what.body_file, std::ios::binary);
+  content.assign(std::istreambuf_iterator<char>(in), {});
+  return static_cast<bool>(in);
 }
 
 request_size size_of(request const& r) {
@@ -43,6 +51,15 @@ void requests::forget(std::uint32_t index) {
   bytes_ -= all_[index].weighed;
   all_[index] = {};
   free_.push_back(index);
+}
+
+void requests::reduce(std::uint32_t index, std::string remainder, std::string_view so_far) {
+  auto& r = all_[index];
+  r.what.body = std::move(remainder);
+  r.what.body_file.reset();
+  r.so_far = so_far;
+  weigh(index);
+  r.size = size_of(r);
 }
 
 void requests::weigh(std::uint32_t index) noexcept {

@@ -49,6 +49,8 @@ struct request {
 
   /// What goes out as its body; nullopt: none.
   std::optional<std::string_view> body() const noexcept;
+  /// Reads body_file; false where it can no longer be read.
+  bool read_body_file();
 };
 
 /// What is known of its size before it goes. Requires: it has a scope.
@@ -67,6 +69,8 @@ class requests {
 
   /// Its URL or body has changed.
   void weigh(std::uint32_t index) noexcept;
+  /// Of its body only `remainder` must go again; the answers so far are `so_far`.
+  void reduce(std::uint32_t index, std::string remainder, std::string_view so_far);
 
   std::size_t live() const noexcept { return all_.size() - free_.size(); }
   bool full() const noexcept { return live() >= requests_max || bytes_ >= bytes_max; }

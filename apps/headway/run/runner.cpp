@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <utility>
 
@@ -19,6 +16,7 @@
 #include "run/clock.hpp"
 #include "run/descriptors.hpp"
 #include "run/ending.hpp"
+#include "run/halt.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
 #include "run/intake.hpp"
@@ -41,24 +39,13 @@ namespace {
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
-/// The bytes of a request's body_file; nullopt where it can no longer be read.
-std::optional<std::string> read_file(std::filesystem::path const& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string content(std::istreambuf_iterator<char>(in), {});
-  if (!in) return std::nullopt;
-  return content;
-}
-
 class runner {
  public:
   explicit runner(run_options const& options)
       : options_(options),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
-        lines_(lines_of(options_)),
-        journal_(open_journal()),
-        headers_(open_headers()),
-        input_(options_, lines_, journal_.get(), headers_),
-        scopes_(options_, settings()),
+        input_(options_, header_commands_.stand_ins()),
+        scopes_(options_, room_for_connections(options_.concurrency_ceiling)),
         http_(events_, options_.http,
               [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
 
@@ -67,9 +54,9 @@ class runner {
       print_plan(options_, input_);
       return exit_ok;
     }
-    if (!obtain_values()) return 128 + signal_;
+    if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) scopes_.recall();
-    out_.emplace(options_, journal_.get());
+    out_.emplace(options_, input_.log());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) scopes_.trace_to(options_.trace, began_);
     if (!input_.is_stream()) {
@@ -88,21 +75,6 @@ class runner {
 
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
-  std::unique_ptr<journal> open_journal() const {
-    if (options_.journal.empty()) return nullptr;
-    return std::make_unique<journal>(options_.journal,
-                                     options_.jobs == "-" ? "standard input" : options_.jobs,
-                                     options_.level, fingerprint(lines_));
-  }
-
-  bound_headers open_headers() const {
-    auto given = expand_headers(options_.headers);
-    for (auto& line : header_commands_.stand_ins()) given.push_back(std::move(line));
-    // The origin of a --url whose host has a {{field}} is not known yet.
-    return {std::move(given), options_.header_hosts,
-            origin(options_.url).empty() ? options_.base_url : options_.url};
-  }
-
   /// Waits for the first values of --header-cmd. False if a signal came instead.
   bool obtain_values() {
     events_.watch(signals_.fd(), EPOLLIN);
@@ -110,22 +82,15 @@ class runner {
       header_commands_.flush(clock_now());
       if (header_commands_.failures() > 0) throw fatal(exit_usage, header_commands_.problem());
       for (auto const& e : events_.wait(header_commands_.wakeup()))
-        if (!header_commands_.ready(e) && e.fd == signals_.fd()) signal_ = signals_.take();
-      if (signal_ != 0) return false;
+        if (!header_commands_.ready(e) && e.fd == signals_.fd()) take_signal();
+      if (halt_.draining()) return false;
     }
     values_ = header_commands_.generation();
     return true;
   }
 
-  governor_settings settings() const {
-    return {.attempts_max = options_.attempts_max,
-            .queue_max = requests::requests_max,
-            .hint_max = options_.wait_max,
-            .throttled = options_.law.throttled,
-            .rate_ceiling = options_.rate_ceiling,
-            .in_flight_max =
-                options_.concurrency_ceiling > 0 ? options_.concurrency_ceiling : connections_,
-            .budget = options_.budget};
+  void take_signal() {
+    if (auto const signal = signals_.take(); signal != 0) halt_.interrupt(signal);
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -134,16 +99,14 @@ class runner {
     while (true) {
       auto const now = clock_now();
       if (auto const failed = out_->log().failure()) std::rethrow_exception(failed);
-      if (options_.time_max && now - began_ >= *options_.time_max && !draining_) {
-        out_of_time_ = true;
-        draining_ = true;
-      }
-      if (out_->log().echo_closed()) draining_ = true;
+      if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
+        halt_.time_out();
+      if (out_->log().echo_closed()) halt_.drain();
       for (auto const& t : options_.stop_if)
         if (auto const words = t.crossed_by(standing_, 20))
-          stop(fmt::format("{} ({})", t.text, *words));
+          halt_.stop(fmt::format("{} ({})", t.text, *words));
       send_committed();
-      if (!draining_) {
+      if (!halt_.draining()) {
         renew_values(now);
         admit(now);
         pump(now);
@@ -152,7 +115,7 @@ class runner {
       if (ended()) return;
       for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
       http_.flush();
-      if (hurried_) return;
+      if (halt_.hurried()) return;
     }
   }
 
@@ -161,19 +124,13 @@ class runner {
     auto const failures = header_commands_.failures();
     if (failures > std::exchange(renewals_failed_, failures)) {
       if (header_commands_.refused() && failures >= renewals_max)
-        stop(fmt::format("{}, {} times, and the value before was refused (401)",
-                         header_commands_.problem(), failures));
+        halt_.stop(fmt::format("{}, {} times, and the value before was refused (401)",
+                               header_commands_.problem(), failures));
       else if (failures == 1)
         say(fmt::format("{}; it is tried again", header_commands_.problem()));
     }
     if (std::exchange(values_, header_commands_.generation()) == values_) return;
     scopes_.wake(now);
-  }
-
-  /// Nothing more goes out, for good.
-  void stop(std::string why) {
-    if (stopped_.empty()) stopped_ = std::move(why);
-    draining_ = true;
   }
 
   void dispatch(poller::event const& e) {
@@ -182,20 +139,11 @@ class runner {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (e.fd == signals_.fd()) {
-      if (auto const signal = signals_.take(); signal != 0) {
-        hurried_ = signal_ != 0;
-        if (signal_ == 0) {
-          progress_.clear();
-          std::fputs(
-              fmt::format(
-                  "headway: stopping: {} in flight are finished first; once more stops at once\n",
-                  standing_.in_flight)
-                  .c_str(),
-              stderr);
-        }
-        signal_ = signal;
-        draining_ = true;
-      }
+      take_signal();
+      if (!halt_.draining() || halt_.hurried()) return;
+      progress_.clear();
+      say(fmt::format("stopping: {} in flight are finished first; once more stops at once",
+                      standing_.in_flight));
     } else {
       input_.ready(e);
     }
@@ -203,21 +151,21 @@ class runner {
 
   bool ended() const {
     if (standing_.in_flight > 0 || !intending_.empty()) return false;
-    if (draining_) return true;
+    if (halt_.draining()) return true;
     if (requests_.live() == 0) return input_.ended();
     // What is left waits for servers that ask for more patience than we have.
     return (input_.ended() || full()) &&
-           requests_.all([](request const& r) { return r.where->parked; });
+           requests_.all([](request const& r) { return r.where->parked(); });
   }
 
   time_point wakeup(time_point now) {
-    if (input_.ready() && !full() && !draining_) return now;
+    if (input_.ready() && !full() && !halt_.draining()) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
-    if (!draining_) {
+    if (!halt_.draining()) {
       at = std::min(at, header_commands_.wakeup());
       at = std::min(at, scopes_.wakeup());
     }
-    if (options_.time_max && !draining_) at = std::min(at, began_ + *options_.time_max);
+    if (options_.time_max && !halt_.draining()) at = std::min(at, began_ + *options_.time_max);
     return at;
   }
 
@@ -235,23 +183,19 @@ class runner {
         break;
       }
     }
-    if (input_.failure()) draining_ = true;  // what flies is finished first
+    if (auto const failed = input_.failure()) halt_.fail(failed);  // what flies is finished first
     input_.watch(events_, !full());
   }
 
   /// False when its scope has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
-    if (journal_ && !options_.retry_unsafe && !idempotent(j) &&
-        std::ranges::binary_search(journal_->intents(), j.line)) {
-      record({.id = j.id,
-              .line = j.line,
-              .how = final_outcome::unknown,
-              .reason =
-                  "it was in flight when an earlier run was stopped, and may have been carried out",
-              .meta = j.meta});
+    if (!options_.retry_unsafe && input_.perhaps_sent(j)) {
+      record_unsent(
+          j, final_outcome::unknown,
+          "it was in flight when an earlier run was stopped, and may have been carried out");
       return true;
     }
-    auto headers = request_headers(j, headers_.of(origin(j.url)));
+    auto headers = request_headers(j, input_.headers().of(origin(j.url)));
     auto const account = account_of(j, headers);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
@@ -266,12 +210,9 @@ class runner {
         input_.put_back(std::move(j));
         return false;
       }
-      record({.id = j.id,
-              .line = j.line,
-              .how = final_outcome::failed,
-              .reason = fmt::format("not sent: {}: a cost of {} can never be admitted",
-                                    to_string(no->why), j.cost),
-              .meta = j.meta});
+      record_unsent(j, final_outcome::failed,
+                    fmt::format("not sent: {}: a cost of {} can never be admitted",
+                                to_string(no->why), j.cost));
       return true;
     }
     auto const id = std::get<ticket>(submitted);
@@ -285,10 +226,7 @@ class runner {
   scope* scope_of(time_point now, std::string_view account, job const& j,
                   std::span<std::string const> headers) {
     auto* const s = scopes_.at(now, account, j);
-    if (s != nullptr && std::ranges::any_of(headers, [this](auto const& line) {
-          return header_commands_.stands_in(line);
-        }))
-      s->renewable = true;
+    if (s != nullptr && header_commands::needed_by(headers)) s->renewable = true;
     return s;
   }
 
@@ -301,49 +239,20 @@ class runner {
 
   void pump(time_point now) {
     for (auto& [key, s] : scopes_) {
-      if (s.wake > now || s.parked) continue;
-      if (s.renewable && header_commands_.refused()) {  // until there is a new value
-        s.wake = never;
-        continue;
-      }
+      if (s.wake > now || s.parked()) continue;
+      s.wake = never;                                           // but for what follows
+      if (s.renewable && header_commands_.refused()) continue;  // until there is a new value
       s.held = {};
       s.look_at_machine(now);
-      while (auto const turn = s.governor.next(now)) {
-        if (!spending_.room_beside(out())) break;
-        auto const index = s.request_of(*turn);
-        auto& r = requests_[index];
-        if (auto const why = s.book.never_fits(r.size)) {
-          never_goes(index, now, *why);
-          continue;
-        }
-        if (auto const until = s.book.ready_at(now, r.size).until; until > now) {
-          s.held = {reason::quota, until};
-          r.held = true;
-          break;
-        }
-        auto const u = chance_();
-        if (s.machine && !s.machine->claim(now, r.what.cost, u)) {  // another process was faster
-          s.look_at_machine(now);
-          continue;
-        }
-        s.governor.start(now, *turn, u);
-        r.receipt = s.book.take(now, r.size);
-        begin(index, now);
+      while (spending_.room_beside(out())) {
+        auto const turn = s.next(now, requests_, chance_);
+        if (!turn) break;
+        if (turn->never.empty())
+          begin(turn->request, now);
+        else
+          never_goes(turn->request, turn->never);
       }
-      if (!spending_.room_beside(out())) {  // until an answer says what it has cost
-        s.wake = never;
-        continue;
-      }
-      if (s.held.why != reason::none) {  // an answer wakes it, too
-        s.wake = s.held.until;
-        if (s.held.until != never && s.held.until - now > options_.wait_max) {
-          s.parked = true;
-          parked_until_ = std::max(parked_until_, s.held.until);
-        }
-        continue;
-      }
-      s.wake = s.governor.wakeup(now);
-      if (s.machine && s.waiting() > 0) s.wake = std::min(s.wake, s.machine->look_again(now));
+      if (spending_.room_beside(out())) s.rest(now, options_.wait_max);  // else until an answer
     }
   }
 
@@ -352,9 +261,8 @@ class runner {
     return standing_.in_flight + static_cast<std::int64_t>(intending_.size());
   }
 
-  void never_goes(std::uint32_t index, time_point now, std::string_view why) {
+  void never_goes(std::uint32_t index, std::string_view why) {
     auto& r = requests_[index];
-    r.where->governor.cancel(now, r.id);
     if (r.intended) out_->log().clear(r.what.line);
     record({.id = r.what.id,
             .line = r.what.line,
@@ -375,16 +283,12 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (r.what.body_file && r.attempts == 0) {
-      auto content = read_file(*r.what.body_file);
-      if (!content) {
-        auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-        give_up_unsent(index, now, error, reason::none);
-        return;
-      }
-      r.content = std::move(*content);
+    if (r.what.body_file && r.attempts == 0 && !r.read_body_file()) {
+      auto const error = fmt::format("cannot read {}", r.what.body_file->string());
+      give_up_unsent(index, now, error, reason::none);
+      return;
     }
-    if (!journal_ || r.intended || idempotent(r.what)) {
+    if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
       send(index);
       return;
     }
@@ -396,8 +300,7 @@ class runner {
   /// Its turn had come, but it does not go.
   void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
     auto& r = requests_[index];
-    r.where->governor.cancel(now, r.id);
-    r.where->book.forget(r.receipt);
+    r.where->cancel(now, r);
     end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
@@ -407,7 +310,7 @@ class runner {
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = requests_[index];
-      auto const given_up = draining_ || r.where->stopped;
+      auto const given_up = halt_.draining() || r.where->stopped;
       if (!given_up && r.intent > committed) return;
       intending_.pop_front();
       if (given_up) {
@@ -456,17 +359,12 @@ class runner {
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     if (told.what == reaction::served)
-      if (auto why = spending_.charge(r.size.given, told.costs); !why.empty()) stop(std::move(why));
+      if (auto why = spending_.charge(r.size.given, told.costs); !why.empty())
+        halt_.stop(std::move(why));
     if (!spending_.empty()) scopes_.wake(now);  // all of them wait for any answer
     auto const taught = learn(now, r, told, answer, options_);
     r.said = without_secrets(told.code, r.headers);
-    if (told.remainder) {
-      r.what.body = *told.remainder;
-      r.what.body_file.reset();
-      r.so_far = whole.body;
-      requests_.weigh(index);
-      r.size = size_of(r);
-    }
+    if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught.what == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
@@ -510,8 +408,7 @@ class runner {
       r.intended = false;
     }
     if (ruling.what == verdict::park) {
-      s.parked = true;
-      parked_until_ = std::max(parked_until_, ruling.until);
+      s.parked_until = std::max(s.parked_until, ruling.until);
     } else if (std::max(now, ruling.until) - *r.first_sent > options_.request_deadline) {
       s.governor.cancel(now, r.id);
       end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
@@ -534,20 +431,14 @@ class runner {
   bool follow(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
     auto hop = next_hop(r.what.method, r.what.url, answer.status, answer.fields);
-    auto const most = static_cast<std::size_t>(options_.redirects_max);
-    r.said = most == 0         ? "redirects are not followed"
-             : hop.url.empty() ? fmt::format("the redirect is not followed: {}", hop.why)
-             : hop.url == r.what.url || std::ranges::count(r.hops, hop.url) > 0
-                 ? "the redirect leads back to where it was"
-             : r.hops.size() == most ? fmt::format("more than {} redirects (--redirects-max)", most)
-             : !hop.same_origin && !options_.http.sigv4.empty()
-                 ? "the redirect leads to another origin, which --aws-sigv4 does not sign for"
-                 : "";
+    r.said = why_not(hop, r.what.url, r.hops, options_.redirects_max);
+    if (r.said.empty() && !hop.same_origin && !options_.http.sigv4.empty())
+      r.said = "the redirect leads to another origin, which --aws-sigv4 does not sign for";
     if (!r.said.empty()) return false;
     r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     requests_.weigh(index);
-    r.headers = request_headers(r.what, headers_.of(origin(r.what.url)));
+    r.headers = request_headers(r.what, input_.headers().of(origin(r.what.url)));
     auto const account = account_of(r.what, r.headers);
     if (stopped_accounts_.contains(account)) {
       leave_open(index);
@@ -567,6 +458,7 @@ class runner {
   /// Nothing more goes there; what waits is left for a later run.
   void stop(scope& s, std::string_view why) {
     if (s.stopped) return;
+    halt_.stop_in_part();
     stopped_accounts_.insert(s.account);
     scopes_.stop(s.account);
     progress_.clear();
@@ -574,7 +466,7 @@ class runner {
     requests_.each([](request const& r) { return r.where->stopped && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
     if (stopped_accounts_.full())
-      stop(fmt::format("{} scopes were refused", stopped_accounts::accounts_max));
+      halt_.stop(fmt::format("{} scopes were refused", stopped_accounts::accounts_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
@@ -609,30 +501,23 @@ class runner {
   /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
   /// what was sent, and is not shown.
   void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
-    switch (r.how) {
-      case final_outcome::success:
-        ++standing_.success;
-        break;
-      case final_outcome::failed:
-        ++standing_.failed;
-        break;
-      case final_outcome::unknown:
-        ++standing_.unknown;
-        break;
-    }
+    ++standing_.of(r.how);
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
     out_->record(r);
     if (canary_.dies(refused_by) && options_.canary)
-      stop(canary::why_it_died(r, headers, journal_ != nullptr));
+      halt_.stop(canary::why_it_died(r, headers, input_.log() != nullptr));
+  }
+
+  void record_unsent(job const& j, final_outcome how, std::string_view reason) {
+    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta});
   }
 
   /// Drops it without a result; a later run takes it up again.
   void abandon(std::uint32_t index) {
     auto& r = requests_[index];
     auto const now = clock_now();
-    r.where->governor.cancel(now, r.id);
-    r.where->book.forget(r.receipt);
+    r.where->cancel(now, r);
     requests_.forget(index);
   }
 
@@ -645,7 +530,7 @@ class runner {
   }
 
   int conclude() {
-    out_->conclude(hurried_);
+    out_->conclude(halt_.hurried());
     scopes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -659,29 +544,17 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    auto const unfinished = draining_ && (!input_.ended() || input_.has_put_back() ||
-                                          requests_.live() > 0 || s.left() > 0);
     out_->write_failed(input_.input());
+    auto const unfinished =
+        halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
-    if (!stopped_.empty()) {
-      say(fmt::format("stopped: {}", stopped_));
-      return exit_stopped;
-    }
-    if (!stopped_accounts_.empty()) return exit_stopped;
-    if (auto const failed = input_.failure()) std::rethrow_exception(failed);
-    if (signal_ != 0 && unfinished) {
-      say(journal_ ? "interrupted: run the same command again to go on" : "interrupted");
-      return 128 + signal_;
-    }
-    if (out_of_time_ && unfinished) {
-      say("out of time (--time-max): run the same command again to go on");
-      return exit_parked;
-    }
+    if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
+      auto const until = scopes_.parked_until();
       say(fmt::format(
           "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "
           "command again then",
-          parked_until_ == never ? std::string("for ever") : in_words(parked_until_ - now),
+          until == never ? std::string("for ever") : in_words(until - now),
           in_words(options_.wait_max)));
       return exit_parked;
     }
@@ -694,7 +567,6 @@ class runner {
   }
 
   run_options const options_;
-  int const connections_ = room_for_connections(options_.concurrency_ceiling);
   time_point const began_ = clock_now();
   rng chance_{seed()};
   signals signals_;
@@ -705,9 +577,6 @@ class runner {
   header_commands header_commands_;
   std::uint64_t values_ = 0;  // their generation, as the scopes know it
   int renewals_failed_ = 0;
-  line_options const lines_;
-  std::unique_ptr<journal> journal_;
-  bound_headers headers_;
   intake input_;
   std::optional<outputs> out_;
 
@@ -715,15 +584,10 @@ class runner {
   stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;
+  halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
 
-  bool draining_ = false;  // nothing new goes out
-  bool hurried_ = false;   // … and what flies is not waited for
-  bool out_of_time_ = false;
-  int signal_ = 0;
-  std::string stopped_;  // why nothing more goes out, a sentence
-  time_point parked_until_ = time_point::min();
   std::string first_reason_;
   std::int64_t hints_ignored_ = 0;
   time_point shown_ = began_;

@@ -1,5 +1,8 @@
 #include "run/scope.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace headway::app {
 
 void scope::queue(time_point now, ticket id, std::uint32_t index) {
@@ -13,6 +16,46 @@ void scope::look_at_machine(time_point now) {
   if (!machine) return;
   machine->refresh(now, in_flight(), waiting() > 0);
   governor.hold(machine->held_until());
+}
+
+std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chance) {
+  while (auto const first = governor.next(now)) {
+    auto const index = by_ticket[static_cast<std::uint32_t>(*first)];
+    auto& r = all[index];
+    if (auto why = book.never_fits(r.size)) {
+      governor.cancel(now, *first);
+      return turn{index, std::move(*why)};
+    }
+    if (auto const until = book.ready_at(now, r.size).until; until > now) {
+      held = {reason::quota, until};
+      r.held = true;
+      return std::nullopt;
+    }
+    auto const u = chance();
+    if (machine && !machine->claim(now, r.what.cost, u)) {  // another process was faster
+      look_at_machine(now);
+      continue;
+    }
+    governor.start(now, *first, u);
+    r.receipt = book.take(now, r.size);
+    return turn{index};
+  }
+  return std::nullopt;
+}
+
+void scope::rest(time_point now, duration wait_max) {
+  if (held.why != reason::none) {  // an answer wakes it, too
+    wake = held.until;
+    if (held.until != never && held.until - now > wait_max) parked_until = held.until;
+    return;
+  }
+  wake = governor.wakeup(now);
+  if (machine && waiting() > 0) wake = std::min(wake, machine->look_again(now));
+}
+
+void scope::cancel(time_point now, request& r) {
+  governor.cancel(now, r.id);
+  book.forget(r.receipt);
 }
 
 }  // namespace headway::app

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "run/machine_pace.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
+#include "run/request.hpp"
 #include "run/trace.hpp"
 
 namespace headway::app {
@@ -26,15 +28,27 @@ struct scope {
   std::vector<std::uint32_t> by_ticket{};  ///< index of the request, by the ticket's low half
   profile const* speaks = nullptr;
   int refused_in_a_row = 0;
-  time_point wake = time_point::min();  ///< when to look at it again
-  bool renewable = false;               ///< it has headers of --header-cmd
-  bool parked = false;                  ///< it asks for more patience than we have
-  bool stopped = false;                 ///< nothing more goes there
+  time_point wake = time_point::min();          ///< when to look at it again
+  bool renewable = false;                       ///< it has headers of --header-cmd
+  time_point parked_until = time_point::min();  ///< it asks for more patience than we have
+  bool stopped = false;                         ///< nothing more goes there
 
   /// The request `index` waits in its governor, as `id`.
   void queue(time_point now, ticket id, std::uint32_t index);
-  std::uint32_t request_of(ticket id) const { return by_ticket[static_cast<std::uint32_t>(id)]; }
 
+  /// What comes next, by law and book.
+  struct turn {
+    std::uint32_t request;
+    std::string never{};  ///< why it cannot ever go, a sentence; "" if it goes
+  };
+  /// Starts it, if it goes; nullopt: nothing may go now.
+  std::optional<turn> next(time_point now, requests&, rng& chance);
+  /// Nothing may go now: when to look again. The book makes nobody wait for longer than `wait_max`.
+  void rest(time_point now, duration wait_max);
+  /// It waited, or was started and did not go.
+  void cancel(time_point now, request&);
+
+  bool parked() const noexcept { return parked_until != time_point::min(); }
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
   time_point held_until() const noexcept { return governor.held_until(); }

@@ -18,11 +18,22 @@ namespace {
 
 constexpr int together_max = 8;  // scopes whose pace is the machine's
 
+governor_settings settings_of(run_options const& options, int connections) {
+  auto const most = options.concurrency_ceiling;
+  return {.attempts_max = options.attempts_max,
+          .queue_max = requests::requests_max,
+          .hint_max = options.wait_max,
+          .throttled = options.law.throttled,
+          .rate_ceiling = options.rate_ceiling,
+          .in_flight_max = most > 0 ? most : connections,
+          .budget = options.budget};
+}
+
 }  // namespace
 
-scopes::scopes(run_options const& options, governor_settings const& settings)
+scopes::scopes(run_options const& options, int connections)
     : options_(options),
-      settings_(settings),
+      settings_(settings_of(options, connections)),
       all_(scopes_max, [this](std::string_view key) { return make(key); }) {}
 
 void scopes::recall() {
@@ -104,6 +115,12 @@ time_point scopes::wakeup() noexcept {
 
 void scopes::wake(time_point at) noexcept {
   for (auto& [key, s] : all_) s.wake = std::min(s.wake, at);
+}
+
+time_point scopes::parked_until() noexcept {
+  auto at = time_point::min();
+  for (auto& [key, s] : all_) at = std::max(at, s.parked_until);
+  return at;
 }
 
 void scopes::stop(std::string_view account) noexcept {

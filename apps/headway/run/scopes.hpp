@@ -21,8 +21,8 @@ class scopes {
  public:
   static constexpr std::size_t scopes_max = 1000;
 
-  /// `options` must live as long.
-  scopes(run_options const& options, governor_settings const&);
+  /// `options` must live as long; `connections`: at most so many at once.
+  scopes(run_options const& options, int connections);
   scopes(scopes const&) = delete;
   scopes& operator=(scopes const&) = delete;
 
@@ -43,6 +43,8 @@ class scopes {
   time_point wakeup() noexcept;
   /// All are to be looked at by then.
   void wake(time_point at) noexcept;
+  /// When the last of them that are parked go on; time_point::min(): none is.
+  time_point parked_until() noexcept;
   /// Nothing more goes to this account.
   void stop(std::string_view account) noexcept;
 

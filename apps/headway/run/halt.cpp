@@ -1,0 +1,51 @@
+#include "run/halt.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "command.hpp"
+#include "run/progress.hpp"
+
+namespace headway::app {
+
+void halt::stop(std::string why) {
+  if (why_.empty()) why_ = std::move(why);
+  drain();
+}
+
+void halt::fail(std::exception_ptr failure) noexcept {
+  failure_ = std::move(failure);
+  drain();
+}
+
+void halt::interrupt(int signal) noexcept {
+  hurried_ = signal_ != 0;
+  signal_ = signal;
+  drain();
+}
+
+void halt::time_out() noexcept {
+  out_of_time_ = true;
+  drain();
+}
+
+std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
+  if (!why_.empty()) {
+    say(fmt::format("stopped: {}", why_));
+    return exit_stopped;
+  }
+  if (in_part_) return exit_stopped;
+  if (failure_) std::rethrow_exception(failure_);
+  if (signal_ != 0 && unfinished) {
+    say(resumable ? "interrupted: run the same command again to go on" : "interrupted");
+    return 128 + signal_;
+  }
+  if (out_of_time_ && unfinished) {
+    say("out of time (--time-max): run the same command again to go on");
+    return exit_parked;
+  }
+  return std::nullopt;
+}
+
+}  // namespace headway::app

@@ -1,0 +1,48 @@
+/// A halt: why a run sends nothing more, and the exit code that makes.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+
+namespace headway::app {
+
+/// Several reasons may come together; what is told in the end is the gravest. Threads: one.
+class halt {
+ public:
+  /// Refused for good. `why`: a sentence; the first one is told.
+  void stop(std::string why);
+  /// One account was, and that has been said; the others go on.
+  void stop_in_part() noexcept { in_part_ = true; }
+  /// The input is not good.
+  void fail(std::exception_ptr) noexcept;
+  /// SIGINT or SIGTERM. The second one hurries.
+  void interrupt(int signal) noexcept;
+  /// --time-max is over.
+  void time_out() noexcept;
+  /// Nobody wants more.
+  void drain() noexcept { draining_ = true; }
+
+  /// Nothing new goes out …
+  bool draining() const noexcept { return draining_; }
+  /// … and what flies is not waited for.
+  bool hurried() const noexcept { return hurried_; }
+  /// The last one, or 0.
+  int signal() const noexcept { return signal_; }
+
+  /// Once the run is over: says why it halted, and returns its exit code; nullopt where it came to
+  /// its own end. `unfinished`: something is left to do; `resumable`: there is a journal. Throws
+  /// what the input failed with.
+  std::optional<int> exit_code(bool unfinished, bool resumable) const;
+
+ private:
+  std::string why_;
+  bool in_part_ = false;
+  std::exception_ptr failure_;
+  int signal_ = 0;
+  bool out_of_time_ = false;
+  bool draining_ = false;
+  bool hurried_ = false;
+};
+
+}  // namespace headway::app
