@@ -1,5 +1,9 @@
 """Standard input as JOBS, standard output as results."""
 import json
+import os
+import signal
+import subprocess
+import time
 import unittest
 
 import servers
@@ -36,6 +40,32 @@ class Streams(unittest.TestCase):
             self.assertRegex(work.stderr(), r"headway: stdin:4: [^\n]+\n\Z")
             answered = sorted(int(r.path[1:]) for r in server.log())
             self.assertEqual(ids(work), answered, "what was in flight is lost")
+
+    def test_a_signal_ends_the_wait_for_input(self):
+        with Work([]) as work, work.start(jobs="-", stdin=subprocess.PIPE) as process:
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(5), 130, work.stderr())
+
+    def test_input_that_nobody_wants_any_more_is_not_looked_at(self):
+        with servers.nginx(latency_ms=(3000, 3000)) as server, Work(gets(server, 3)) as work:
+            jobs = (work.path / "jobs.txt").read_bytes()
+            with work.start(jobs="-", stdin=subprocess.PIPE) as process:
+                process.stdin.write(jobs)
+                process.stdin.flush()
+                time.sleep(1)  # the first one flies
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.2)
+                process.stdin.write(jobs)
+                process.stdin.flush()
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 130, work.stderr())
+            self.assertLess(used.ru_utime + used.ru_stime, 0.2, "it spins while it waits")
+
+    def test_an_empty_input(self):
+        with Work([]) as work:
+            self.assertEqual(work.run(jobs="-"), 0, work.stderr())  # /dev/null cannot be polled
 
 
 if __name__ == "__main__":

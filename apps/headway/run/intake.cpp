@@ -64,7 +64,8 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
   std::int64_t last = 0;
   if (is_stream()) {
     struct stat about {};
-    polls_ = fstat(jobs_.fd(), &about) == 0 && !S_ISREG(about.st_mode);
+    fstat(jobs_.fd(), &about);
+    polls_ = S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(jobs_.fd()) == 1;
     if (log_) last = log_->lines();
   } else {
     survey_ = jobs_.survey(

@@ -75,7 +75,7 @@ class intake {
   std::int64_t taken_ = 0;  // requests of JOBS, whatever became of them
   std::optional<job> put_back_;
   bool ready_ = true;
-  bool readable_ = true;
+  bool readable_ = false;
   bool closed_ = false;  // of a stream, all has been read
   bool ended_ = false;
   std::exception_ptr failure_;

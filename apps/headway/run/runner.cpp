@@ -111,6 +111,7 @@ class runner {
         admit(now);
         pump(now);
       }
+      input_.watch(events_, !halt_.draining() && !full());
       show(now);
       if (ended()) return;
       for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
@@ -184,7 +185,6 @@ class runner {
       }
     }
     if (auto const failed = input_.failure()) halt_.fail(failed);  // what flies is finished first
-    input_.watch(events_, !full());
   }
 
   /// False when its scope has no room: it is held until there is some.
