@@ -38,7 +38,7 @@ ending ending_of(request const& r, reply const& answer, outcome taught, decision
        (answer.state == send_state::answered && taught == outcome::failure && !whole)) &&
       !idempotent(r.what);
   // The next attempt would be refused, too.
-  auto const refused = taught == outcome::success && whole && !answer.too_large;
+  auto const refused = taught == outcome::success && whole;
   return {.how = carried_out_perhaps ? final_outcome::unknown : final_outcome::failed,
           .reason = why_failed(r, answer, last, options),
           .refused_by = refused ? answer.status : 0};

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <vector>
 
 namespace headway::app {
 namespace {
@@ -51,6 +53,20 @@ TEST(redirect, keeps_the_method_or_is_not_followed) {
     EXPECT_EQ(follow("DELETE", status, "/z").url.empty(), status < 307);
   }
   for (auto const status : {200, 300, 304, 305, 306, 309}) EXPECT_FALSE(is_redirect(status));
+}
+
+TEST(redirect, is_followed_so_far) {
+  redirect const hop{.url = "https://a.example/3"};
+  std::vector<std::string> const hops = {"https://a.example/1"};
+  EXPECT_EQ(why_not(hop, "https://a.example/2", hops, 2), "");
+  EXPECT_EQ(why_not(hop, "https://a.example/2", hops, 1),
+            "more than 1 redirects (--redirects-max)");
+  EXPECT_EQ(why_not(hop, "https://a.example/2", hops, 0), "redirects are not followed");
+  EXPECT_EQ(why_not(hop, hop.url, hops, 2), "the redirect leads back to where it was");
+  EXPECT_EQ(why_not({.url = hops[0]}, "https://a.example/2", hops, 2),
+            "the redirect leads back to where it was");
+  EXPECT_EQ(why_not({.why = "it is ftp"}, "https://a.example/2", hops, 2),
+            "the redirect is not followed: it is ftp");
 }
 
 }  // namespace
