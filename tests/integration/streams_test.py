@@ -7,7 +7,7 @@ import time
 import unittest
 
 import servers
-from work import Work, gets
+from work import Work, gets, wait_for
 
 
 def ids(work):
@@ -37,6 +37,7 @@ class Streams(unittest.TestCase):
         ) as work:
             with open(work.path / "jobs.txt", "rb") as jobs:
                 self.assertEqual(work.run(jobs="-", stdin=jobs), 2)
+            wait_for(server.log)  # nginx writes it after the answer
             self.assertRegex(work.stderr(), r"headway: stdin:4: [^\n]+\n\Z")
             answered = sorted(int(r.path[1:]) for r in server.log())
             self.assertEqual(ids(work), answered, "what was in flight is lost")
