@@ -78,6 +78,20 @@ class Signals(unittest.TestCase):
             self.assertEqual(len(work.outcomes()), 1500)
             self.assertEqual(sum(request.path == "/bad" for request in server.log()), 1)
 
+    def test_a_401_after_its_scope_was_stopped_is_left_for_a_later_run(self):
+        """A new token would be of no use: nothing may be queued where nothing more goes."""
+
+        def answers(n, _):
+            time.sleep(0.6)
+            return poor if n == 0 else (401, {}, b"")
+
+        poor = (429, {}, {"error": {"code": "insufficient_quota"}})
+        token = ("--header-cmd", "Authorization: Bearer $(echo token)")
+        with Scripted(answers) as server, Work(gets(server, 3)) as work:
+            self.assertEqual(work.run("--profile", "openai", *token), 77, work.stderr())
+            self.assertEqual(work.outcomes(), {})
+            self.assertIn(len(server.log), (2, 3), "each once, and one with the first")
+
     def test_a_limit_that_only_refusals_name_is_kept(self):
         """A bucket as OpenAI's without its fields: ten requests at once, ten a second."""
         bucket = {"level": 10.0, "at": time.monotonic()}

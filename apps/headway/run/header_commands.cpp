@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "command.hpp"
 #include "run/clock.hpp"
@@ -102,19 +103,19 @@ bool header_commands::ready(poller::event const& e) {
   return false;
 }
 
-void header_commands::flush(time_point now) {
-  if (running_ > 0) {
-    if (now < until_) return;
+bool header_commands::flush(time_point now) {
+  if (running_ > 0 && now >= until_) {
     for (auto& o : all_)
       if (o.child != 0) fail(o, fmt::format("did not end within {}", in_words(round_max)));
     conclude(now);
-  } else if (now >= due_) {
+  } else if (running_ == 0 && now >= due_) {
     began_ = now;
     until_ = later(now, round_max);
     failed_ = false;
     for (auto& o : all_) start(o);
     if (running_ == 0) conclude(now);
   }
+  return std::exchange(told_, generation_) != generation_;
 }
 
 void header_commands::start(one& o) {

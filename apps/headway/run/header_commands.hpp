@@ -57,8 +57,8 @@ class header_commands {
   /// `fd` of the poller is ready. False when it is none of ours.
   bool ready(poller::event const&);
 
-  /// Does what is due; to be called once after every wait.
-  void flush(time_point now);
+  /// Does what is due; to be called once after every wait. True once there are new values.
+  bool flush(time_point now);
 
   /// When flush() must be called at the latest.
   time_point wakeup() const noexcept { return running_ > 0 ? until_ : due_; }
@@ -88,7 +88,7 @@ class header_commands {
   bool failed_ = false;  // this round
   time_point began_ = time_point::min(), until_ = never;
   time_point due_ = time_point::min();
-  std::uint64_t generation_ = 0;
+  std::uint64_t generation_ = 0, told_ = 0;
   bool refused_ = false;
   int failures_ = 0;
   std::string problem_;

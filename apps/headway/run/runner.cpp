@@ -85,7 +85,6 @@ class runner {
         if (!header_commands_.ready(e) && e.fd == signals_.fd()) take_signal();
       if (halt_.draining()) return false;
     }
-    values_ = header_commands_.generation();
     return true;
   }
 
@@ -121,7 +120,7 @@ class runner {
   }
 
   void renew_values(time_point now) {
-    header_commands_.flush(now);
+    if (header_commands_.flush(now)) scopes_.wake(now);
     auto const failures = header_commands_.failures();
     if (failures > std::exchange(renewals_failed_, failures)) {
       if (header_commands_.refused() && failures >= renewals_max)
@@ -130,8 +129,6 @@ class runner {
       else if (failures == 1)
         say(fmt::format("{}; it is tried again", header_commands_.problem()));
     }
-    if (std::exchange(values_, header_commands_.generation()) == values_) return;
-    scopes_.wake(now);
   }
 
   void dispatch(poller::event const& e) {
@@ -203,8 +200,7 @@ class runner {
       input_.put_back(std::move(j));
       return false;
     }
-    request_terms const terms{.cost = j.cost};
-    auto const submitted = s->governor.submit(now, terms);
+    auto const submitted = s->governor.submit(now, {.cost = j.cost});
     if (auto const* no = std::get_if<refused>(&submitted)) {
       if (no->why == reason::queue) {
         input_.put_back(std::move(j));
@@ -216,9 +212,10 @@ class runner {
       return true;
     }
     auto const id = std::get<ticket>(submitted);
-    request r{.what = std::move(j), .where = s, .headers = std::move(headers), .read = now};
+    request r{
+        .what = std::move(j), .where = s, .id = id, .headers = std::move(headers), .read = now};
     r.size = size_of(r);
-    queue(requests_.add(std::move(r)), id, now);
+    s->queue(now, id, requests_.add(std::move(r)));
     return true;
   }
 
@@ -230,9 +227,13 @@ class runner {
     return s;
   }
 
-  void queue(std::uint32_t index, ticket id, time_point now) {
-    requests_[index].id = id;
-    requests_[index].where->queue(now, id, index);
+  /// It waits for its turn again. False where its scope has no room.
+  bool queue(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    auto const submitted = r.where->governor.submit(now, {.cost = r.what.cost});
+    auto const* const id = std::get_if<ticket>(&submitted);
+    if (id != nullptr) r.where->queue(now, r.id = *id, index);
+    return id != nullptr;
   }
 
   // ── attempts go out ─────────────────────────────────────────────────────────────────────────
@@ -387,12 +388,7 @@ class runner {
       stop(s, std::move(why));
       return;
     }
-    if (told.what == reaction::served && told.remainder)  // its place in the queue is free
-      if (auto const rest = s.governor.submit(now, {.cost = r.what.cost});
-          auto const* id = std::get_if<ticket>(&rest)) {
-        queue(index, *id, now);
-        return;
-      }
+    if (told.what == reaction::served && told.remainder && queue(index, now)) return;
     if (told.what == reaction::permanent && is_redirect(answer.status) && answer.error.empty() &&
         !options_.ok.contains(answer.status) && follow(index, now, answer))
       return;
@@ -419,11 +415,7 @@ class runner {
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
     if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
-    auto const again = r.where->governor.submit(now, {.cost = r.what.cost});
-    if (auto const* id = std::get_if<ticket>(&again); id != nullptr && !r.where->stopped)
-      queue(index, *id, now);
-    else
-      leave_open(index);
+    if (r.where->stopped || !queue(index, now)) leave_open(index);
   }
 
   /// Sends it where a redirect says, without what the next origin must not see. False where it ends
@@ -575,7 +567,6 @@ class runner {
   standing standing_;
 
   header_commands header_commands_;
-  std::uint64_t values_ = 0;  // their generation, as the scopes know it
   int renewals_failed_ = 0;
   intake input_;
   std::optional<outputs> out_;
