@@ -15,6 +15,9 @@ import time
 import unittest
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+import exports  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 FOLDER = Path(sys.argv.pop(1)).resolve()
 
@@ -71,14 +74,14 @@ class Debs(unittest.TestCase):
         self.assertLessEqual(set(self.depends("libheadway0.1")), {"libc6", "libstdc++6", "libgcc-s1"})
 
     def test_shared_libraries(self):
-        for library in self.libraries.glob("libheadway-*.so"):
-            soname = re.search(r"SONAME +(\S+)", output("objdump", "-p", library))[1]
-            self.assertEqual(soname, f"{library.name}.0.1")
-            exported = re.findall(r" T (.*)", output("nm", "-DC", "--defined-only", library))
-            self.assertTrue(exported, library)
-            self.assertEqual([name for name in exported if not name.startswith("headway::")], [])
-            self.assertNotIn("RUNPATH", output("objdump", "-p", library))
-            self.assertIn(f"{library.stem} 0.1 libheadway0.1 ", output("dpkg-deb", "-I", self.debs["libheadway0.1"], "shlibs"))
+        libraries = sorted(self.libraries.glob("libheadway-*.so"))
+        self.assertEqual([library.stem[len("libheadway-"):] for library in libraries], ["blocking", "core", "http", "sim"])
+        shlibs = output("dpkg-deb", "-I", self.debs["libheadway0.1"], "shlibs")
+        for library in libraries:
+            if library.stem != "libheadway-blocking":  # its headers do not say yet what they export
+                self.assertEqual(list(exports.faults(library, "0.1")), [])
+            self.assertNotIn("RUNPATH", output("readelf", "-d", library))
+            self.assertIn(f"{library.stem} 0.1 libheadway0.1 ", shlibs)
 
     def test_program(self):
         self.assertRegex(self.headway("--version"), r"^headway \d+\.\d+\.\d+\n$")

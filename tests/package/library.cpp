@@ -1,3 +1,5 @@
+#include <headway/driver/blocking.hpp>
+#include <headway/driver/timer_slack.hpp>
 #include <headway/headway.hpp>
 #include <headway/http/advice.hpp>
 #include <headway/sim/simulation.hpp>
@@ -8,6 +10,10 @@ bool parts(headway::any_law const& reno) {
   auto const advice = headway::http::advice_of(fields, {});
   auto const* law = headway::sim::contender_named("seek");
   headway::sim::scenario const world{.groups = {{.work = headway::sim::batch{.requests = 20}}}};
+  headway::throttled api;
+  headway::blocking::timer_slack const slack;
+  auto const answer =
+      api.scope("one")->call([] { return 7; }, [](int) { return headway::outcome::success; });
   return governor.law_state() == reno && advice.retry_after == std::chrono::seconds(7) && law &&
-         headway::sim::simulate(world, *law).done == 20;
+         headway::sim::simulate(world, *law).done == 20 && answer == 7;
 }
