@@ -18,17 +18,15 @@ int main() {
   auto const judge = [](boost::system::error_code failed) {
     return failed ? headway::outcome::failure : headway::outcome::success;
   };
-  int served = 0, cancelled = 0;
 
+  int served = 0, cancelled = 0;
+  asio::cancellation_signal stop;
+  auto const second = [&](std::exception_ptr error) { cancelled += error != nullptr; };
   api.async_call(operation, judge, [&](std::exception_ptr error) {
     served += error == nullptr;
-    api.hold(headway::steady_now() + 1h);  // "come back in an hour"
-
-    static asio::cancellation_signal stop;
-    api.async_call(operation, judge,
-                   asio::bind_cancellation_slot(
-                       stop.slot(), [&](std::exception_ptr no) { cancelled += no != nullptr; }));
-    stop.emit(asio::cancellation_type::total);  // it leaves the queue
+    api.hold(headway::steady_now() + 1h);  // "come back in an hour": the next one waits
+    api.async_call(operation, judge, asio::bind_cancellation_slot(stop.slot(), second));
+    stop.emit(asio::cancellation_type::total);  // and leaves the queue
   });
   io.run();
   std::printf("%d served, %d cancelled\n", served, cancelled);

@@ -46,10 +46,11 @@ int main(int argc, char** argv) {
   int served = 0;
   auto const one = [&](int n) -> asio::awaitable<void> {
     auto const answer =
-        co_await api.async_call([=] { return fetch(server, n); }, judge, asio::use_awaitable);
+        co_await api.async_call([&] { return fetch(server, n); }, judge, asio::use_awaitable);
     served += judge(answer) == headway::outcome::success;
   };
   for (int n = 1; n <= 100; ++n) asio::co_spawn(io, one(n), asio::detached);
   io.run();
   std::printf("%d of 100\n", served);
+  return served == 100 ? 0 : 1;
 }

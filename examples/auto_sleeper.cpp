@@ -23,4 +23,5 @@ int main() {
               static_cast<long long>(m.total_invocation), static_cast<long long>(m.total_slept),
               headway::to_seconds(m.total_sleep_time) * 1e3,
               static_cast<long long>(m.total_went_up), static_cast<long long>(m.total_went_down));
+  return m.total_invocation == 40 && m.total_went_up > 0 && m.total_went_down > 0 ? 0 : 1;
 }

@@ -42,4 +42,5 @@ int main() {
 
   std::printf("200 items done in %.1f s: %d calls, %d of them throttled\n",
               headway::to_seconds(now() - began), calls, throttled);
+  return calls - throttled == 200 ? 0 : 1;
 }

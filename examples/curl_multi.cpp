@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <headway/driver/polled.hpp>
+#include <headway/http/classify.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,16 +20,15 @@ headway::attempt_result judge(CURL* easy, CURLcode code) {
   curl_off_t seconds = 0;
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
-  if (status != 429) return {};
-  headway::attempt_result throttled{.what = headway::outcome::throttle};
-  if (seconds > 0) throttled.advice.retry_after = std::chrono::seconds(seconds);
-  return throttled;
+  headway::attempt_result result{.what = headway::http::classify(static_cast<int>(status))};
+  if (seconds > 0) result.advice.retry_after = std::chrono::seconds(seconds);
+  return result;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace std::chrono_literals;
+  constexpr headway::duration second = std::chrono::seconds(1);
   if (argc != 2) return std::fprintf(stderr, "usage: %s URL\n", argv[0]), 2;
   auto* const multi = curl_multi_init();
   headway::polled api;
@@ -52,9 +52,9 @@ int main(int argc, char** argv) {
       curl_multi_remove_handle(multi, easy);
       curl_easy_cleanup(easy);
     }
-    auto const wait = std::chrono::ceil<std::chrono::milliseconds>(
-        std::min<headway::duration>(api.timeout(), 1s));
+    auto const wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(api.timeout(), second));
     curl_multi_poll(multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }
-  return std::puts("100 of 100"), curl_multi_cleanup(multi), 0;
+  std::puts("100 of 100");
+  curl_multi_cleanup(multi);
 }

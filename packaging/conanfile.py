@@ -45,9 +45,11 @@ class Headway(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_find_mode", "none")  # headway's own CMake package is the one to find
-        self.cpp_info.builddirs = ["lib/cmake/headway"]
-        for component in ("core", "http", "sim"):
+        for component in ("core", "http", "sim", "blocking", "asio"):
             part = self.cpp_info.components[component]
-            part.libs = [f"headway-{component}"]
+            part.libs = [] if component == "asio" else [f"headway-{component}"]  # which is headers only
             part.requires = [] if component == "core" else ["core"]
+            part.builddirs = ["lib/cmake/headway"]
+            if component in ("blocking", "asio") and self.settings.os == "Linux":
+                part.system_libs = ["pthread"]
             part.set_property("pkg_config_name", f"headway-{component}")

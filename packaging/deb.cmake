@@ -50,6 +50,9 @@ file(WRITE ${control}/changelog
 ")
 find_program(HEADWAY_GZIP gzip REQUIRED)
 execute_process(COMMAND ${HEADWAY_GZIP} -9nf ${control}/changelog COMMAND_ERROR_IS_FATAL ANY)
+install(CODE "execute_process(COMMAND_ERROR_IS_FATAL ANY
+  COMMAND ${HEADWAY_GZIP} -9nf \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/man/man1/headway.1)"
+  COMPONENT tools)
 
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   string(TOUPPER ${component} upper)

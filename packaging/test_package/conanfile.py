@@ -24,4 +24,4 @@ class Stranger(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir) / "stranger"), env="conanrun")
+            self.run(f"{self.cpp.build.bindir}/stranger", env="conanrun")

@@ -1,6 +1,6 @@
-// The core, from the library or as the single header, whichever is there.
-#if __has_include(<headway/headway.hpp>)
-#include <headway/headway.hpp>
-#else
+// The core, from the library or as the single header.
+#ifdef SINGLE_HEADER
 #include <headway.hpp>
+#else
+#include <headway/headway.hpp>
 #endif

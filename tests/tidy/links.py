@@ -14,7 +14,7 @@ HEADING = re.compile(r"#{1,6}\s+(.*)")
 FENCE = re.compile(r"\s*```(\w*)")
 VERB = re.compile(r"\./dev ([a-z]+)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
-GUIDES = ("docs/guide.md", "docs/testing.md")  # whose C++ is that of examples
+GUIDES = ("README.md", "docs/guide.md", "docs/testing.md")  # whose C++ is that of examples
 
 
 def anchor(heading):

@@ -20,6 +20,7 @@ BROKEN = [  # path, text, word of the complaint
     ("docs/a.md", "[a](../../outside.md)", "dead link"),
     ("README.md", "./dev tset", "no verb"),
     ("README.md", "```sh\nheadway run jobs --rite 5/s\n```", "no option --rite"),
+    ("README.md", "```cpp\ncall(1);\n```", "no example"),
     ("docs/guide.md", "```cpp\ncall(1);\n```", "no example"),
     ("docs/guide.md", "```cpp\ncall();\nint main() {\n```", "no example"),
     ("README.md", "```sh\nheadway run jobs --rat 5/s\n```", "no option --rat"),
@@ -27,7 +28,7 @@ BROKEN = [  # path, text, word of the complaint
 SOUND = [
     ("README.md", "[a](docs/other.md#some-words-code--more) [b](https://x.example/y) [c](docs)"),
     ("README.md", "```sh\n./dev test\nbuild/headway run jobs --rate 5/s\n```"),
-    ("README.md", "```cpp\nauto x = [](int a)(b);\n```"),
+    ("docs/library.md", "```cpp\nauto x = [](int a)(b);\n```"),
     ("docs/guide.md", "```cpp\ncall();\n```"),
 ]
 

@@ -26,6 +26,7 @@ MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hy
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
 CORE_LINES_MAX = 2500  # of code: who reads the core for the first time is through in an hour
+EXAMPLE_LINES_MAX = 60
 HIDDEN = re.compile(  # a function that a header declares and a source defines, without HEADWAY_EXPORT
     r"(?<!>\n)^(?!using|extern|static_assert|constexpr|inline|template|concept|requires|return|namespace|struct|class|enum)"
     r"[a-z][^;{}=#/]*\([^;{}]*\)[^;{}]*;", re.MULTILINE)
@@ -89,6 +90,8 @@ def is_test(path):
 def breaches_of_file(path, text):
     library = within_library(path)
     test = is_test(path)
+    if path.parts[0] == "examples" and path.suffix == ".cpp" and len(text.splitlines()) > EXAMPLE_LINES_MAX:
+        yield path, EXAMPLE_LINES_MAX + 1, f"an example has at most {EXAMPLE_LINES_MAX} lines"
     for number, line in enumerate(text.splitlines(), 1):
         if LEFTOVER.search(line):
             yield path, number, f"leftover work: {line.strip()}"
