@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "command.hpp"
+#include "headway/driver/machine_pace.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/classify.hpp"
 #include "run/bodies.hpp"
@@ -30,7 +31,6 @@
 #include "run/input_order.hpp"
 #include "run/jobs_file.hpp"
 #include "run/laws.hpp"
-#include "run/machine_pace.hpp"
 #include "run/poller.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
@@ -50,7 +50,7 @@ constexpr std::size_t request_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t scopes_max = 1000;
 constexpr std::size_t stopped_max = 10'000;  // accounts that nothing more goes to
-constexpr int together_max = 8;              // scopes whose pace is the machine's
+constexpr int together_max = 16;             // scopes whose pace is the machine's
 constexpr int descriptors_of_ours = 48;      // files, timers, names that are looked up
 constexpr int renewals_max = 5;              // of a refused credential, that fail
 
@@ -355,7 +355,7 @@ class runner {
       if (!part.empty()) name.append(" ").append(part);
     name = printable(name);
     auto const known = memory_.recall(name);
-    auto machine = options_.together ? join_machine(key, known) : nullptr;
+    auto machine = join_machine(key, known);
     traced_governor governor(trace_.get(), number, name, options_.law, settings(), known, machine);
     auto const* const speaks = &profile_of(key.substr(0, end));
     auto const quotas = memory_.recall_quotas(name);
@@ -370,25 +370,25 @@ class runner {
             .speaks = speaks};
   }
 
-  /// Null where it cannot be shared; that is said once.
+  /// Null where it cannot be shared. Said, once, if that is something to put right: not what the
+  /// machine is like, such as one without a folder to write to.
   std::shared_ptr<machine_pace> join_machine(std::string_view key,
                                              std::optional<remembered> const& known) {
     std::erase_if(machines_, [](auto const& m) { return m.expired(); });
+    auto const* const s = std::get_if<seek>(&options_.law.law.choice);
+    if (options_.alone || s == nullptr || machines_.size() >= together_max) return nullptr;
     try {
-      if (machines_.size() >= together_max)
-        throw fatal(exit_io, fmt::format("more than {} limits", together_max));
-      auto const* const s = std::get_if<seek>(&options_.law.law.choice);
       auto machine = std::make_shared<machine_pace>(
-          machine_pace::default_folder(),
-          fmt::format("{}\n{}\n{}", key, options_.law.name, s != nullptr ? s->leave : 0),
+          machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
           known ? with_memory(options_.law, *known).law : options_.law.law);
       machines_.push_back(machine);
       return machine;
-    } catch (fatal const& e) {
+    } catch (std::system_error const&) {
+    } catch (std::runtime_error const& e) {
       if (!std::exchange(said_alone_, true))
-        say(fmt::format("--together: a pace is not shared: {}", e.what()));
-      return nullptr;
+        say(fmt::format("it paces alone (--alone): {}", e.what()));
     }
+    return nullptr;
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -668,8 +668,8 @@ class runner {
         s.wake = never;
         continue;
       }
-      s.held = {};
       look_at_machine(s, now);
+      s.held = {};
       while (auto const turn = s.governor.next(now)) {
         if (!may_spend()) break;
         auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
@@ -705,13 +705,23 @@ class runner {
         continue;
       }
       s.wake = s.governor.wakeup(now);
-      if (s.machine && s.waiting() > 0) s.wake = std::min(s.wake, s.machine->look_again(now));
+      if (!s.machine || s.waiting() == 0) continue;
+      s.wake = std::min(s.wake, s.machine->look_again(now));
+      auto const held = s.machine->held_until();  // perhaps another was told
+      if (held > later(now, options_.wait_max)) {
+        s.parked = true;
+        parked_until_ = std::max(parked_until_, held);
+      }
     }
   }
 
-  static void look_at_machine(scope& s, time_point now) {
+  /// Whom its own quotas hold back waits for no turn of the machine's.
+  void look_at_machine(scope& s, time_point now) {
     if (!s.machine) return;
-    s.machine->refresh(now, s.in_flight(), s.waiting() > 0);
+    auto const why = s.governor.why(now).why;
+    s.machine->refresh(now, s.in_flight(),
+                       s.waiting() > 0 && s.held.why == reason::none &&
+                           (why == reason::none || why == reason::pace || why == reason::window));
     s.governor.hold(s.machine->held_until());
   }
 
@@ -1231,6 +1241,10 @@ class runner {
     for (auto& [key, sc] : scopes_)
       for (auto const& found : {findings(sc.governor.law_state()), sc.book.findings()})
         if (!found.empty()) text += fmt::format("{}: {}\n", sc.name, found);
+    for (auto& [key, sc] : scopes_)
+      if (auto const others = sc.machine ? sc.machine->company() : 0; others > 0)
+        text += fmt::format("{}: one pace with {} other run{} here\n", sc.name, others,
+                            others > 1 ? "s" : "");
     keep_what_was_learned();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);

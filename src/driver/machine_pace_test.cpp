@@ -1,4 +1,4 @@
-#include "run/machine_pace.hpp"
+#include "headway/driver/machine_pace.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,12 +9,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
-#include "command.hpp"
 #include "headway/headway.hpp"
 
-namespace headway::app {
+namespace headway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,10 +200,10 @@ TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing)
 TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
   fs::create_directory(within());
   fs::permissions(within(), fs::perms::all);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   fs::remove(within());
   fs::create_directory_symlink(folder, within());
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   fs::remove(within());
 
   std::string name;
@@ -211,11 +213,11 @@ TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
   }
   std::ofstream(name) << "another's";
   fs::permissions(name, fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   EXPECT_EQ(fs::file_size(name), 9U);
   fs::remove(name);
   fs::create_symlink("elsewhere", name);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   EXPECT_FALSE(fs::exists(within() + "/elsewhere"));
 }
 
@@ -223,10 +225,10 @@ TEST_F(machine_pace_test, one_more_than_the_most_is_refused) {
   std::vector<std::unique_ptr<machine_pace>> all;
   for (int i = 0; i < machine_pace::members_max; ++i)
     all.push_back(std::make_unique<machine_pace>(within(), "k", law(10)));
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   all.pop_back();
   EXPECT_NO_THROW(machine_pace(within(), "k", law(10)));
 }
 
 }  // namespace
-}  // namespace headway::app
+}  // namespace headway
