@@ -361,6 +361,10 @@ void machine_pace::on_failure(time_point now, sample const& s, fraction u) noexc
   learn(now, s, [&](any_law& l, sample const& of_all) { l.on_failure(now, of_all, u); });
 }
 
+void machine_pace::hold(time_point until) noexcept {
+  act([&](state& all) { all.held = std::max(all.held, until); });
+}
+
 void machine_pace::on_hint(time_point now, hint const& h) noexcept {
   act([&](state& all) {
     if (h.retry_after)

@@ -715,14 +715,8 @@ class runner {
     }
   }
 
-  /// Whom its own quotas hold back waits for no turn of the machine's.
-  void look_at_machine(scope& s, time_point now) {
-    if (!s.machine) return;
-    auto const why = s.governor.why(now).why;
-    s.machine->refresh(now, s.in_flight(),
-                       s.waiting() > 0 && s.held.why == reason::none &&
-                           (why == reason::none || why == reason::pace || why == reason::window));
-    s.governor.hold(s.machine->held_until());
+  static void look_at_machine(scope& s, time_point now) {
+    if (s.machine) look_at(*s.machine, s.governor, now, s.held.why != reason::none);
   }
 
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "headway/export.hpp"
+#include "headway/governor.hpp"
 #include "headway/law/any.hpp"
 
 namespace headway {
@@ -60,7 +61,9 @@ class HEADWAY_EXPORT machine_pace {
   /// take() then has its stamp. Requires: no turn is claimed.
   bool claim(time_point now, std::int64_t cost, fraction u) noexcept;
 
-  /// Nobody of the scope goes before this: a server said so.
+  /// A server said so elsewhere: nobody goes before `until`. Never makes a hold shorter.
+  void hold(time_point until) noexcept;
+  /// Nobody goes before this: a server said so.
   time_point held_until() const noexcept { return seen_.held; }
   /// When to look again, although nothing of ours happened.
   time_point look_again(time_point now) const noexcept;
@@ -172,5 +175,15 @@ struct machine_law {
   friend bool operator==(machine_law const&, machine_law const&) = default;
 };
 static_assert(law<machine_law>);
+
+/// Refreshes `pace` with what `g`, whose law it is, has out and waits for, and holds `g` where
+/// another was told to wait. Who is `held_elsewhere`, as by a quota of its own, waits for no turn.
+template <class Governor>
+void look_at(machine_pace& pace, Governor& g, time_point now, bool held_elsewhere = false) {
+  auto const why = g.why(now).why;
+  auto const for_the_law = why == reason::none || why == reason::pace || why == reason::window;
+  pace.refresh(now, g.in_flight(), g.waiting() > 0 && for_the_law && !held_elsewhere);
+  g.hold(pace.held_until());
+}
 
 }  // namespace headway
