@@ -174,6 +174,20 @@ TEST_F(machine_pace_test, who_is_stopped_holds_no_permits_and_its_late_answers_t
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
 }
 
+TEST_F(machine_pace_test, who_waits_for_an_answer_only_is_not_stopped) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  b.refresh(start, 0, true);
+  auto const sent = b.take(start, 1, u);
+  b.refresh(start, 1, false);
+  a.refresh(start, 0, true);
+  auto const before = a.allowed();
+  a.refresh(start + 1min, 0, true);
+  EXPECT_EQ(a.allowed(), before);
+  b.on_success(start + 1min, answer(sent), u);
+  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
+}
+
 TEST_F(machine_pace_test, who_waits_for_its_turn_but_never_takes_it_costs_no_pace) {
   machine_pace a(within(), "k", law(200));
   std::vector<std::unique_ptr<machine_pace>> idle;

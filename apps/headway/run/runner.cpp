@@ -668,8 +668,8 @@ class runner {
         s.wake = never;
         continue;
       }
-      look_at_machine(s, now);
       s.held = {};
+      look_at_machine(s, now);
       while (auto const turn = s.governor.next(now)) {
         if (!may_spend()) break;
         auto const index = s.by_ticket[static_cast<std::uint32_t>(*turn)];
@@ -692,7 +692,8 @@ class runner {
         r.receipt = s.book.take(now, r.size);
         begin(index, now);
       }
-      if (!may_spend()) {  // until an answer says what it has cost
+      look_at_machine(s, now);  // perhaps it waits no more
+      if (!may_spend()) {       // until an answer says what it has cost
         s.wake = never;
         continue;
       }
@@ -715,8 +716,8 @@ class runner {
     }
   }
 
-  static void look_at_machine(scope& s, time_point now) {
-    if (s.machine) look_at(*s.machine, s.governor, now, s.held.why != reason::none);
+  void look_at_machine(scope& s, time_point now) {
+    if (s.machine) look_at(*s.machine, s.governor, now, s.held.why != reason::none || !may_spend());
   }
 
   void never_goes(std::uint32_t index, time_point now, std::string_view why) {

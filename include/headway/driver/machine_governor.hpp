@@ -21,7 +21,8 @@ namespace headway {
 ///
 /// Pace, permits, what was learned and a server's hints are shared; queue, retries, ceilings and
 /// the retry budget are each process's own. While something waits it asks to be woken every 100 ms,
-/// every 5 ms for permits of others. Threads: as governor. Not for both sides of a fork(2).
+/// every 5 ms for permits of others. It looks at what they did in every act, and in expired(),
+/// which a driver asks before next(). Threads: as governor. Not for both sides of a fork(2).
 class machine_governor {
  public:
   /// Joins those who call `key`. The first to join begins with `law`; `folder` is where they meet.
@@ -41,7 +42,10 @@ class machine_governor {
     return inner_.submit(now, terms);
   }
   std::optional<ticket> next(time_point now) const noexcept { return inner_.next(now); }
-  void start(time_point now, ticket t, fraction u) { inner_.start(now, t, u); }
+  void start(time_point now, ticket t, fraction u) {
+    inner_.start(now, t, u);
+    if (waiting() == 0) look(now);  // it waits no more
+  }
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     auto const decided = inner_.finish(now, t, result, u);
     look(now);
@@ -55,7 +59,7 @@ class machine_governor {
     look(now);
     return inner_.expired(now);
   }
-  time_point wakeup(time_point now) noexcept {
+  time_point wakeup(time_point now) const noexcept {
     auto const at = inner_.wakeup(now);
     return waiting() > 0 ? std::min(at, machine_->look_again(now)) : at;
   }

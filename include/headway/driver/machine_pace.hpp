@@ -177,7 +177,9 @@ struct machine_law {
 static_assert(law<machine_law>);
 
 /// Refreshes `pace` with what `g`, whose law it is, has out and waits for, and holds `g` where
-/// another was told to wait. Who is `held_elsewhere`, as by a quota of its own, waits for no turn.
+/// another was told to wait. To be asked before the turns of `g`, and after the last one: who is
+/// said to wait and does not look for a second is taken to be stopped. Who is `held_elsewhere`, as
+/// by a quota of its own, waits for no turn.
 template <class Governor>
 void look_at(machine_pace& pace, Governor& g, time_point now, bool held_elsewhere = false) {
   auto const why = g.why(now).why;
