@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,6 +129,9 @@ machine_pace::~machine_pace() {
 }
 
 void machine_pace::open(std::string const& folder) {
+  rlimit most{};  // beyond it a signal comes, which ends the process
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(layout))
+    throw refused_by_system(path_, EFBIG);
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw refused_by_system(folder);
   descriptor const within(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat about {};
