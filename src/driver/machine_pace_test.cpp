@@ -151,7 +151,7 @@ TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
   } else {
     waitpid(child, nullptr, 0);
   }
-  std::ofstream(within() + "/another's");
+  std::ofstream(within() + "/another's") << "no pace";
   ASSERT_EQ(files(), 3);
   machine_pace const a(within(), "k", law(10));
   EXPECT_EQ(files(), 3) << "its own, that of the living one, and what is nobody's pace";
