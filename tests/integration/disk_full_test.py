@@ -50,6 +50,18 @@ class DiskFull(unittest.TestCase):
         measured(f"disk full at {len(SIZES_KIB)} sizes, exit codes: {dict(codes)}")
         self.assertGreater(codes[74], 0.8 * len(SIZES_KIB))
 
+    def test_a_runtime_folder_without_room(self):
+        with servers.nginx() as server, Work([f"{server.url}/{i}" for i in range(10)]) as work:
+            with tempfile.TemporaryDirectory() as folder:
+                mount(folder, "size=16k,mode=0700")
+                try:
+                    self.assertEqual(work.run(XDG_RUNTIME_DIR=folder), 0, work.stderr())
+                    self.assertEqual(os.listdir(folder + "/headway"), [])
+                finally:
+                    subprocess.run(["umount", folder], check=True)
+            self.assertEqual(len(server.log().accepted()), 10)
+            self.assertNotIn("alone", work.stderr())
+
     def full_at(self, size, folder, server):
         seen = len(server.log())
         with Work(jobs(server), within=folder) as work:

@@ -1,13 +1,17 @@
-"""One limit for all runs of a machine: headway run --together, by nginx's log."""
+"""One limit for all runs of a machine, by the log of nginx and HAProxy, which have it."""
 import contextlib
+import os
 import random
+import signal
 import tempfile
 import unittest
+from pathlib import Path
 
 import servers
 from work import Work, gets, measured
 
 RATE = 200
+SLOTS = 20
 PROCESSES = 16
 JOBS = 240
 
@@ -24,10 +28,18 @@ class Machine(unittest.TestCase):
     def limit(self):
         return servers.limit_req(RATE, "burst=20 nodelay; limit_req_status 429")
 
-    def many(self, server, processes, jobs, *options):
+    def slots(self):
+        """Of 100 ms: at best RATE a second."""
+        return servers.nginx(
+            f"limit_conn all {SLOTS}; limit_conn_status 429;",
+            "limit_conn_zone $binary_remote_addr zone=all:1m;",
+            latency_ms=(100, 100),
+        )
+
+    def many(self, server, processes, jobs, *options, runtime=None):
         """As many runs, each with paths of its own."""
         stack = contextlib.ExitStack()
-        runtime = stack.enter_context(tempfile.TemporaryDirectory())
+        runtime = runtime or stack.enter_context(tempfile.TemporaryDirectory())
         runs = []
         for i in range(processes):
             lines = [f"{server.url}/{i}/{n}" for n in range(jobs)]
@@ -46,10 +58,11 @@ class Machine(unittest.TestCase):
     def test_sixteen_together_are_as_one(self):
         one = self.alone()
         with self.limit() as nginx:
-            stack, runs = self.many(nginx, PROCESSES, JOBS, "--together")
+            stack, runs = self.many(nginx, PROCESSES, JOBS)
             with stack:
                 for work, run in runs:
                     self.assertEqual(run.wait(120), 0, work.stderr())
+                    self.assertRegex(work.stderr(), "one pace with [0-9]+ other runs here")
             log = nginx.log()
         self.assertEqual(len(log.accepted()), PROCESSES * JOBS)
         self.assertEqual(log.twice(), [])
@@ -69,7 +82,7 @@ class Machine(unittest.TestCase):
         seed = random.randrange(2**32)
         chance = random.Random(seed)
         with self.limit() as nginx:
-            stack, runs = self.many(nginx, PROCESSES, 10 * JOBS, "--together")
+            stack, runs = self.many(nginx, PROCESSES, 10 * JOBS)
             with stack:
                 servers.time.sleep(5)
                 begin = servers.time.time()
@@ -91,6 +104,103 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(rate, 0.95 * RATE)
         self.assertGreaterEqual(min(spans), 0.85 * RATE)
         self.assertLessEqual(refused, 0.01)
+
+    def test_slots_are_shared(self):
+        with self.slots() as nginx:
+            stack, runs = self.many(nginx, 4, 1000)
+            with stack:
+                for work, run in runs:
+                    self.assertEqual(run.wait(120), 0, work.stderr())
+            log = nginx.log()
+        rate = len(log.accepted()) / log.seconds()
+        measured(f"4 on {SLOTS} slots: {rate:.1f}/s, {100 * log.throttled_share():.2f} % throttled")
+        self.assertGreaterEqual(rate, 0.88 * RATE)
+        self.assertLessEqual(log.throttled_share(), 0.004)
+
+    def test_one_that_is_stopped_costs_the_others_nothing(self):
+        with self.slots() as nginx:
+            stack, runs = self.many(nginx, 4, 100 * JOBS)
+            with stack:
+                servers.time.sleep(8)
+                runs[0][1].send_signal(signal.SIGSTOP)
+                stopped = servers.time.time()
+                servers.time.sleep(8)
+                runs[0][1].send_signal(signal.SIGCONT)
+                back = servers.time.time()
+                servers.time.sleep(5)
+            log = nginx.log()
+        without = goodput(log, stopped + 2, back)
+        after = goodput(log, back + 0.2, back + 5)
+        measured(f"one of 4 stopped for 8 s: {without:.1f}/s without it, {after:.1f}/s once it is back")
+        self.assertGreaterEqual(without, 0.88 * RATE)
+        self.assertGreaterEqual(after, 0.88 * RATE)
+
+    def test_whom_its_own_rate_holds_back_costs_the_others_nothing(self):
+        with self.limit() as nginx, tempfile.TemporaryDirectory() as runtime:
+            slow, _ = self.many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
+            fast, runs = self.many(nginx, 2, 5 * JOBS, runtime=runtime)
+            with slow, fast:
+                for work, run in runs:
+                    self.assertEqual(run.wait(120), 0, work.stderr())
+            log = nginx.log()
+        rate = len(log.accepted()) / log.seconds()
+        measured(f"6 held to 1/s each beside 2 that are not: {rate:.1f}/s")
+        self.assertGreaterEqual(rate, 0.8 * RATE)
+
+    def test_what_a_server_tells_one_holds_all(self):
+        with servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=3) as nginx:
+            stack, runs = self.many(nginx, 4, 30)
+            with stack:
+                for work, run in runs:
+                    self.assertEqual(run.wait(120), 0, work.stderr())
+            log = nginx.log()
+        told = [r.end for r in log.throttled()]
+        early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]
+        measured(f"4 of one limit, Retry-After: 3: told {len(told)} times, {len(early)} sent before")
+        self.assertTrue(told)
+        self.assertEqual(early, [])
+
+    def test_longer_than_wait_max_all_are_parked(self):
+        with servers.limit_req(1, "nodelay; limit_req_status 429", retry_after=60) as nginx:
+            stack, runs = self.many(nginx, 4, 30, "--wait-max", "5s")
+            with stack:
+                self.assertEqual([run.wait(30) for _, run in runs], [75] * 4)
+                self.assertIn("parked: the server asks to wait", runs[3][0].stderr())
+            log = nginx.log()
+        measured(f"4 of one limit, Retry-After: 60: told {len(log.throttled())} times")
+
+    def test_alone_is_alone(self):
+        made = {"--alone": [], "--law=reno": [], "--trace=t": [], "--cold": ["headway"]}
+        with servers.nginx() as nginx:
+            for option, expected in made.items():
+                with self.subTest(option=option), tempfile.TemporaryDirectory() as runtime:
+                    with Work(gets(nginx, 50)) as work:
+                        self.assertEqual(work.run(option, XDG_RUNTIME_DIR=runtime), 0, work.stderr())
+                    self.assertEqual(os.listdir(runtime), expected)
+                    self.assertEqual([*Path(runtime).glob("headway/*")], [])
+
+    def test_where_it_cannot_be_shared_it_goes_on_alone(self):
+        with servers.nginx() as nginx, tempfile.TemporaryDirectory() as folder:
+            here = Path(folder)
+
+            def said(name, **environment):
+                """Of its pace, in how many lines; every run does its work."""
+                with Work(gets(nginx, 20)) as work:
+                    self.assertEqual(work.run("--progress", "none", **environment), 0, work.stderr())
+                    return work.stderr().splitlines()
+
+            nowhere = {"XDG_RUNTIME_DIR": str(here / "none"), "TMPDIR": str(here / "none")}
+            if not Path(f"/run/user/{os.geteuid()}").exists():
+                self.assertEqual(said("no folder", **nowhere), [])
+            self.assertEqual(said("no files", **{**nowhere, "TMPDIR": "/proc"}), [])
+            (here / "headway").write_text("a file")
+            (line,) = said("a file in its place", XDG_RUNTIME_DIR=folder)
+            self.assertIn("it paces alone (--alone): ", line)
+            (here / "headway").unlink()
+            (here / "headway").mkdir(mode=0o777)
+            (here / "headway").chmod(0o777)
+            (line,) = said("open to all", XDG_RUNTIME_DIR=folder)
+            self.assertIn("is not this user's own folder of mode 0700", line)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 BINARY = os.environ.get("HEADWAY_BINARY", Path(__file__).resolve().parents[2] / "build/headway")
 
+RUNTIME = tempfile.TemporaryDirectory()  # where runs of one test share their pace
+
 
 class Work:
     """A folder (in `within`) with jobs.txt of `lines`, gone when the block ends."""
@@ -47,7 +49,12 @@ class Work:
                 stdin=stdin,
                 stdout=out,
                 stderr=err,
-                env={**os.environ, "XDG_STATE_HOME": str(self.path / "state"), **environment},
+                env={
+                    **os.environ,
+                    "XDG_STATE_HOME": str(self.path / "state"),
+                    "XDG_RUNTIME_DIR": RUNTIME.name,
+                    **environment,
+                },
             )
 
     def run(self, *options, timeout=120, **how):

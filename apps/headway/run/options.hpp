@@ -36,9 +36,9 @@ struct run_options {
   std::optional<duration> header_ttl{};      ///< of what they print
   std::vector<std::string> header_hosts;     ///< as --header-for gives them
   shipped_law law = shipped_laws().front();
-  std::string state;      ///< what was learned, a path; "" is the default one
-  bool cold = false;      ///< neither read nor kept
-  bool together = false;  ///< one limit with all runs of this user on this machine
+  std::string state;   ///< what was learned, a path; "" is the default one
+  bool cold = false;   ///< neither read nor kept
+  bool alone = false;  ///< else one limit with all runs of this user on this machine
   std::optional<gcra> rate_ceiling{};
   std::vector<quota_ceiling> quotas;   ///< of every scope
   std::vector<quota_units> spend_max;  ///< of the run

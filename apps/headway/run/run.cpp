@@ -139,6 +139,7 @@ struct arguments {
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
     if (select) o.select = option_value("--select", *select, checked_pointer);
     o.canary = !no_canary;
+    if (!o.trace.empty()) o.alone = true;  // what others do could not be replayed
     for (auto const& text : stop_if)
       o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
     for (auto const& text : fail_if)
@@ -245,9 +246,8 @@ void add_run(CLI::App& program, action& chosen) {
       "--state", o.state,
       "What earlier runs learned of the limits [XDG_STATE_HOME/headway/limits.json]");
   run->add_flag("--cold", o.cold, "Neither use nor keep what was learned")->excludes(state);
-  auto* const together = run->add_flag(
-      "--together", o.together,
-      "Share one pace with all runs of this user on this machine that call the same limit");
+  run->add_flag("--alone", o.alone,
+                "Share no pace with other runs of this user on this machine that call the same");
   run->add_option("--ok", a->ok, "Statuses that are a success, as 200-299,404")
       ->capture_default_str();
   run->add_option("--only", o.only, "Do the first N requests of JOBS only; a later run goes on")
@@ -296,7 +296,7 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--progress", a->progress, "auto, json or none")
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
-  run->add_option("--trace", o.trace, "Write every decision to this file")->excludes(together);
+  run->add_option("--trace", o.trace, "Write every decision to this file, and pace alone");
   run->add_flag("--dry-run", o.dry_run, "Check everything, say what would be done, send nothing");
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
 }

@@ -244,7 +244,7 @@ class runner {
       s.wake = never;                                           // but for what follows
       if (s.renewable && header_commands_.refused()) continue;  // until there is a new value
       s.held = {};
-      s.look_at_machine(now);
+      s.look_at_machine(now, spending_.room_beside(out()));
       while (spending_.room_beside(out())) {
         auto const turn = s.next(now, requests_, chance_);
         if (!turn) break;
@@ -253,7 +253,9 @@ class runner {
         else
           never_goes(turn->request, turn->never);
       }
-      if (spending_.room_beside(out())) s.rest(now, options_.wait_max);  // else until an answer
+      auto const room = spending_.room_beside(out());
+      s.look_at_machine(now, room);              // perhaps it waits no more
+      if (room) s.rest(now, options_.wait_max);  // else until an answer
     }
   }
 

@@ -12,10 +12,8 @@ void scope::queue(time_point now, ticket id, std::uint32_t index) {
   wake = now;
 }
 
-void scope::look_at_machine(time_point now) {
-  if (!machine) return;
-  machine->refresh(now, in_flight(), waiting() > 0);
-  governor.hold(machine->held_until());
+void scope::look_at_machine(time_point now, bool may_send) {
+  if (machine) look_at(*machine, governor, now, held.why != reason::none || !may_send);
 }
 
 std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chance) {
@@ -50,7 +48,10 @@ void scope::rest(time_point now, duration wait_max) {
     return;
   }
   wake = governor.wakeup(now);
-  if (machine && waiting() > 0) wake = std::min(wake, machine->look_again(now));
+  if (!machine || waiting() == 0) return;
+  wake = std::min(wake, machine->look_again(now));
+  auto const told = machine->held_until();  // perhaps it was another that was told
+  if (told > later(now, wait_max)) parked_until = std::max(parked_until, told);
 }
 
 void scope::cancel(time_point now, request& r) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "run/machine_pace.hpp"
+#include "headway/driver/machine_pace.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
 #include "run/request.hpp"
@@ -53,8 +53,8 @@ struct scope {
   std::size_t waiting() const noexcept { return governor.waiting(); }
   time_point held_until() const noexcept { return governor.held_until(); }
 
-  /// What others on this machine did meanwhile.
-  void look_at_machine(time_point now);
+  /// What others on this machine did meanwhile. With `may_send` false it waits for no turn.
+  void look_at_machine(time_point now, bool may_send = true);
 };
 
 }  // namespace headway::app

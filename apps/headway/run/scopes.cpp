@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "command.hpp"
@@ -16,7 +18,7 @@
 namespace headway::app {
 namespace {
 
-constexpr int together_max = 8;  // scopes whose pace is the machine's
+constexpr int together_max = 16;  // scopes whose pace is the machine's
 
 governor_settings settings_of(run_options const& options, int connections) {
   auto const most = options.concurrency_ceiling;
@@ -67,7 +69,7 @@ scope scopes::make(std::string_view key) {
     if (!part.empty()) name.append(" ").append(part);
   name = printable(name);
   auto const known = memory_.recall(name);
-  auto machine = options_.together ? join_machine(key, known) : nullptr;
+  auto machine = join_machine(key, known);
   traced_governor governor(trace_.get(), number, name, options_.law, settings_, known, machine);
   auto const* const speaks = &profile_of(key.substr(0, end));
   auto const quotas = memory_.recall_quotas(name);
@@ -82,25 +84,25 @@ scope scopes::make(std::string_view key) {
           .speaks = speaks};
 }
 
-/// Null where it cannot be shared; that is said once.
+/// Null where it is not shared. Said, once, if that is something to put right: not what the machine
+/// is like, such as one without a folder to write to.
 std::shared_ptr<machine_pace> scopes::join_machine(std::string_view key,
                                                    std::optional<remembered> const& known) {
   std::erase_if(machines_, [](auto const& m) { return m.expired(); });
+  auto const* const s = std::get_if<seek>(&options_.law.law.choice);
+  if (options_.alone || s == nullptr || machines_.size() >= together_max) return nullptr;
   try {
-    if (machines_.size() >= together_max)
-      throw fatal(exit_io, fmt::format("more than {} limits", together_max));
-    auto const* const s = std::get_if<seek>(&options_.law.law.choice);
     auto machine = std::make_shared<machine_pace>(
-        machine_pace::default_folder(),
-        fmt::format("{}\n{}\n{}", key, options_.law.name, s != nullptr ? s->leave : 0),
+        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
         known ? with_memory(options_.law, *known).law : options_.law.law);
     machines_.push_back(machine);
     return machine;
-  } catch (fatal const& e) {
+  } catch (std::system_error const&) {
+  } catch (std::runtime_error const& e) {
     if (!std::exchange(said_alone_, true))
-      say(fmt::format("--together: a pace is not shared: {}", e.what()));
-    return nullptr;
+      say(fmt::format("it paces alone (--alone): {}", e.what()));
   }
+  return nullptr;
 }
 
 profile const& scopes::profile_of(std::string_view origin) const {
@@ -161,6 +163,10 @@ std::string scopes::findings() {
   for (auto& [key, s] : all_)
     for (auto const& found : {app::findings(s.governor.law_state()), s.book.findings()})
       if (!found.empty()) text += fmt::format("{}: {}\n", s.name, found);
+  for (auto& [key, s] : all_)
+    if (auto const others = s.machine ? s.machine->company() : 0; others > 0)
+      text += fmt::format("{}: one pace with {} other run{} here\n", s.name, others,
+                          others > 1 ? "s" : "");
   return text;
 }
 

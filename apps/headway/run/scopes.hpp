@@ -53,7 +53,7 @@ class scopes {
   held_back look(time_point now, duration since);
   /// The reasons for which requests were held back, as shares of the run: a line, or "".
   std::string where_time_went() const;
-  /// What was learned, for people: lines, or "".
+  /// What was learned, and who shared it, for people: lines, or "".
   std::string findings();
 
   /// There are no more calls: the trace is whole.

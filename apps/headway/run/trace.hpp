@@ -8,16 +8,16 @@
 #include <string_view>
 #include <variant>
 
+#include "headway/driver/machine_pace.hpp"
 #include "headway/headway.hpp"
 #include "run/file.hpp"
-#include "run/machine_pace.hpp"
 #include "run/memory.hpp"
 
 namespace headway::app {
 
 inline constexpr int trace_format = 1;
 
-using scope_governor = governor<any_backoff, scope_law>;
+using scope_governor = governor<any_backoff, machine_law>;
 
 inline constexpr std::array<std::string_view, 4> outcome_names = {"success", "throttle", "failure",
                                                                   "ignore"};

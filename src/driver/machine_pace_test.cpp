@@ -1,4 +1,4 @@
-#include "run/machine_pace.hpp"
+#include "headway/driver/machine_pace.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,12 +9,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
 #include <vector>
 
-#include "command.hpp"
 #include "headway/headway.hpp"
 
-namespace headway::app {
+namespace headway {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,6 +132,7 @@ TEST_F(machine_pace_test, the_last_to_leave_removes_the_file) {
 TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
   if (auto const child = fork(); child == 0) {
     machine_pace b(within(), "k", law(1000));
+    b.hold(start + 1h);
     kill(getpid(), SIGKILL);
   } else {
     waitpid(child, nullptr, 0);
@@ -137,6 +140,69 @@ TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
   ASSERT_EQ(files(), 1);
   machine_pace const a(within(), "k", law(10));
   EXPECT_EQ(std::get<seek>(a.law().choice).level, 10);
+  EXPECT_LT(a.held_until(), start);
+}
+
+TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
+  machine_pace const living(within(), "living", law(10));
+  if (auto const child = fork(); child == 0) {
+    machine_pace const b(within(), "dead", law(10));
+    kill(getpid(), SIGKILL);
+  } else {
+    waitpid(child, nullptr, 0);
+  }
+  std::ofstream(within() + "/another's") << "no pace";
+  ASSERT_EQ(files(), 3);
+  machine_pace const a(within(), "k", law(10));
+  EXPECT_EQ(files(), 3) << "its own, that of the living one, and what is nobody's pace";
+}
+
+// One that a signal has stopped gets its answers, but cannot say so.
+TEST_F(machine_pace_test, who_is_stopped_holds_no_permits_and_its_late_answers_teach_nothing) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  b.refresh(start, 0, true);
+  auto const sent = b.take(start, 1, u);
+  a.refresh(start + 500ms, 0, true);
+  auto const before = a.allowed();
+  a.refresh(start + 1s, 0, true);
+  EXPECT_EQ(a.allowed(), before + 1);
+  b.on_success(start + 10s, answer(sent), u);
+  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 0U);
+  b.refresh(start + 10s, 0, true);
+  b.on_success(start + 10s, answer(b.take(start + 10s, 1, u)), u);
+  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
+}
+
+TEST_F(machine_pace_test, who_waits_for_an_answer_only_is_not_stopped) {
+  machine_pace a(within(), "k", law(10));
+  machine_pace b(within(), "k", law(10));
+  b.refresh(start, 0, true);
+  auto const sent = b.take(start, 1, u);
+  b.refresh(start, 1, false);
+  a.refresh(start, 0, true);
+  auto const before = a.allowed();
+  a.refresh(start + 1min, 0, true);
+  EXPECT_EQ(a.allowed(), before);
+  b.on_success(start + 1min, answer(sent), u);
+  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
+}
+
+TEST_F(machine_pace_test, who_waits_for_its_turn_but_never_takes_it_costs_no_pace) {
+  machine_pace a(within(), "k", law(200));
+  std::vector<std::unique_ptr<machine_pace>> idle;
+  for (int i = 0; i < 6; ++i) idle.push_back(std::make_unique<machine_pace>(within(), "k", law(1)));
+  a.refresh(start, 0, true);
+  a.take(start, 1, u);
+  int taken = 0;
+  for (auto now = start; now < start + 2s; now += 100us) {
+    for (auto const& each : idle) each->refresh(now, 0, true);
+    a.refresh(now, 0, true);
+    if (!a.claim(now, 1, u)) continue;
+    a.take(now, 1, u);
+    ++taken;
+  }
+  EXPECT_GE(taken, 395);
 }
 
 // Every answer is counted by the one law: an act that was lost or torn would show.
@@ -198,10 +264,10 @@ TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing)
 TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
   fs::create_directory(within());
   fs::permissions(within(), fs::perms::all);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   fs::remove(within());
   fs::create_directory_symlink(folder, within());
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   fs::remove(within());
 
   std::string name;
@@ -211,22 +277,36 @@ TEST_F(machine_pace_test, what_is_not_ours_is_refused_and_left_as_it_is) {
   }
   std::ofstream(name) << "another's";
   fs::permissions(name, fs::perms::owner_read | fs::perms::owner_write);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   EXPECT_EQ(fs::file_size(name), 9U);
   fs::remove(name);
   fs::create_symlink("elsewhere", name);
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   EXPECT_FALSE(fs::exists(within() + "/elsewhere"));
+}
+
+TEST_F(machine_pace_test, what_the_system_refuses_is_told_apart) {
+  EXPECT_THROW(machine_pace(folder + "/none/headway", "k", law(10)), std::system_error);
+  fs::create_directory(within());
+  EXPECT_THROW(machine_pace("/proc/headway", "k", law(10)), std::system_error);
+}
+
+TEST_F(machine_pace_test, a_runtime_folder_of_others_is_not_ours) {
+  setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
+  EXPECT_EQ(machine_pace::default_folder(), within());
+  fs::permissions(folder, fs::perms::others_read, fs::perm_options::add);
+  EXPECT_NE(machine_pace::default_folder(), within());
+  unsetenv("XDG_RUNTIME_DIR");
 }
 
 TEST_F(machine_pace_test, one_more_than_the_most_is_refused) {
   std::vector<std::unique_ptr<machine_pace>> all;
   for (int i = 0; i < machine_pace::members_max; ++i)
     all.push_back(std::make_unique<machine_pace>(within(), "k", law(10)));
-  EXPECT_THROW(machine_pace(within(), "k", law(10)), fatal);
+  EXPECT_THROW(machine_pace(within(), "k", law(10)), std::runtime_error);
   all.pop_back();
   EXPECT_NO_THROW(machine_pace(within(), "k", law(10)));
 }
 
 }  // namespace
-}  // namespace headway::app
+}  // namespace headway

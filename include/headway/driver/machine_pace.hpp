@@ -1,4 +1,4 @@
-/// One limit for all runs of a user on this machine.
+/// One limit for all processes of a user on this machine.
 #pragma once
 
 #include <array>
@@ -11,10 +11,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include "headway/export.hpp"
+#include "headway/governor.hpp"
 #include "headway/law/any.hpp"
-#include "run/file.hpp"
 
-namespace headway::app {
+namespace headway {
 
 /// The state of one law in a small mapped file, which every process that joined acts on as if it
 /// were alone: there is one pace, one epoch and one memory of what was refused.
@@ -23,46 +24,58 @@ namespace headway::app {
 /// valid one by a compare-and-swap: lock-free, and a process that dies at any instant leaves either
 /// all of its act or nothing. That a process lives is a lock on one byte of the file, which the
 /// kernel takes back when it dies; what it had out is then no longer counted. Of those who wait,
-/// who was served least recently goes first; the others give it a moment, so that one who is
-/// stopped costs hardly anything. The first to join begins with its own law. The file is named by
-/// the layout of the state and by the boot: another version has another file.
+/// who was served least recently goes first; the others give it a moment, never more than the law
+/// forgives whoever is late. The first to join begins with its own law, the last to leave removes
+/// the file; what only dead processes left is not believed. The file is named by the layout of the
+/// state, the version and the boot: another version has another file.
 ///
-/// Threads: one at a time for each object; objects and processes in any number up to members_max.
+/// machine_governor is this for the drivers. Threads: one at a time for each object; objects and
+/// processes in any number up to members_max. Linux only.
 /// Source: M. Herlihy, "A methodology for implementing highly concurrent data objects" (1993), the
 /// protocol for small objects.
-class machine_pace {
+class HEADWAY_EXPORT machine_pace {
  public:
-  static constexpr int members_max = 32;
+  static constexpr int members_max = 32;  ///< processes that share one pace
 
-  /// Joins those who call `key`, in `folder`. Errors: fatal(exit_io) where the folder or the file
-  /// is not the user's own, has another layout, or has no room for one more.
+  /// Joins those of this user who call `key`, whatever that names: a host, a credential. Made where
+  /// it is missing: `folder`, of mode 0700, but not its parents.
+  ///
+  /// Throws std::system_error where the system does not let us (no such parent, read-only, full),
+  /// and another std::runtime_error where what is there is not this user's own, is no such file, or
+  /// has members_max members. Nothing is changed then, and the caller may go on alone.
   machine_pace(std::string const& folder, std::string_view key, any_law const& begins);
   ~machine_pace();
   machine_pace(machine_pace const&) = delete;
   machine_pace& operator=(machine_pace const&) = delete;
 
-  /// A folder in XDG_RUNTIME_DIR, else in /run/user/UID, else in TMPDIR or /tmp.
+  /// A folder in XDG_RUNTIME_DIR, else in /run/user/UID, each if it is this user's own, else in
+  /// TMPDIR or /tmp. Not while another thread changes the environment.
   static std::string default_folder();
 
   /// Looks at what others did meanwhile, and tells them that `out` permits are ours and whether we
-  /// wait for more. Those who died no longer do either.
+  /// wait for the law to give more. Those who died no longer do either. O(members), and a few
+  /// system calls every 100 ms.
   void refresh(time_point now, int out, bool waits) noexcept;
 
   /// Takes the turn that the last look promised; false where another process was faster. The next
   /// take() then has its stamp. Requires: no turn is claimed.
   bool claim(time_point now, std::int64_t cost, fraction u) noexcept;
 
-  /// Nobody of the scope goes before this: a server said so.
+  /// A server said so elsewhere: nobody goes before `until`. Never makes a hold shorter.
+  void hold(time_point until) noexcept;
+  /// Nobody goes before this: a server said so.
   time_point held_until() const noexcept { return seen_.held; }
   /// When to look again, although nothing of ours happened.
   time_point look_again(time_point now) const noexcept;
+  /// The most others who shared it when we looked.
+  int company() const noexcept { return company_; }
 
-  // As a law, of the last look.
+  /// As a law, of the last look. What it is told goes to all at once.
   any_law const& law() const noexcept { return seen_.law; }
   time_point ready_at(std::int64_t cost) const noexcept {
     return later(seen_.law.ready_at(cost), deference_);
   }
-  double allowed() const noexcept { return seen_.law.allowed() - others_out(); }
+  double allowed() const noexcept { return seen_.law.allowed() - others_; }
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept;
   void on_success(time_point now, sample const& s, fraction u) noexcept;
   void on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept;
@@ -94,41 +107,50 @@ class machine_pace {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static constexpr int page_bits = 8;
   static constexpr std::uint64_t page_mask = (1U << page_bits) - 1;
+  static constexpr std::uint64_t never_seen = page_mask;
   static constexpr std::uint64_t magic_value = 0x3165636150776448;  // "HdwPace1"
 
   bool lock(short how, int byte) const noexcept;
   bool alive(int whose) const noexcept;
   void open(std::string const& folder);
-  bool open_file();
-  std::uint64_t read(state& s) const noexcept;
-  bool publish(std::uint64_t before, state const& s) noexcept;
+  bool open_file(int folder);
+  void sweep(int folder) const noexcept;
+  void read() noexcept;
+  bool publish(state const& s) noexcept;
   template <class F>
   void act(F f) noexcept;
   void bury(state& s) const noexcept;
-  static int out(state const& s) noexcept;
-  int others_out() const noexcept { return out(seen_) - mine(seen_).out; }
+  static bool absent(member const& m, time_point now) noexcept;
+  template <class F>
+  void learn(time_point now, sample s, F f) noexcept;
+  int others_out(state const& s, time_point now) const noexcept;
   duration deference(state const& s, time_point now) const noexcept;
-  sample of_all(sample s) const noexcept;
+  void look(time_point now) noexcept;
   member& mine(state& s) const noexcept { return s.members[static_cast<std::size_t>(me_)]; }
   member const& mine(state const& s) const noexcept {
     return s.members[static_cast<std::size_t>(me_)];
   }
 
-  std::optional<file> folder_;
-  std::optional<file> file_;
   std::string name_;
+  std::string path_;
+  int fd_ = -1;
   layout* map_ = nullptr;
   int me_ = 0;
   state seen_{};
+  std::uint64_t seen_head_ = never_seen;  // that made seen_ valid
   std::optional<stamp> claimed_;
-  duration deference_{};  // to those whose turn comes before ours
+  int others_ = 0;  // permits that they have out
+  int company_ = 0;
+  time_point back_ = time_point::min();  // from having been stopped
+  duration deference_{};                 // to those whose turn comes before ours
 };
 
-/// The law of a scope: this process's own, or that of the machine.
-struct scope_law {
-  any_law own{};
-  std::shared_ptr<machine_pace> machine{};
+/// A law that is this process's own, or that of the machine. A copy shares what is shared.
+struct machine_law {
+  any_law own{};                            ///< where there is no `machine`
+  std::shared_ptr<machine_pace> machine{};  ///< null: it paces alone
 
+  /// The one of the two that is in use.
   any_law const& now_known() const noexcept { return machine ? machine->law() : own; }
 
   time_point ready_at(std::int64_t cost) const noexcept {
@@ -150,8 +172,20 @@ struct scope_law {
   void on_hint(time_point now, hint const& h) noexcept {
     machine ? machine->on_hint(now, h) : own.on_hint(now, h);
   }
-  friend bool operator==(scope_law const&, scope_law const&) = default;
+  friend bool operator==(machine_law const&, machine_law const&) = default;
 };
-static_assert(headway::law<scope_law>);
+static_assert(law<machine_law>);
 
-}  // namespace headway::app
+/// Refreshes `pace` with what `g`, whose law it is, has out and waits for, and holds `g` where
+/// another was told to wait. To be asked before the turns of `g`, and after the last one: who is
+/// said to wait and does not look for a second is taken to be stopped. Who is `held_elsewhere`, as
+/// by a quota of its own, waits for no turn.
+template <class Governor>
+void look_at(machine_pace& pace, Governor& g, time_point now, bool held_elsewhere = false) {
+  auto const why = g.why(now).why;
+  auto const for_the_law = why == reason::none || why == reason::pace || why == reason::window;
+  pace.refresh(now, g.in_flight(), g.waiting() > 0 && for_the_law && !held_elsewhere);
+  g.hold(pace.held_until());
+}
+
+}  // namespace headway

@@ -1,0 +1,380 @@
+#include "headway/driver/machine_pace.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace headway {
+namespace {
+
+constexpr duration permits_looked_at = 5ms;      // while others hold what we wait for
+constexpr duration members_looked_at = 100ms;    // whether they live, and whether the pace rose
+constexpr duration stopped_after = 300ms;        // without a look: nobody waits for it
+constexpr duration absent_after = 1s;            // … nor for its permits, which have come back
+constexpr duration moment = 1ms;                 // less than a law forgives whoever is late
+constexpr int door = machine_pace::members_max;  // a byte that all members lock, shared
+
+std::string from_environment(char const* name) {
+  auto const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): see the contract
+  return value != nullptr ? value : "";
+}
+
+/// Of the key and of this boot, whose clock the state is told in. Nobody but the user can choose
+/// keys that collide. Source: FNV-1a, twice, from different bases.
+std::string digest(std::string_view key) {
+  std::string all;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> all;
+  all.append("\n").append(key);
+  std::string hex;
+  for (std::uint64_t hash : {0xcbf29ce484222325U, 0x9e3779b97f4a7c15U}) {
+    for (auto const c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    for (int shift = 60; shift >= 0; shift -= 4) hex += "0123456789abcdef"[hash >> shift & 15U];
+  }
+  return hex;
+}
+
+std::system_error refused_by_system(std::string const& path, int error = errno) {
+  return {error, std::generic_category(), path};
+}
+
+/// Ours alone, or nothing that we trust.
+bool private_to_us(struct stat const& about) noexcept {
+  return about.st_uid == geteuid() && (about.st_mode & 077) == 0;
+}
+
+bool set_lock(int fd, short how, int byte) noexcept {
+  struct flock what {};
+  what.l_type = how;
+  what.l_whence = SEEK_SET;
+  what.l_start = byte;
+  what.l_len = 1;
+  return fcntl(fd, F_OFD_SETLK, &what) == 0;
+}
+
+/// Closes what it holds, unless that was taken from it.
+class descriptor {
+ public:
+  explicit descriptor(int fd) noexcept : fd_(fd) {}
+  descriptor(descriptor const&) = delete;
+  descriptor& operator=(descriptor const&) = delete;
+  ~descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  int take() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+std::string machine_pace::default_folder() {
+  for (auto const& runtime :
+       {from_environment("XDG_RUNTIME_DIR"), "/run/user/" + std::to_string(geteuid())}) {
+    struct stat about {};
+    if (!runtime.empty() && stat(runtime.c_str(), &about) == 0 && private_to_us(about))
+      return runtime + "/headway";
+  }
+  auto const temporary = from_environment("TMPDIR");
+  return (temporary.empty() ? "/tmp" : temporary) + "/headway-" + std::to_string(geteuid());
+}
+
+machine_pace::machine_pace(std::string const& folder, std::string_view key, any_law const& begins)
+    : name_(HEADWAY_VERSION "-" + std::to_string(sizeof(state)) + "-" + digest(key)),
+      path_(folder + '/' + name_) {
+  try {
+    open(folder);
+    while (me_ < members_max && !lock(F_WRLCK, me_)) ++me_;
+    if (me_ == members_max)
+      throw std::runtime_error(path_ + ": " + std::to_string(members_max) +
+                               " processes share it, which is the most");
+    auto* const at = mmap(nullptr, sizeof(layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (at == MAP_FAILED) throw refused_by_system(path_);
+    map_ = static_cast<layout*>(at);
+    std::uint64_t magic = 0;
+    if (!map_->magic.compare_exchange_strong(magic, magic_value) && magic != magic_value) {
+      munmap(at, sizeof(layout));
+      throw std::runtime_error(path_ + " is not a shared pace; it is left as it is");
+    }
+  } catch (...) {
+    close(fd_);
+    throw;
+  }
+  act([&](state& s) {
+    mine(s) = {};  // of a member who died there
+    bury(s);
+    if (std::ranges::none_of(s.members, &member::here)) s = {.law = begins};
+    mine(s) = {.here = true};
+  });
+}
+
+machine_pace::~machine_pace() {
+  act([&](state& s) { mine(s) = {}; });
+  munmap(map_, sizeof(layout));
+  if (lock(F_WRLCK, door)) unlink(path_.c_str());  // the last one
+  close(fd_);
+}
+
+void machine_pace::open(std::string const& folder) {
+  rlimit most{};  // beyond it a signal comes, which ends the process
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(layout))
+    throw refused_by_system(path_, EFBIG);
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw refused_by_system(folder);
+  descriptor const within(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (within.get() < 0 ? errno == ELOOP || errno == ENOTDIR
+                       : fstat(within.get(), &about) != 0 || !private_to_us(about))
+    throw std::runtime_error(folder + " is not this user's own folder of mode 0700");
+  if (within.get() < 0) throw refused_by_system(folder);
+  sweep(within.get());
+  for (int tries = 0; !open_file(within.get()); ++tries) {  // somebody is removing it
+    if (tries == 100) throw std::runtime_error(path_ + " is being removed for too long");
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+/// False where another process has removed it, or is about to.
+bool machine_pace::open_file(int folder) {
+  descriptor opened(
+      openat(folder, name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  auto const fd = opened.get();
+  auto const not_ours = path_ + " is not a shared pace of this user; it is left as it is";
+  if (fd < 0 && errno == ELOOP) throw std::runtime_error(not_ours);
+  if (fd < 0) throw refused_by_system(path_);
+  if (!set_lock(fd, F_RDLCK, door)) {
+    if (errno == EAGAIN || errno == EACCES) return false;
+    throw refused_by_system(path_);
+  }
+  struct stat about {};
+  if (fstat(fd, &about) != 0) throw refused_by_system(path_);
+  if (about.st_nlink == 0) return false;
+  auto const size = static_cast<off_t>(sizeof(layout));
+  if (!S_ISREG(about.st_mode) || !private_to_us(about) || about.st_nlink != 1 ||
+      (about.st_size != 0 && about.st_size != size))
+    throw std::runtime_error(not_ours);
+  if (auto const error = posix_fallocate(fd, 0, size); error != 0) {
+    if (about.st_size == 0) unlinkat(folder, name_.c_str(), 0);
+    throw refused_by_system(path_, error);
+  }
+  fd_ = opened.take();
+  return true;
+}
+
+/// Removes the paces that only dead processes left, which nobody else would join any more.
+void machine_pace::sweep(int folder) const noexcept {
+  auto* const entries = fdopendir(dup(folder));
+  if (entries == nullptr) return;
+  auto const ours = name_.substr(0, name_.rfind('-') + 1);
+  while (auto const* const entry = readdir(entries)) {  // NOLINT(concurrency-mt-unsafe): our own
+    std::string_view const found = entry->d_name;
+    if (!found.starts_with(ours) || found == name_) continue;
+    descriptor const left(openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (left.get() >= 0 && set_lock(left.get(), F_WRLCK, door)) unlinkat(folder, entry->d_name, 0);
+  }
+  closedir(entries);
+}
+
+bool machine_pace::lock(short how, int byte) const noexcept {
+  return set_lock(fd_, how, byte);
+}
+
+bool machine_pace::alive(int whose) const noexcept {
+  struct flock what {};
+  what.l_type = F_WRLCK;
+  what.l_whence = SEEK_SET;
+  what.l_start = whose;
+  what.l_len = 1;
+  return fcntl(fd_, F_OFD_GETLK, &what) != 0 || what.l_type != F_UNLCK;
+}
+
+/// Makes seen_ the valid state. Who overwrote a page while it was read had seen a later head
+/// before, and so do we then.
+void machine_pace::read() noexcept {
+  std::array<std::uint64_t, words> copy;
+  for (;;) {
+    auto const head = map_->head.load(std::memory_order_acquire);
+    if (head == seen_head_) return;
+    auto const& valid = map_->pages[(head & page_mask) % map_->pages.size()];
+    for (std::size_t i = 0; i < words; ++i) copy[i] = valid[i].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (map_->head.load(std::memory_order_relaxed) != head) continue;
+    std::memcpy(static_cast<void*>(&seen_), copy.data(), sizeof seen_);
+    seen_head_ = head;
+    return;
+  }
+}
+
+/// Makes `s` the valid state, unless somebody acted after seen_.
+bool machine_pace::publish(state const& s) noexcept {
+  auto before = seen_head_;
+  auto at = static_cast<std::uint64_t>(me_) * 2;
+  if ((before & page_mask) == at) ++at;
+  std::array<std::uint64_t, words> copy{};
+  std::memcpy(copy.data(), &s, sizeof s);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (std::size_t i = 0; i < words; ++i)
+    map_->pages[at][i].store(copy[i], std::memory_order_relaxed);
+  auto const after = ((before >> page_bits) + 1) << page_bits | at;
+  if (!map_->head.compare_exchange_strong(before, after, std::memory_order_release,
+                                          std::memory_order_relaxed))
+    return false;
+  seen_ = s;
+  seen_head_ = after;
+  return true;
+}
+
+template <class F>
+void machine_pace::act(F f) noexcept {
+  for (;;) {
+    read();
+    auto s = seen_;
+    f(s);
+    if (publish(s)) return;
+  }
+}
+
+void machine_pace::bury(state& s) const noexcept {
+  for (int i = 0; i < members_max; ++i) {
+    auto& theirs = s.members[static_cast<std::size_t>(i)];
+    if (i != me_ && theirs.here && !alive(i)) theirs = {};
+  }
+}
+
+/// It waits, and has not looked for a while: a signal has stopped it.
+bool machine_pace::absent(member const& m, time_point now) noexcept {
+  return m.waits && later(m.looked, absent_after) <= now;
+}
+
+/// Permits that others have out. Who is absent cannot say that its answers have come.
+int machine_pace::others_out(state const& s, time_point now) const noexcept {
+  int sum = 0;
+  for (auto const& each : s.members)
+    if (&each != &mine(s) && !absent(each, now)) sum += each.out;
+  return sum;
+}
+
+/// How long we let those go first who wait for longer: no longer in all than the law forgives.
+duration machine_pace::deference(state const& s, time_point now) const noexcept {
+  auto const first = std::ranges::count_if(s.members, [&](member const& m) {
+    return m.here && m.waits && m.took < mine(s).took && later(m.looked, stopped_after) > now;
+  });
+  if (first == 0) return duration(0);
+  auto next = s.law;
+  auto const turn = std::max(now, next.ready_at(1));
+  next.take(turn, 1, {});
+  auto const half = std::max((next.ready_at(1) - turn) / 2, duration(0));
+  return std::min(first * std::min(half, moment), std::max(half, moment));
+}
+
+void machine_pace::look(time_point now) noexcept {
+  read();
+  others_ = others_out(seen_, now);
+  deference_ = deference(seen_, now);
+}
+
+void machine_pace::refresh(time_point now, int out, bool waits) noexcept {
+  read();
+  if (absent(mine(seen_), now)) back_ = now;
+  auto const looks = now >= later(mine(seen_).looked, members_looked_at);
+  if (looks || mine(seen_).out != out || mine(seen_).waits != waits)
+    act([&](state& s) {
+      if (looks) {
+        bury(s);
+        mine(s).looked = now;
+      }
+      mine(s).out = out;
+      mine(s).waits = waits;
+    });
+  if (looks)
+    company_ = std::max(company_,
+                        static_cast<int>(std::ranges::count_if(seen_.members, &member::here)) - 1);
+  look(now);
+}
+
+bool machine_pace::claim(time_point now, std::int64_t cost, fraction u) noexcept {
+  for (;;) {
+    look(now);
+    auto const out = others_ + mine(seen_).out;
+    if (seen_.held > now || ready_at(cost) > now || out >= seen_.law.allowed()) return false;
+    auto const promised = seen_;
+    auto s = seen_;
+    claimed_ = s.law.take(now, cost, u);
+    claimed_->in_flight = out + 1;
+    ++mine(s).out;
+    mine(s).took = now;
+    if (publish(s)) {
+      seen_ = promised;  // until take()
+      seen_head_ = never_seen;
+      return true;
+    }
+    claimed_.reset();
+  }
+}
+
+time_point machine_pace::look_again(time_point now) const noexcept {
+  auto const permits = others_ > 0 && others_ + mine(seen_).out >= seen_.law.allowed();
+  return later(now, permits ? permits_looked_at : members_looked_at);
+}
+
+stamp machine_pace::take(time_point now, std::int64_t cost, fraction u) noexcept {
+  auto permit = std::exchange(claimed_, std::nullopt);
+  if (!permit)
+    act([&](state& s) {
+      permit = s.law.take(now, cost, u);
+      permit->in_flight = others_out(s, now) + ++mine(s).out;
+      mine(s).took = now;
+    });
+  look(now);
+  return *permit;
+}
+
+/// Tells the law, unless we were stopped meanwhile: then nobody knows how long the answer took.
+template <class F>
+void machine_pace::learn(time_point now, sample s, F f) noexcept {
+  if (absent(mine(seen_), now)) back_ = now;
+  if (s.sent.sent < back_) return;
+  act([&](state& all) {
+    auto whole = s;
+    whole.in_flight += others_out(all, now);
+    f(all.law, whole);
+  });
+}
+
+void machine_pace::on_success(time_point now, sample const& s, fraction u) noexcept {
+  learn(now, s, [&](any_law& l, sample const& of_all) { l.on_success(now, of_all, u); });
+}
+
+void machine_pace::on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept {
+  learn(now, s, [&](any_law& l, sample const& of_all) { l.on_throttle(now, of_all, r, u); });
+}
+
+void machine_pace::on_failure(time_point now, sample const& s, fraction u) noexcept {
+  learn(now, s, [&](any_law& l, sample const& of_all) { l.on_failure(now, of_all, u); });
+}
+
+void machine_pace::hold(time_point until) noexcept {
+  act([&](state& all) { all.held = std::max(all.held, until); });
+}
+
+void machine_pace::on_hint(time_point now, hint const& h) noexcept {
+  act([&](state& all) {
+    if (h.retry_after)
+      all.held = std::max(all.held, later(now, std::max(*h.retry_after, duration(0))));
+    all.law.on_hint(now, h);
+  });
+}
+
+}  // namespace headway
