@@ -130,16 +130,17 @@ struct seek {
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
   static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
   static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
-  static constexpr double known_factor = 2;         // a ramp above a known ceiling is half as steep
+  static constexpr double known_factor = 1.5;       ///< less steep, a ramp above a known ceiling
   static constexpr double dip = 0.95;        // after a touch: the server has too much already
   static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
   static constexpr double below = 0.985;     // of the ceiling: where climbs begin
   static constexpr double step = 0.03;       // of the ceiling: one climb
-  static constexpr double guessed_answers = 20;     // for one, while the ceiling is a guess
-  static constexpr double climb_seconds_first = 4;  // 1: seed 003 wastes 1.8 %, 8: steps take 13 s
-  static constexpr double climb_seconds_max = 12;   // of a rate; 6: stationary 0.23, not 0.14 %
-  static constexpr double slots_seconds_max = 6;    // 12: steps of slots take 1.7, not 1.4 of told
-  static constexpr double confirmed = 1.2;          // times longer, when the ceiling proves true
+  static constexpr double guessed_answers = 20;       // for one, while the ceiling is a guess
+  static constexpr double climb_seconds_first = 1.5;  // 4: a limit that rose is found 2 s later
+  static constexpr double climb_answers = 8;       // or their time; 0: steps of slots 1.7, not 1.3
+  static constexpr double climb_seconds_max = 12;  // of a rate; 6: stationary 0.23, not 0.14 %
+  static constexpr double climb_seconds_slow = 6;  // slots, queues, what is remembered
+  static constexpr double confirmed = 1.15;        // times longer, when the ceiling proves true
   static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
@@ -252,6 +253,7 @@ struct seek {
     if (was.latency > 0 && was.latency < 3600) wait.mean = was.latency;
     ceiling = slots ? was.slots : was.rate;
     level = std::clamp(rest() * (0.5 + 0.5 * trust), rate_min, rate_max);
+    climb_seconds = std::max(climb_seconds_first, trust * climb_seconds_slow);
     warm = true;
   }
 
@@ -273,6 +275,11 @@ struct seek {
     return now >= later(behind, from_seconds(std::max(wait.mean, behind_seconds)));
   }
 
+  /// What a climb takes at least, for its reject to be heard before the next.
+  double heard_seconds() const noexcept {
+    return std::min(climb_answers * wait.mean, climb_seconds_slow);
+  }
+
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
     if ((touched || warm) && epoch_successes >= rare && level >= rest() && !ramping())
@@ -290,10 +297,10 @@ struct seek {
     } else if (leave > 0 && settled && level > ceiling) {
       return;  // what is left to others would hide a ceiling far above
     } else {
-      auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
-                             rate_of(ceiling) * climb_seconds);
-      auto const needed_min = std::max(8 * unit, rate * wait.mean);
       auto const measured = touched && !slots;
+      auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
+                             rate_of(ceiling) * std::max(climb_seconds, heard_seconds()));
+      auto const needed_min = std::max((measured ? 3 : 8) * unit, rate * wait.mean);
       auto const expected = measured ? 1 : 1 + step;
       for (auto above = level / ceiling - expected; above > 0 && needed > needed_min; above -= step)
         needed /= measured ? 16 : 4;  // the expected reject did not come
@@ -373,7 +380,7 @@ struct seek {
       climb_seconds =
           at < ceiling
               ? std::max(climb_seconds_first, climb_seconds / confirmed)
-              : std::max(climb_seconds, std::min(slots ? slots_seconds_max : climb_seconds_max,
+              : std::max(climb_seconds, std::min(slots ? climb_seconds_slow : climb_seconds_max,
                                                  climb_seconds * confirmed));
     // A full bucket lets a climb pass the rate; without a burst the mean is below it.
     auto const low = accepted < rare ? touch_min * at : 0.98 * std::min(at, 1.02 * ceiling);
@@ -474,6 +481,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), 0.97 * wait.delivered);
         slots = false;
         ceiling = level / below;
+        climb_seconds = std::max(climb_seconds, climb_seconds_slow);
       } else {
         wait.base = wait.lowest;
       }
