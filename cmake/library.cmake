@@ -36,9 +36,6 @@ foreach(component IN LISTS headway_components)
       OUTPUT_NAME headway-${component}
       VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    if(component STREQUAL blocking)  # its headers do not say yet what they export
-      set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)
-    endif()
   endif()
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${headers_of_${component}})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)

@@ -15,6 +15,7 @@
 #include "headway/driver/clock.hpp"
 #include "headway/driver/refused_error.hpp"
 #include "headway/driver/waiter.hpp"
+#include "headway/export.hpp"
 #include "headway/headway.hpp"
 
 /// Drivers that block the calling thread.
@@ -311,6 +312,6 @@ class shared_governor {
   [[no_unique_address]] Listener listener_;
 };
 
-extern template class shared_governor<default_governor>;
+extern template class HEADWAY_EXPORT shared_governor<default_governor>;
 
 }  // namespace headway::blocking

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headway/export.hpp"
 #include "headway/time.hpp"
 
 namespace headway::blocking {
@@ -8,7 +9,7 @@ namespace headway::blocking {
 /// otherwise). Halves how late a thread goes that waited for its turn, and costs power: so it is
 /// never done for you. Without effect elsewhere. Threads: of one thread, which also ends it.
 /// Source: prctl(2), PR_SET_TIMERSLACK.
-class timer_slack {
+class HEADWAY_EXPORT timer_slack {
  public:
   /// For the calling thread, from now on.
   explicit timer_slack(duration slack = 1us) noexcept;

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "headway/export.hpp"
 #include "headway/governor.hpp"
 
 namespace headway::blocking {
@@ -11,7 +12,7 @@ namespace headway::blocking {
 ///
 /// Threads: wait() from the one that waits; tell(), lead() and stop() from any. Lives until wait()
 /// has returned `told`, or nobody can reach it any more.
-class waiter {
+class HEADWAY_EXPORT waiter {
  public:
   /// Why wait() returned.
   enum class news : std::uint8_t { told, due, stopped };
