@@ -44,7 +44,7 @@ class Changing(unittest.TestCase):
             f"{100 * log.throttled_share():.2f} % throttled"
         )
         self.assertEqual(outcomes, {"success"})
-        self.assertGreaterEqual(share, 0.78)  # 0.87 to 0.97 on a quiet machine, by the moment of the step
+        self.assertGreaterEqual(share, 0.78)  # 0.88 to 0.97 by the moment of the step, but once 0.79
         self.assertLessEqual(log.throttled_share(), 0.03)
 
 
