@@ -48,6 +48,10 @@ class Machine(unittest.TestCase):
         stack.callback(lambda: [run.kill() or run.wait() for _, run in runs])
         return stack, runs
 
+    def finish(self, runs):
+        for work, run in runs:
+            self.assertEqual(run.wait(120), 0, work.stderr())
+
     def alone(self):
         """The goodput of one run that does what all of them do."""
         with self.limit() as nginx, Work(gets(nginx, PROCESSES * JOBS)) as work:
@@ -109,8 +113,7 @@ class Machine(unittest.TestCase):
         with self.slots() as nginx:
             stack, runs = self.many(nginx, 4, 1000)
             with stack:
-                for work, run in runs:
-                    self.assertEqual(run.wait(120), 0, work.stderr())
+                self.finish(runs)
             log = nginx.log()
         rate = len(log.accepted()) / log.seconds()
         measured(f"4 on {SLOTS} slots: {rate:.1f}/s, {100 * log.throttled_share():.2f} % throttled")
@@ -140,8 +143,7 @@ class Machine(unittest.TestCase):
             slow, _ = self.many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
             fast, runs = self.many(nginx, 2, 5 * JOBS, runtime=runtime)
             with slow, fast:
-                for work, run in runs:
-                    self.assertEqual(run.wait(120), 0, work.stderr())
+                self.finish(runs)
             log = nginx.log()
         rate = len(log.accepted()) / log.seconds()
         measured(f"6 held to 1/s each beside 2 that are not: {rate:.1f}/s")
@@ -151,8 +153,7 @@ class Machine(unittest.TestCase):
         with servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=3) as nginx:
             stack, runs = self.many(nginx, 4, 30)
             with stack:
-                for work, run in runs:
-                    self.assertEqual(run.wait(120), 0, work.stderr())
+                self.finish(runs)
             log = nginx.log()
         told = [r.end for r in log.throttled()]
         early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]

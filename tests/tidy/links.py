@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from tidy import report
+
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"#{1,6}\s+(.*)")
 FENCE = re.compile(r"\s*```(\w*)")
@@ -90,13 +92,5 @@ def dead(root, file, target):
     return None
 
 
-def main():
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
-    found = list(breaches(root))
-    for path, number, what in found:
-        print(f"{path}:{number}: {what}")
-    return bool(found)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(breaches))

@@ -114,7 +114,8 @@ def breaches_of_file(path, text):
         yield path, 1, "a policy cites its source: no line with «Source:»"
 
 
-def main():
+def report(breaches):
+    """Prints what breaches(ROOT) finds; true if there was anything."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     found = list(breaches(root))
     for path, number, what in found:
@@ -123,4 +124,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(breaches))
