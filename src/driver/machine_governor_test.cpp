@@ -1,28 +1,18 @@
 #include "headway/driver/machine_governor.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "headway/driver/polled.hpp"
+#include "test_folder.hpp"
 
 namespace headway {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr fraction u{};
 constexpr time_point start{1h};
 
-class machine_governor_test : public testing::Test {
+class machine_governor_test : public folder_test {
  protected:
-  machine_governor_test() {
-    std::string name = (fs::temp_directory_path() / "pace-XXXXXX").string();
-    folder = mkdtemp(name.data());
-  }
-  ~machine_governor_test() override { fs::remove_all(folder); }
-
   machine_governor join(seek const& law = {}, governor_settings const& settings = {}) const {
     return machine_governor("k", settings, law, folder + "/headway");
   }
@@ -33,8 +23,6 @@ class machine_governor_test : public testing::Test {
     if (turn) g.start(now, *turn, u);
     return turn;
   }
-
-  std::string folder;
 };
 
 TEST_F(machine_governor_test, a_turn_that_one_took_is_not_the_other_s) {

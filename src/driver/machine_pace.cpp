@@ -54,12 +54,17 @@ bool private_to_us(struct stat const& about) noexcept {
   return about.st_uid == geteuid() && (about.st_mode & 077) == 0;
 }
 
-bool set_lock(int fd, short how, int byte) noexcept {
+struct flock lock_on(short how, int byte) noexcept {
   struct flock what {};
   what.l_type = how;
   what.l_whence = SEEK_SET;
   what.l_start = byte;
   what.l_len = 1;
+  return what;
+}
+
+bool set_lock(int fd, short how, int byte) noexcept {
+  auto what = lock_on(how, byte);
   return fcntl(fd, F_OFD_SETLK, &what) == 0;
 }
 
@@ -192,11 +197,7 @@ bool machine_pace::lock(short how, int byte) const noexcept {
 }
 
 bool machine_pace::alive(int whose) const noexcept {
-  struct flock what {};
-  what.l_type = F_WRLCK;
-  what.l_whence = SEEK_SET;
-  what.l_start = whose;
-  what.l_len = 1;
+  auto what = lock_on(F_WRLCK, whose);
   return fcntl(fd_, F_OFD_GETLK, &what) != 0 || what.l_type != F_UNLCK;
 }
 

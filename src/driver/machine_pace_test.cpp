@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "headway/headway.hpp"
+#include "test_folder.hpp"
 
 namespace headway {
 namespace {
@@ -24,14 +25,8 @@ namespace fs = std::filesystem;
 constexpr fraction u{};
 constexpr time_point start{1h};
 
-class machine_pace_test : public testing::Test {
+class machine_pace_test : public folder_test {
  protected:
-  machine_pace_test() {
-    std::string name = (fs::temp_directory_path() / "pace-XXXXXX").string();
-    folder = mkdtemp(name.data());
-  }
-  ~machine_pace_test() override { fs::remove_all(folder); }
-
   std::string within() const { return folder + "/headway"; }
   std::ptrdiff_t files() const {
     return std::distance(fs::directory_iterator(within()), fs::directory_iterator());
@@ -42,8 +37,6 @@ class machine_pace_test : public testing::Test {
     return l;
   }
   static sample answer(stamp const& s) { return {.sent = s, .in_flight = 1, .rtt = 10ms}; }
-
-  std::string folder;
 };
 
 TEST_F(machine_pace_test, a_turn_is_taken_once) {

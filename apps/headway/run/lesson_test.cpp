@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "headway/law/shipped.hpp"
+#include "run/test_scope.hpp"
 
 namespace headway::app {
 namespace {
@@ -22,12 +22,7 @@ struct lesson_test : testing::Test {
 
   time_point now{};
   run_options options;
-  scope s{.account = {},
-          .name = {},
-          .machine = {},
-          .governor = traced_governor(nullptr, 0, "", shipped_laws().front(), {}),
-          .book = quota_book(),
-          .speaks = &profile::of_host("api.example")};
+  scope s = idle_scope();
   request r;
   std::array<http::field, 1> fields{{{"retry-after", "7"}}};
   reply answer{.state = send_state::answered, .status = 200};

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "headway/law/shipped.hpp"
-#include "run/scope.hpp"
+#include "run/test_scope.hpp"
 
 namespace headway::app {
 namespace {
@@ -16,12 +15,7 @@ struct requests_test : testing::Test {
     return r;
   }
 
-  scope s{.account = {},
-          .name = {},
-          .machine = {},
-          .governor = traced_governor(nullptr, 0, "", shipped_laws().front(), {}),
-          .book = quota_book(),
-          .speaks = &profile::of_host("api.example")};
+  scope s = idle_scope();
   requests all;
 };
 
