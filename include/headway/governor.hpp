@@ -16,12 +16,14 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "headway/backoff/retry_level.hpp"
 #include "headway/budget/retry_budget.hpp"
 #include "headway/export.hpp"
+#include "headway/heap.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/policy.hpp"
 #include "headway/require.hpp"
@@ -122,39 +124,37 @@ struct governor_settings {
   friend bool operator==(governor_settings const&, governor_settings const&) = default;
 };
 
-/// A binary heap whose members may go stale in place; the top is always live after prune().
+/// A heap whose members may go stale in place; the top is always live after prune().
 template <class Item>
 class lazy_heap {
  public:
   /// Requires: pruned.
   bool empty() const noexcept { return items_.empty(); }
   /// Requires: pruned, not empty.
-  Item const& top() const noexcept { return items_.front(); }
+  Item const& top() const noexcept { return items_.top(); }
 
   /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
   void reserve_for(std::size_t live_count) { items_.reserve(size_max(live_count) + 1); }
-  /// O(log n).
-  void push(Item item) {
-    items_.push_back(item);
-    std::push_heap(items_.begin(), items_.end(), later_first);
+  /// Members, live and stale.
+  std::size_t size() const noexcept { return items_.size(); }
+  /// As heap's, like push().
+  void pop() noexcept { items_.pop(); }
+  template <class... Parts>
+  void push(Parts const&... parts) {
+    items_.push(parts...);
   }
   /// Drops stale members from the top, and all of them once they are the majority.
   template <class Live>
   void prune(Live live, std::size_t live_count) {
-    while (!items_.empty() && !live(items_.front())) {
-      std::pop_heap(items_.begin(), items_.end(), later_first);
-      items_.pop_back();
-    }
-    if (items_.size() <= size_max(live_count)) return;
-    std::erase_if(items_, [&](Item const& item) { return !live(item); });
-    std::make_heap(items_.begin(), items_.end(), later_first);
+    while (!items_.empty() && !live(items_.top())) items_.pop();
+    if (items_.size() > size_max(live_count)) [[unlikely]]
+      items_.erase_if([&](Item const& item) { return !live(item); });
   }
   friend bool operator==(lazy_heap const&, lazy_heap const&) = default;
 
  private:
   static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 8; }
-  static bool later_first(Item const& a, Item const& b) noexcept { return b < a; }
-  std::vector<Item> items_;
+  heap<Item> items_;
 };
 
 /// Decides for one scope (one limit): what waits, what goes, what is retried, and why.
@@ -192,7 +192,7 @@ class governor {
     r.ready_since = now;
     r.sequence = next_sequence_++;
     enqueue(index);
-    if (terms.deadline != never) deadlines_.push({terms.deadline, r.sequence, index, r.version});
+    if (terms.deadline != never) deadlines_.push(turn{terms.deadline, r.sequence, index}, r.waits);
     return ticket_of(index);
   }
 
@@ -207,7 +207,8 @@ class governor {
     HEADWAY_REQUIRE(next(now) == t);
     auto& r = requests_[index_of(t)];
     r.where = place::flying;
-    ++r.version;
+    queue_.pop();
+    if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index]);
     --waiting_;
     ++in_flight_;
     auto const cost = static_cast<std::uint64_t>(r.terms.cost);
@@ -280,15 +281,15 @@ class governor {
   /// A waiting request whose deadline has passed, if any: the driver cancels it and tells its
   /// owner. Until then it is never sent, and holds up those behind it.
   std::optional<ticket> expired(time_point now) const noexcept {
-    if (deadlines_.empty() || deadlines_.top().at >= now) return std::nullopt;
-    return ticket_of(deadlines_.top().index);
+    if (deadlines_.empty() || deadlines_.top().of.at >= now) return std::nullopt;
+    return ticket_of(deadlines_.top().of.index);
   }
 
   /// When to ask again if nothing happens before. Always > now; `never` when only an event can
   /// help.
   time_point wakeup(time_point now) const noexcept {
     auto at = queue_.empty() ? never : head(now).until;
-    if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().at, 1ns));
+    if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().of.at, 1ns));
     return std::max(at, later(now, 1ns));
   }
 
@@ -325,10 +326,10 @@ class governor {
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
   static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
+  static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
 
   struct request {
     time_point ready_since{};
-    std::uint64_t sequence = 0;
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
@@ -337,20 +338,30 @@ class governor {
     int throttles = 0;             // refused attempts: the exponent of back_off
     reason waits_for = reason::none;
     place where = place::nowhere;
-    bool paced = false;            // the law's pace made it wait when it went
-    std::uint32_t version = 0;     // of the queue's entries for it
-    std::uint32_t generation = 0;  // of the tickets for its slot
+    bool paced = false;  // the law's pace made it wait when it went
+    std::uint32_t sequence = 0;
+    std::uint32_t waits = 0;         // so far
+    std::uint32_t generation = 0;    // of the tickets for its slot
+    std::uint32_t next_free = none;  // slot
     friend bool operator==(request const&, request const&) = default;
   };
+  /// In the queue. Of two at one instant the first submitted goes first, by sequence numbers that
+  /// may have wrapped round (RFC 1982).
   struct turn {
-    time_point at;
-    std::uint64_t sequence;
-    std::uint32_t index;
-    std::uint32_t version;
+    time_point at{};
+    std::uint32_t sequence = 0;
+    std::uint32_t index = 0;
     friend bool operator<(turn const& a, turn const& b) noexcept {
-      return a.at != b.at ? a.at < b.at : a.sequence < b.sequence;
+      return a.at != b.at ? a.at < b.at : static_cast<std::int32_t>(a.sequence - b.sequence) < 0;
     }
     friend bool operator==(turn const&, turn const&) = default;
+  };
+  /// A deadline of one wait.
+  struct due {
+    turn of{};
+    std::uint32_t wait = 0;
+    friend bool operator<(due const& a, due const& b) noexcept { return a.of < b.of; }
+    friend bool operator==(due const&, due const&) = default;
   };
 
   ticket ticket_of(std::uint32_t index) const noexcept {
@@ -407,7 +418,7 @@ class governor {
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
-    if (first_sent_ && !first_answered_ && settings_.first_alone > 0ns) {
+    if (!first_answered_ && first_sent_ && settings_.first_alone > 0ns) {
       auto const until = later(*first_sent_, settings_.first_alone);
       if (until > latest.until) return {reason::first_answer, until};
     }
@@ -444,7 +455,7 @@ class governor {
     r.waits_for = a.why;
     enqueue(index);
     if (r.terms.deadline != never)
-      deadlines_.push({r.terms.deadline, r.sequence, index, r.version});
+      deadlines_.push(turn{r.terms.deadline, r.sequence, index}, r.waits);
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
     return {parked ? verdict::park : verdict::retry, why, earliest};
@@ -456,19 +467,14 @@ class governor {
 
   std::uint32_t allocate() {
     auto const used = requests_.size();
-    bool const outgrown = free_.empty() && used == requests_.capacity();
+    bool const outgrown = free_ == none && used == requests_.capacity();
     make_room(outgrown ? 2 * used + 1 : used);
-    if (free_.empty()) {
-      requests_.push_back({});
-      return static_cast<std::uint32_t>(used);
-    }
-    auto const index = free_.back();
-    free_.pop_back();
-    return index;
+    if (free_ != none) return std::exchange(free_, requests_[free_].next_free);
+    requests_.push_back({});
+    return static_cast<std::uint32_t>(used);
   }
   /// Room for all that the acts on so many requests may push: only submit() can lack memory.
   void make_room(std::size_t count) {
-    free_.reserve(count);
     queue_.reserve_for(count);
     deadlines_.reserve_for(count);
     requests_.reserve(count);
@@ -476,24 +482,29 @@ class governor {
   void release(std::uint32_t index) {
     auto& r = requests_[index];
     auto const waited = r.where == place::waiting;
-    r = {.version = r.version + 1, .generation = r.generation + 1};
-    free_.push_back(index);
+    r = {
+        .waits = r.waits, .generation = r.generation + 1, .next_free = std::exchange(free_, index)};
     if (waited) prune();
   }
   void enqueue(std::uint32_t index) {
     auto& r = requests_[index];
     r.where = place::waiting;
-    ++r.version;
+    ++r.waits;
     ++waiting_;
-    queue_.push({r.ready_since, r.sequence, index, r.version});
+    queue_.push(r.ready_since, r.sequence, index);
   }
   /// After what made an entry go stale: a start, or a cancelled wait.
   void prune() {
-    auto const live = [this](turn const& t) {
-      return requests_[t.index].where == place::waiting && requests_[t.index].version == t.version;
+    auto const waits = [this](turn const& t) {
+      auto const& r = requests_[t.index];
+      return r.where == place::waiting && r.sequence == t.sequence;
     };
-    queue_.prune(live, waiting_);
-    deadlines_.prune(live, waiting_);
+    if (queue_.size() > waiting_) queue_.prune(waits, waiting_);
+    auto const still = [this](due const& d) {
+      auto const& r = requests_[d.of.index];
+      return r.where == place::waiting && r.waits == d.wait;
+    };
+    if (!deadlines_.empty()) deadlines_.prune(still, waiting_);
   }
 
   B backoff_;
@@ -501,12 +512,12 @@ class governor {
   governor_settings settings_;
   retry_level level_;
   std::vector<request> requests_;
-  std::vector<std::uint32_t> free_;
+  std::uint32_t free_ = none;  // the first slot of those that are
   lazy_heap<turn> queue_;
-  lazy_heap<turn> deadlines_;
+  lazy_heap<due> deadlines_;
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
-  std::uint64_t next_sequence_ = 0;
+  std::uint32_t next_sequence_ = 0;
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since

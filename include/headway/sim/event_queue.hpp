@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "headway/heap.hpp"
 #include "headway/time.hpp"
 
 namespace headway::sim {
@@ -12,7 +13,7 @@ namespace headway::sim {
 /// The pending events of a simulation, earliest first; those of one instant in the order in which
 /// they were pushed.
 ///
-/// A 4-ary heap of 16-byte entries: the instant, and a sequence number with the event's slot in its
+/// A heap of 16-byte entries: the instant, and a sequence number with the event's slot in its
 /// low bits, so that ties are decided by one comparison of integers. The fastest queue that we
 /// measured (`./dev bench`). Bounds: 2^24 pending events, 2^40 in all.
 template <class Event>
@@ -34,16 +35,17 @@ class event_queue {
       slots_[slot] = std::move(event);
     }
     entry const e{at.time_since_epoch().count(), sequence_++ << slot_bits | slot};
-    if (std::exchange(hole_, false)) return sift_down(e);
-    heap_.push_back(e);
-    sift_up(heap_.size() - 1, e);
+    if (std::exchange(hole_, false))
+      heap_.replace_top(e);
+    else
+      heap_.push(e);
   }
 
   /// Requires: not empty.
   std::pair<time_point, Event> pop() {
     fill();
     hole_ = true;
-    auto const top = heap_.front();
+    auto const top = heap_.top();
     auto const slot = static_cast<std::size_t>(top.order & ((1U << slot_bits) - 1));
     free_.push_back(static_cast<std::uint32_t>(slot));
     return {time_point(duration(top.at)), std::move(slots_[slot])};
@@ -52,11 +54,8 @@ class event_queue {
  private:
   static constexpr unsigned slot_bits = 24;
 
-  void fill() {
-    if (!std::exchange(hole_, false)) return;
-    auto const last = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sift_down(last);
+  void fill() noexcept {
+    if (std::exchange(hole_, false)) heap_.pop();
   }
 
   struct entry {
@@ -67,30 +66,7 @@ class event_queue {
     }
   };
 
-  void sift_up(std::size_t i, entry e) {
-    for (; i > 0; i = (i - 1) / 4) {
-      auto const& parent = heap_[(i - 1) / 4];
-      if (!(e < parent)) break;
-      heap_[i] = parent;
-    }
-    heap_[i] = e;
-  }
-
-  void sift_down(entry e) {
-    auto const size = heap_.size();
-    std::size_t i = 0;
-    for (auto child = i * 4 + 1; child < size; child = i * 4 + 1) {
-      auto least = child;
-      for (auto other = child + 1; other < child + 4 && other < size; ++other)
-        if (heap_[other] < heap_[least]) least = other;
-      if (!(heap_[least] < e)) break;
-      heap_[i] = heap_[least];
-      i = least;
-    }
-    heap_[i] = e;
-  }
-
-  std::vector<entry> heap_;
+  heap<entry> heap_;
   std::vector<Event> slots_;
   std::vector<std::uint32_t> free_;
   std::uint64_t sequence_ = 0;
