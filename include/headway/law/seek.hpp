@@ -182,7 +182,7 @@ struct seek {
     units += cost;
     unit += successes == 1 ? cost - unit : (cost - unit) / 20;
     failing -= failing / 16;
-    ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
+    if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
     if (s.sent.epoch == epoch) ++epoch_successes;
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
@@ -436,8 +436,10 @@ struct seek {
     next = std::min(next, later(now, from_seconds(unit / pace())));
   }
 
+  /// x / unit, without the division where each request costs 1, as most do.
+  double per_unit(double x) const noexcept { return unit == 1 ? x : x / unit; }
   double usual_room() const noexcept {
-    return 4 + 2.5 * rate_of(level) / unit * std::max(wait.mean, latency_min);
+    return 4 + per_unit(2.5 * rate_of(level)) * std::max(wait.mean, latency_min);
   }
 
   void learn_latency(time_point now, sample const& s) noexcept {
@@ -448,7 +450,7 @@ struct seek {
       if (ceiling == 0)
         level = std::max(level, 0.25 * unit / std::max(rtt, 1e-6));  // a near server
     }
-    wait.mean += (rtt - wait.mean) / std::max(20.0, rate_of(level) / unit * wait.mean);
+    wait.mean += (rtt - wait.mean) / std::max(20.0, per_unit(rate_of(level)) * wait.mean);
     room = s.in_flight >= room - 1
                ? room + 1
                : std::max(usual_room(), room + (usual_room() - room) / std::max(20.0, room));
@@ -461,7 +463,7 @@ struct seek {
       level = std::max(level, slots ? wait.resume : std::min(wait.resume, 0.97 * wait.delivered));
     if (draining && s.sent.sent < wait.block) return;
     auto const silent = to_seconds(now - std::exchange(wait.answered, now));
-    if (silent > 4 * (wait.mean + unit / pace())) {
+    if (silent > 4 * wait.mean && silent > 4 * (wait.mean + unit / pace())) {
       wait.answers = 0;
       if (!draining) wait.block = now;
     }
