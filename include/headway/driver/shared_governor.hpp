@@ -184,20 +184,20 @@ class shared_governor {
 
   /// Whoever may go goes, whoever is too late is told so.
   void pump(time_point now, place* newcomer = nullptr) {
-    auto const answer = [&](ticket id, refused const& what) {
+    auto const answer = [&](ticket id, reason why, time_point until) {
       if (newcomer && newcomer->id == id)
-        newcomer->answer = what;
+        newcomer->answer = refused{why, until};
       else
-        tell(id, what);
+        tell(id, {why, until});
     };
     while (auto const late = governor_.expired(now)) {
       governor_.cancel(now, *late);
-      answer(*late, {reason::deadline, never});
+      answer(*late, reason::deadline, never);
     }
     while (auto const turn = governor_.next(now)) {
       governor_.start(now, *turn, chance_());
       ++counts_.sent;
-      answer(*turn, {reason::none, now});
+      answer(*turn, reason::none, now);
     }
   }
 
