@@ -37,24 +37,16 @@
 #include <vector>
 
 #include "headway/backoff/constant.hpp"
+#include "test_governor.hpp"
 
 namespace headway::asio {
 namespace {
 
-using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
 using shared = shared_governor<plain>;
 template <class Result>
 using awaitable = net::awaitable<Result>;
 using net::experimental::deferred;
 
-plain one_by_one(governor_settings settings = {}) {
-  settings.in_flight_max = 1;
-  settings.first_alone = 0ns;
-  return plain({.wait = 1ms}, {}, settings);
-}
-auto always(outcome what) {
-  return [what](auto const&...) { return what; };
-}
 reason why(std::exception_ptr const& e) {
   try {
     if (e) std::rethrow_exception(e);
@@ -502,16 +494,6 @@ TEST(asio_driver_alone, many_threads_that_cancel_expire_and_throttle_lose_nothin
   EXPECT_EQ(m.in_flight, 0);
   EXPECT_EQ(m.waiting, 0U);
 }
-
-struct diary : no_listener {
-  std::string* text;
-  void sent(time_point, ticket, duration) const { *text += "sent "; }
-  void answered(time_point, ticket, outcome what, decision const& then) const {
-    *text += what == outcome::success ? "success " : "throttle ";
-    *text += then.what == verdict::retry ? "again " : "done ";
-  }
-  void refused(time_point, headway::refused const& no) const { *text += to_string(no.why); }
-};
 
 TEST_F(asio_driver, a_listener_hears_every_step_in_order) {
   std::string text;

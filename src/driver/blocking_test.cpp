@@ -13,21 +13,13 @@
 #include <vector>
 
 #include "headway/backoff/constant.hpp"
+#include "test_governor.hpp"
 
 namespace headway {
 namespace {
 
-using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
 using shared = blocking::shared_governor<plain>;
 
-plain one_by_one(governor_settings settings = {}) {
-  settings.in_flight_max = 1;
-  settings.first_alone = 0ns;
-  return plain({.wait = 1ms}, {}, settings);
-}
-auto always(outcome what) {
-  return [what](auto const&...) { return what; };
-}
 template <class Shared>
 void until_waiting(Shared const& api, std::size_t count) {
   while (api.metrics().waiting != count) std::this_thread::yield();
@@ -306,16 +298,6 @@ TEST(blocking_driver, observing_delays_nothing) {
   for (int i = 0; i < 4; ++i) api.call([] {}, always(outcome::success));
   EXPECT_EQ(api.metrics().observed.requests, 3);
 }
-
-struct diary : no_listener {
-  std::string* text;
-  void sent(time_point, ticket, duration) const { *text += "sent "; }
-  void answered(time_point, ticket, outcome what, decision const& then) const {
-    *text += what == outcome::success ? "success " : "throttle ";
-    *text += then.what == verdict::retry ? "again " : "done ";
-  }
-  void refused(time_point, headway::refused const& no) const { *text += to_string(no.why); }
-};
 
 TEST(blocking_driver, a_listener_hears_every_step_in_order) {
   std::string text;

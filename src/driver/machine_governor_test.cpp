@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "folder.hpp"
 #include "headway/driver/polled.hpp"
-#include "test_folder.hpp"
 
 namespace headway {
 namespace {

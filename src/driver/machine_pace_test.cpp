@@ -14,8 +14,8 @@
 #include <system_error>
 #include <vector>
 
+#include "folder.hpp"
 #include "headway/headway.hpp"
-#include "test_folder.hpp"
 
 namespace headway {
 namespace {

@@ -7,11 +7,11 @@
 //   end SCHEDULES
 
 #include <cstdio>
-#include <cstdlib>
 
 #include "headway/random.hpp"
 #include "headway/sim/laws/aws_adaptive.hpp"
 #include "headway/sim/laws/aws_retry_quota.hpp"
+#include "schedules.hpp"
 
 namespace {
 
@@ -62,10 +62,6 @@ void schedule(rng& draw) {
 
 }  // namespace
 
-/// SCHEDULES SEED
 int main(int argc, char** argv) {
-  auto const count = argc > 1 ? std::atol(argv[1]) : 100'000;
-  rng draw(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-  for (long i = 0; i < count; ++i) schedule(draw);
-  std::printf("end %ld\n", count);
+  return print_schedules(argc, argv, schedule);
 }

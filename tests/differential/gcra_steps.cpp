@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "headway/driver/shared_pacer.hpp"
 #include "headway/random.hpp"
 #include "headway/require.hpp"
+#include "schedules.hpp"
 
 namespace {
 
@@ -57,10 +57,6 @@ void schedule(rng& draw) {
 
 }  // namespace
 
-/// SCHEDULES SEED
 int main(int argc, char** argv) {
-  auto const count = argc > 1 ? std::atol(argv[1]) : 100'000;
-  rng draw(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
-  for (long i = 0; i < count; ++i) schedule(draw);
-  std::printf("end %ld\n", count);
+  return print_schedules(argc, argv, schedule);
 }

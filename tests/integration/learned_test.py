@@ -1,38 +1,54 @@
 """What a run learned of a limit, kept for the next; and a share of it left to others."""
 import json
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import servers
-from quotas_test import Mock
+from mock import Mock
 from work import Work, gets, measured, succeeded
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
 
 
+def run_twice(*options):
+    """The logs of two runs against one server, the second for other jobs; what it said; what is kept."""
+    with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work:
+        logs = []
+        for turn in range(2):
+            if turn:
+                work.write(gets(server, 300))
+            before = len(server.log())
+            journal = f"{turn}.headway"
+            assert work.run("--journal", journal, "--out", f"{turn}.jsonl", *options) == 0, work.stderr()
+            logs.append(server.log()[before:])
+        said = work.stderr()
+        kept = work.path / "state" / "headway" / "limits.json"
+        return logs, said, json.loads(kept.read_text()) if kept.exists() else None
+
+
+def run_leaving():
+    with servers.limit_req(50, BUCKET) as server, Work(gets(server, 900)) as work:
+        assert work.run("--leave", "30%") == 0, work.stderr()
+        return server.log()
+
+
 class Learned(unittest.TestCase):
-    def run_twice(self, *options):
-        """The logs of two runs against one server, the second for other jobs."""
-        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work:
-            logs = []
-            for turn in range(2):
-                if turn:
-                    work.write(gets(server, 300))
-                before = len(server.log())
-                journal = f"{turn}.headway"
-                self.assertEqual(
-                    work.run("--journal", journal, "--out", f"{turn}.jsonl", *options), 0, work.stderr()
-                )
-                logs.append(server.log()[before:])
-            said = work.stderr()
-            kept = work.path / "state" / "headway" / "limits.json"
-            return logs, said, json.loads(kept.read_text()) if kept.exists() else None
+    """The long runs go at once: they wait for most of their time."""
+
+    @classmethod
+    def setUpClass(cls):
+        pool = ThreadPoolExecutor(3)
+        cls.addClassCleanup(pool.shutdown)
+        cls.warm = pool.submit(run_twice)
+        cls.cold = pool.submit(run_twice, "--cold")
+        cls.leaving = pool.submit(run_leaving)
 
     @staticmethod
     def refused(log):
         return sum(r.status == 429 for r in log)
 
     def test_the_second_run_knows_the_limit(self):
-        (first, second), said, kept = self.run_twice()
+        (first, second), said, kept = self.warm.result()
         measured(f"refused of 300: {self.refused(first)} cold, {self.refused(second)} warm")
         self.assertGreaterEqual(self.refused(first), 3)
         self.assertLessEqual(self.refused(second), 2)
@@ -62,7 +78,7 @@ class Learned(unittest.TestCase):
             self.assertEqual(len(mock.log()), before)
 
     def test_cold_neither_uses_nor_keeps_it(self):
-        (first, second), _, kept = self.run_twice("--cold")
+        (first, second), _, kept = self.cold.result()
         self.assertGreaterEqual(self.refused(second), 3)
         self.assertIsNone(kept)
 
@@ -82,9 +98,7 @@ class Learned(unittest.TestCase):
             self.assertEqual(work.outcomes(), succeeded(3))
 
     def test_leaves_a_share_to_others(self):
-        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 900)) as work:
-            self.assertEqual(work.run("--leave", "30%"), 0, work.stderr())
-            log = server.log()
+        log = self.leaving.result()
         late = [r for r in log if r.start > log.starts()[0] + 10]
         rate = len(late) / (max(r.end for r in late) - min(r.start for r in late))
         measured(f"--leave 30% of 50/s: {rate:.1f}/s after 10 s, {self.refused(late)} refused")

@@ -4,7 +4,9 @@ import os
 import random
 import signal
 import tempfile
+import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
@@ -24,45 +26,81 @@ def jain(shares):
     return sum(shares) ** 2 / (len(shares) * sum(s * s for s in shares))
 
 
+def limit():
+    return servers.limit_req(RATE, "burst=20 nodelay; limit_req_status 429")
+
+
+def slots():
+    """Of 100 ms: at best RATE a second."""
+    return servers.nginx(
+        f"limit_conn all {SLOTS}; limit_conn_status 429;",
+        "limit_conn_zone $binary_remote_addr zone=all:1m;",
+        latency_ms=(100, 100),
+    )
+
+
+def many(server, processes, jobs, *options, runtime=None):
+    """As many runs, each with paths of its own."""
+    stack = contextlib.ExitStack()
+    runtime = runtime or stack.enter_context(tempfile.TemporaryDirectory())
+    runs = []
+    for i in range(processes):
+        lines = [f"{server.url}/{i}/{n}" for n in range(jobs)]
+        work = stack.enter_context(Work(lines))
+        runs.append((work, work.start(*options, "--cold", XDG_RUNTIME_DIR=runtime)))
+    stack.callback(lambda: [run.kill() or run.wait() for _, run in runs])
+    return stack, runs
+
+
+def finish(runs):
+    for work, run in runs:
+        assert run.wait(120) == 0, work.stderr()
+
+
+def alone():
+    """The goodput of one run that does what all of them do."""
+    with limit() as nginx, Work(gets(nginx, PROCESSES * JOBS)) as work:
+        assert work.run("--cold") == 0, work.stderr()
+        log = nginx.log()
+        return len(log.accepted()) / log.seconds()
+
+
+def on_slots():
+    """The log of four runs."""
+    with slots() as nginx:
+        stack, runs = many(nginx, 4, 1000)
+        with stack:
+            finish(runs)
+        return nginx.log()
+
+
+def one_stopped():
+    """The log of four runs of which one is stopped for a while; since when, and until when."""
+    with slots() as nginx:
+        stack, runs = many(nginx, 4, 100 * JOBS)
+        with stack:
+            time.sleep(8)
+            runs[0][1].send_signal(signal.SIGSTOP)
+            stopped = time.time()
+            time.sleep(8)
+            runs[0][1].send_signal(signal.SIGCONT)
+            back = time.time()
+            time.sleep(5)
+        return nginx.log(), stopped, back
+
+
 class Machine(unittest.TestCase):
-    def limit(self):
-        return servers.limit_req(RATE, "burst=20 nodelay; limit_req_status 429")
+    """Three of them run beside the others: they wait for most of their time."""
 
-    def slots(self):
-        """Of 100 ms: at best RATE a second."""
-        return servers.nginx(
-            f"limit_conn all {SLOTS}; limit_conn_status 429;",
-            "limit_conn_zone $binary_remote_addr zone=all:1m;",
-            latency_ms=(100, 100),
-        )
-
-    def many(self, server, processes, jobs, *options, runtime=None):
-        """As many runs, each with paths of its own."""
-        stack = contextlib.ExitStack()
-        runtime = runtime or stack.enter_context(tempfile.TemporaryDirectory())
-        runs = []
-        for i in range(processes):
-            lines = [f"{server.url}/{i}/{n}" for n in range(jobs)]
-            work = stack.enter_context(Work(lines))
-            runs.append((work, work.start(*options, "--cold", XDG_RUNTIME_DIR=runtime)))
-        stack.callback(lambda: [run.kill() or run.wait() for _, run in runs])
-        return stack, runs
-
-    def finish(self, runs):
-        for work, run in runs:
-            self.assertEqual(run.wait(120), 0, work.stderr())
-
-    def alone(self):
-        """The goodput of one run that does what all of them do."""
-        with self.limit() as nginx, Work(gets(nginx, PROCESSES * JOBS)) as work:
-            self.assertEqual(work.run("--cold"), 0, work.stderr())
-            log = nginx.log()
-            return len(log.accepted()) / log.seconds()
+    @classmethod
+    def setUpClass(cls):
+        pool = ThreadPoolExecutor(3)
+        cls.addClassCleanup(pool.shutdown)
+        cls.alone, cls.on_slots, cls.one_stopped = map(pool.submit, (alone, on_slots, one_stopped))
 
     def test_sixteen_together_are_as_one(self):
-        one = self.alone()
-        with self.limit() as nginx:
-            stack, runs = self.many(nginx, PROCESSES, JOBS)
+        with limit() as nginx:
+            stack, runs = many(nginx, PROCESSES, JOBS)
             with stack:
                 for work, run in runs:
                     self.assertEqual(run.wait(120), 0, work.stderr())
@@ -73,7 +111,7 @@ class Machine(unittest.TestCase):
         all_of = [[r for r in log.accepted() if r.path.split("/")[1] == str(i)] for i in range(PROCESSES)]
         begin, end = max(rs[0].end for rs in all_of), min(rs[-1].end for rs in all_of)
         shares = [sum(begin <= r.end < end for r in rs) for rs in all_of]
-        together = len(log.accepted()) / log.seconds()
+        one, together = self.alone.result(), len(log.accepted()) / log.seconds()
         measured(
             f"one: {one:.1f}/s; {PROCESSES} together: {together:.1f}/s, Jain {jain(shares):.3f} over "
             f"{end - begin:.1f} s, {100 * log.throttled_share():.2f} % throttled"
@@ -85,16 +123,16 @@ class Machine(unittest.TestCase):
     def test_kills_cost_the_others_nothing(self):
         seed = random.randrange(2**32)
         chance = random.Random(seed)
-        with self.limit() as nginx:
-            stack, runs = self.many(nginx, PROCESSES, 10 * JOBS)
+        with limit() as nginx:
+            stack, runs = many(nginx, PROCESSES, 10 * JOBS)
             with stack:
-                servers.time.sleep(5)
-                begin = servers.time.time()
+                time.sleep(5)
+                begin = time.time()
                 for i in chance.sample(range(PROCESSES), PROCESSES - 4):
-                    servers.time.sleep(chance.uniform(0, 1))
+                    time.sleep(chance.uniform(0, 1))
                     runs[i][1].kill()
-                servers.time.sleep(2)
-                end = servers.time.time()
+                time.sleep(2)
+                end = time.time()
                 self.assertEqual(sum(run.poll() is None for _, run in runs), 4)
             log = nginx.log()
         rate = goodput(log, begin, end)
@@ -110,28 +148,14 @@ class Machine(unittest.TestCase):
         self.assertLessEqual(refused, 0.01)
 
     def test_slots_are_shared(self):
-        with self.slots() as nginx:
-            stack, runs = self.many(nginx, 4, 1000)
-            with stack:
-                self.finish(runs)
-            log = nginx.log()
+        log = self.on_slots.result()
         rate = len(log.accepted()) / log.seconds()
         measured(f"4 on {SLOTS} slots: {rate:.1f}/s, {100 * log.throttled_share():.2f} % throttled")
         self.assertGreaterEqual(rate, 0.88 * RATE)
         self.assertLessEqual(log.throttled_share(), 0.004)
 
     def test_one_that_is_stopped_costs_the_others_nothing(self):
-        with self.slots() as nginx:
-            stack, runs = self.many(nginx, 4, 100 * JOBS)
-            with stack:
-                servers.time.sleep(8)
-                runs[0][1].send_signal(signal.SIGSTOP)
-                stopped = servers.time.time()
-                servers.time.sleep(8)
-                runs[0][1].send_signal(signal.SIGCONT)
-                back = servers.time.time()
-                servers.time.sleep(5)
-            log = nginx.log()
+        log, stopped, back = self.one_stopped.result()
         without = goodput(log, stopped + 2, back)
         after = goodput(log, back + 0.2, back + 5)
         measured(f"one of 4 stopped for 8 s: {without:.1f}/s without it, {after:.1f}/s once it is back")
@@ -139,11 +163,11 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(after, 0.88 * RATE)
 
     def test_whom_its_own_rate_holds_back_costs_the_others_nothing(self):
-        with self.limit() as nginx, tempfile.TemporaryDirectory() as runtime:
-            slow, _ = self.many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
-            fast, runs = self.many(nginx, 2, 5 * JOBS, runtime=runtime)
+        with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
+            slow, _ = many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
+            fast, runs = many(nginx, 2, 5 * JOBS, runtime=runtime)
             with slow, fast:
-                self.finish(runs)
+                finish(runs)
             log = nginx.log()
         rate = len(log.accepted()) / log.seconds()
         measured(f"6 held to 1/s each beside 2 that are not: {rate:.1f}/s")
@@ -151,9 +175,9 @@ class Machine(unittest.TestCase):
 
     def test_what_a_server_tells_one_holds_all(self):
         with servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=3) as nginx:
-            stack, runs = self.many(nginx, 4, 30)
+            stack, runs = many(nginx, 4, 30)
             with stack:
-                self.finish(runs)
+                finish(runs)
             log = nginx.log()
         told = [r.end for r in log.throttled()]
         early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]
@@ -163,7 +187,7 @@ class Machine(unittest.TestCase):
 
     def test_longer_than_wait_max_all_are_parked(self):
         with servers.limit_req(1, "nodelay; limit_req_status 429", retry_after=60) as nginx:
-            stack, runs = self.many(nginx, 4, 30, "--wait-max", "5s")
+            stack, runs = many(nginx, 4, 30, "--wait-max", "5s")
             with stack:
                 self.assertEqual([run.wait(30) for _, run in runs], [75] * 4)
                 self.assertIn("parked: the server asks to wait", runs[3][0].stderr())

@@ -1,42 +1,13 @@
 """Several quotas at once, and no cost given: by the log of a server that counts as OpenAI does."""
 import json
 import random
-import re
-import subprocess
-import tempfile
 import time
 import unittest
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
-from work import BINARY, Work, measured
-
-
-class Mock:
-    """headway mock --style openai with these options, while the block lasts."""
-
-    def __init__(self, *options):
-        self.options = options
-
-    def __enter__(self):
-        self._folder = tempfile.TemporaryDirectory()
-        self._log = Path(self._folder.name, "log")
-        self._process = subprocess.Popen(
-            [BINARY, "mock", "--style", "openai", "--listen", "127.0.0.1:0", "--log", self._log, *self.options],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.url = re.search(r"http://\S+", self._process.stdout.readline()).group()
-        return self
-
-    def __exit__(self, *_):
-        self._process.terminate()
-        self._process.communicate()
-        self._folder.cleanup()
-
-    def log(self):
-        """(arrival in seconds, status, tokens charged) of each attempt."""
-        lines = (line.split() for line in self._log.read_text().splitlines())
-        return [(float(f[0]), int(f[3]), int(f[6])) for f in lines]
+from mock import Mock
+from work import Work, measured
 
 
 def prompts(count, max_tokens=True):
@@ -56,39 +27,71 @@ def batch(bodies):
     ]
 
 
+class Case(NamedTuple):
+    limits: tuple  # of the mock
+    lines: list
+    path: str  # of a body that says no url
+    units: object  # what an accepted attempt takes of the quota that binds
+    burst: int
+    per_second: int
+
+
+LATENCY = ("--latency", "100ms..900ms")
+CASES = {
+    "tokens bind": Case(
+        ("--requests", "6000/min", "--tokens", "240000/min,burst=60000", *LATENCY),
+        batch(prompts(400)), None, lambda e: e[2], 60000, 4000,
+    ),
+    "charged more than told": Case(  # without max_tokens the answer says half of what was charged
+        ("--requests", "6000/min", "--tokens", "600000/min,burst=60000", "--latency", "20ms"),
+        batch(prompts(300, max_tokens=False)), None, lambda e: e[2], 60000, 10000,
+    ),
+    "requests bind": Case(
+        ("--requests", "480/min,burst=60", "--tokens", "2000000/min", *LATENCY),
+        [json.dumps(body) for body in prompts(400)], "/v1/chat/completions", lambda e: 1, 60, 8,
+    ),
+}
+
+
+def run_case(case):
+    """The mock's log, the outcomes, and what the run said."""
+    with Mock(*case.limits) as mock, Work(case.lines) as work:
+        where = ("--url", mock.url + case.path) if case.path else ("--base-url", mock.url)
+        assert work.run(*where, "--cold") == 0, work.stderr()
+        return mock.log(), work.outcomes(), work.stderr()
+
+
 class Quotas(unittest.TestCase):
-    def judge(self, name, mock, work, count, units, burst, per_second, used_min=0.95):
-        """units: what an accepted attempt takes of the quota that binds."""
-        log = mock.log()
+    """The cases run at once: they wait for most of their time."""
+
+    @classmethod
+    def setUpClass(cls):
+        pool = ThreadPoolExecutor(len(CASES))
+        cls.addClassCleanup(pool.shutdown)
+        cls.runs = {name: pool.submit(run_case, case) for name, case in CASES.items()}
+
+    def judge(self, name):
+        """What the run said."""
+        case, (log, outcomes, said) = CASES[name], self.runs[name].result()
         accepted = [entry for entry in log if entry[1] == 200]
         seconds = max(e[0] for e in accepted) - min(e[0] for e in log)
-        used = sum(units(e) for e in accepted) / (burst + per_second * seconds)
+        used = sum(map(case.units, accepted)) / (case.burst + case.per_second * seconds)
         throttled = sum(e[1] == 429 for e in log) / len(log)
         measured(f"{name}: {100 * used:.1f} % used in {seconds:.1f} s, {100 * throttled:.2f} % throttled")
-        self.assertEqual(len(accepted), count)
-        self.assertEqual(list(work.outcomes().values()), ["success"] * count)
-        self.assertGreaterEqual(used, used_min)
+        self.assertEqual(len(accepted), len(case.lines))
+        self.assertEqual(list(outcomes.values()), ["success"] * len(case.lines))
+        self.assertGreaterEqual(used, 0.95)
         self.assertLessEqual(throttled, 0.01)
+        return said
 
     def test_tokens_bind(self):
-        limits = ("--requests", "6000/min", "--tokens", "240000/min,burst=60000", "--latency", "100ms..900ms")
-        with Mock(*limits) as mock, Work(batch(prompts(400))) as work:
-            self.assertEqual(work.run("--base-url", mock.url, "--cold"), 0, work.stderr())
-            self.judge("tokens bind", mock, work, 400, lambda e: e[2], 60000, 4000)
-            self.assertIn("held back by: quota", work.stderr())
+        self.assertIn("held back by: quota", self.judge("tokens bind"))
 
     def test_what_a_server_charges_beyond_what_it_says_is_learned(self):
-        """Without max_tokens the answer says half of what was charged."""
-        limits = ("--requests", "6000/min", "--tokens", "600000/min,burst=60000", "--latency", "20ms")
-        with Mock(*limits) as mock, Work(batch(prompts(300, max_tokens=False))) as work:
-            self.assertEqual(work.run("--base-url", mock.url, "--cold"), 0, work.stderr())
-            self.judge("charged more than told", mock, work, 300, lambda e: e[2], 60000, 10000)
+        self.judge("charged more than told")
 
     def test_requests_bind(self):
-        limits = ("--requests", "480/min,burst=60", "--tokens", "2000000/min", "--latency", "100ms..900ms")
-        with Mock(*limits) as mock, Work(map(json.dumps, prompts(400))) as work:
-            self.assertEqual(work.run("--url", f"{mock.url}/v1/chat/completions", "--cold"), 0, work.stderr())
-            self.judge("requests bind", mock, work, 400, lambda e: 1, 60, 8)
+        self.judge("requests bind")
 
     def test_a_quota_of_the_caller(self):
         """The server says nothing and refuses nothing; the caller knows what is allowed."""

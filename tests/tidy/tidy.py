@@ -10,12 +10,11 @@ from pathlib import Path
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
 TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
-OUTER = ("driver", "http", "redis", "sim")  # folders of include/headway and src that are not core
+OUTER = ("driver", "http", "sim")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "core": ({"core"}, False),
     "sim": ({"core", "sim"}, False),
     "http": ({"core", "http"}, True),
-    "redis": ({"core", "redis"}, True),
     "driver": ({"core", "driver"}, True),
 }
 STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
@@ -101,7 +100,7 @@ def breaches_of_file(path, text):
             for what in breaches_of_include(library, line):
                 yield path, number, what
         code = line.split("//")[0]
-        if layer(library) not in ("driver", "http", "redis"):
+        if layer(library) not in ("driver", "http"):
             for rule, what in ((CLOCK, "reads a clock"), (CHANCE, "draws its own chance"),
                                (MATHS, "differs between compilers")):
                 if (found := rule.search(code)) and not (rule is MATHS and test):

@@ -9,11 +9,14 @@
 #include <iterator>
 
 #include "command.hpp"
+#include "folder.hpp"
 
 namespace headway::app {
 namespace {
 
-TEST(bodies, are_named_by_line_and_type) {
+struct bodies : folder_test {};
+
+TEST_F(bodies, are_named_by_line_and_type) {
   EXPECT_EQ(body_path("d", 42, "application/json; charset=utf-8"), "d/00000042.json");
   EXPECT_EQ(body_path("d/", 1, "application/problem+JSON"), "d/00000001.json");
   EXPECT_EQ(body_path("d", 123456789, "Text/HTML"), "d/123456789.txt");
@@ -21,9 +24,7 @@ TEST(bodies, are_named_by_line_and_type) {
   EXPECT_EQ(body_path("d", 1, ""), "d/00000001.bin");
 }
 
-TEST(bodies, are_there_whole_and_for_their_owner_only) {
-  std::string folder = testing::TempDir() + "headway-bodies-XXXXXX";
-  ::mkdtemp(folder.data());
+TEST_F(bodies, are_there_whole_and_for_their_owner_only) {
   auto const inside = folder + "/inside";
   make_body_folder(inside + "/");
   make_body_folder(inside);
@@ -32,9 +33,8 @@ TEST(bodies, are_there_whole_and_for_their_owner_only) {
   EXPECT_EQ(about.st_mode & 0777, 0700U);
 
   for (auto const* content : {"first", "second"}) {
-    std::array const bodies{kept_body{inside + "/1.txt", content},
-                            kept_body{inside + "/2.bin", {}}};
-    write_bodies(bodies, true);
+    std::array const both{kept_body{inside + "/1.txt", content}, kept_body{inside + "/2.bin", {}}};
+    write_bodies(both, true);
     std::ifstream in(inside + "/1.txt");
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), content);
   }
@@ -46,7 +46,6 @@ TEST(bodies, are_there_whole_and_for_their_owner_only) {
   EXPECT_THROW(make_body_folder(inside + "/1.txt"), fatal);
   EXPECT_THROW(make_body_folder(inside + "/no/such"), fatal);
   EXPECT_THROW(make_body_folder("\xff"), fatal);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -6,32 +6,21 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "command.hpp"
+#include "folder.hpp"
 
 namespace headway::app {
 namespace {
 
-class failed_lines : public testing::Test {
+class failed_lines : public folder_test {
  protected:
-  failed_lines() {
-    std::string pattern = testing::TempDir() + "headway-failed-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~failed_lines() override { std::filesystem::remove_all(folder); }
-
-  std::string path(char const* name) const { return folder + "/" + name; }
-
   std::string of(std::string_view jobs, std::vector<bool> const& wanted) const {
     std::ofstream(path("jobs"), std::ios::binary) << jobs;
     auto const opened = file::open(path("jobs"), O_RDONLY);
     write_failed_lines(opened, wanted, path("failed"), durability::power);
-    std::ifstream in(path("failed"), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    return content("failed");
   }
-
-  std::string folder;
 };
 
 TEST_F(failed_lines, are_what_was_given) {

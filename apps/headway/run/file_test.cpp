@@ -8,41 +8,15 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "command.hpp"
+#include "folder.hpp"
+#include "test_error.hpp"
 
 namespace headway::app {
 namespace {
 
-class file_test : public testing::Test {
- protected:
-  file_test() {
-    std::string pattern = testing::TempDir() + "headway-file-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~file_test() override { std::filesystem::remove_all(folder); }
-
-  std::string path(char const* name) const { return folder + "/" + name; }
-
-  static std::string content(std::string const& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  std::string folder;
-};
-
-template <class Action>
-fatal error_of(Action action) {
-  try {
-    action();
-  } catch (fatal const& error) {
-    return error;
-  }
-  return {0, "no error"};
-}
+struct file_test : folder_test {};
 
 TEST_F(file_test, IsCreatedForItsOwnerOnlyAndAppendedTo) {
   file::results(path("r")).append("one\n");
@@ -50,10 +24,10 @@ TEST_F(file_test, IsCreatedForItsOwnerOnlyAndAppendedTo) {
   again.append("two\n");
   again.sync();
   again.sync_name();
-  EXPECT_EQ(content(path("r")), "one\ntwo\n");
+  EXPECT_EQ(content("r"), "one\ntwo\n");
   EXPECT_EQ(again.size(), 8);
   again.truncate(4);
-  EXPECT_EQ(content(path("r")), "one\n");
+  EXPECT_EQ(content("r"), "one\n");
   struct stat status {};
   ASSERT_EQ(::fstat(again.fd(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
@@ -96,7 +70,7 @@ TEST_F(file_test, AppendsAllOrNothing) {
   ::setrlimit(RLIMIT_FSIZE, &unlimited);
   std::signal(SIGXFSZ, before);
   EXPECT_EQ(error.code, exit_io);
-  EXPECT_EQ(content(path("r")), "kept\n");
+  EXPECT_EQ(content("r"), "kept\n");
 }
 
 TEST_F(file_test, AFailedSyncIsForGood) {
@@ -108,7 +82,7 @@ TEST_F(file_test, AFailedSyncIsForGood) {
   ::close(good);
   EXPECT_EQ(error_of([&] { f.sync(); }).code, exit_io);
   EXPECT_EQ(error_of([&] { f.append("x"); }).code, exit_io);
-  EXPECT_EQ(content(path("r")), "");
+  EXPECT_EQ(content("r"), "");
 }
 
 TEST_F(file_test, APipeIsNeitherSyncedNorMeasured) {

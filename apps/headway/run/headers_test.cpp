@@ -6,22 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "command.hpp"
+#include "test_error.hpp"
 
 namespace headway::app {
 namespace {
 
 using lines = std::vector<std::string>;
-
-std::string error_of(auto const& act) {
-  try {
-    act();
-  } catch (fatal const& e) {
-    EXPECT_EQ(e.code, exit_usage);
-    return e.what();
-  }
-  return "";
-}
 
 struct headers_test : testing::Test {
   headers_test() {
@@ -60,7 +50,7 @@ TEST_F(headers_test, Refused) {
       {"@/", "cannot read it"},
   };
   for (auto const& row : rows) {
-    auto const error = error_of([&] { expand_headers(lines{row.option}); });
+    auto const error = usage_error_of([&] { expand_headers(lines{row.option}); });
     EXPECT_NE(error.find(row.says), error.npos) << row.option << "\n" << error;
     EXPECT_EQ(error.find("s3cret"), error.npos) << error;
   }
@@ -71,7 +61,7 @@ TEST_F(headers_test, File) {
   std::ofstream(path) << "# mine\r\n\r\nX-A: 1\r\n  X-B: ${env:HEADWAY_TEST_KEY}";
   EXPECT_EQ(expand_headers(lines{"@" + path.string()}), (lines{"X-A: 1", "X-B: s3cret"}));
   std::ofstream(path) << "X-A: 1\ns3cret\n";
-  auto const error = error_of([&] { expand_headers(lines{"@" + path.string()}); });
+  auto const error = usage_error_of([&] { expand_headers(lines{"@" + path.string()}); });
   EXPECT_EQ(error, path.string() + ":2: want 'Name: value'");
   std::filesystem::remove(path);
 }
@@ -121,7 +111,7 @@ TEST(BoundHeaders, GoToTheOneOriginOfTheFile) {
   bound.admit("https://a:443");
   bound.admit("https://a:443");
   EXPECT_EQ(bound.of("https://a:443").size(), 1U);
-  auto const error = error_of([&] { bound.admit("https://b:443"); });
+  auto const error = usage_error_of([&] { bound.admit("https://b:443"); });
   EXPECT_EQ(
       error,
       "--header: JOBS has several origins (https://a:443, https://b:443); say with --header-for "

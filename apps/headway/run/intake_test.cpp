@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "command.hpp"
+#include "folder.hpp"
 #include "run/recorder.hpp"
 #include "run/url.hpp"
 
@@ -20,14 +20,11 @@ namespace {
 using numbers = std::vector<std::int64_t>;
 
 /// A folder with a file of requests and what a run keeps beside it.
-struct intake_test : testing::Test {
+struct intake_test : folder_test {
   intake_test() {
-    std::string pattern = testing::TempDir() + "headway-intake-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
     options.jobs = folder + "/jobs";
     options.level = durability::process;
   }
-  ~intake_test() override { std::filesystem::remove_all(folder); }
 
   void write(std::string_view lines) const { std::ofstream(options.jobs) << lines; }
 
@@ -52,7 +49,6 @@ struct intake_test : testing::Test {
     return lines;
   }
 
-  std::string folder;
   run_options options;
 };
 

@@ -7,29 +7,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "command.hpp"
+#include "folder.hpp"
+#include "test_error.hpp"
 
 namespace headway::app {
 namespace {
 
-std::string error_of(auto const& act) {
-  try {
-    act();
-  } catch (fatal const& e) {
-    EXPECT_EQ(e.code, exit_usage);
-    return e.what();
-  }
-  return "";
-}
-
-/// A folder for one test.
-struct jobs_file_test : testing::Test {
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
-                                 ("headway_jobs_file_test." + std::to_string(getpid()));
-  std::string path = folder / "jobs.txt";
-
-  jobs_file_test() { std::filesystem::create_directories(folder); }
-  ~jobs_file_test() override { std::filesystem::remove_all(folder); }
+struct jobs_file_test : folder_test {
+  std::string path = folder + "/jobs.txt";
 
   void write(std::string_view text) const { std::ofstream(path) << text; }
 };
@@ -83,10 +68,10 @@ TEST_F(jobs_file_test, TemplateIsFilledInBothReadings) {
 TEST_F(jobs_file_test, TemplateErrors) {
   line_options const options{.url = "http://a/", .body = "[{{q}}]"};
   write("id,q\n1,\"a\nb\"\n1,c\n");
-  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+  EXPECT_EQ(usage_error_of([&] { jobs_file(path, options).survey(); }),
             path + ":4: id \"1\" is already used at line 2");
   write("id,q\n1,\"a\nb\n");
-  EXPECT_EQ(error_of([&] { jobs_file(path, options).survey(); }),
+  EXPECT_EQ(usage_error_of([&] { jobs_file(path, options).survey(); }),
             path + ":2: the record that begins here ends within quotes");
 }
 
@@ -95,7 +80,7 @@ TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
   jobs_file jobs(path, {});
   jobs.survey();
   std::filesystem::resize_file(path, 11);
-  auto const error = error_of([&] {
+  auto const error = usage_error_of([&] {
     while (jobs.next()) continue;
   });
   EXPECT_EQ(error, path + ": became shorter while it was being read");
@@ -112,18 +97,18 @@ TEST_F(jobs_file_test, WithoutRequests) {
 }
 
 TEST_F(jobs_file_test, Unreadable) {
-  EXPECT_EQ(error_of([&] { jobs_file(path, {}); }),
+  EXPECT_EQ(usage_error_of([&] { jobs_file(path, {}); }),
             path + ": cannot open it: No such file or directory");
-  EXPECT_EQ(error_of([&] { jobs_file(folder, {}); }),
-            folder.string() + ": is a directory; want a file of requests");
+  EXPECT_EQ(usage_error_of([&] { jobs_file(folder, {}); }),
+            folder + ": is a directory; want a file of requests");
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  auto const error = error_of([&] { jobs_file(path, {}); });
+  auto const error = usage_error_of([&] { jobs_file(path, {}); });
   EXPECT_NE(error.find("is not a regular file"), error.npos) << error;
 }
 
 TEST_F(jobs_file_test, ErrorsNameFileAndLine) {
   write("http://a/\n\nftp://b/\n");
-  auto const error = error_of([&] { jobs_file(path, {}).survey(); });
+  auto const error = usage_error_of([&] { jobs_file(path, {}).survey(); });
   EXPECT_EQ(error, path + ":3: url \"ftp://b/\": want http or https");
 }
 
@@ -159,7 +144,7 @@ TEST_F(jobs_file_test, DuplicateIds) {
     for (char const c : row.text)
       text += c == '|' ? "\n" : c == '{' ? R"({"url":"http://a/",)" : std::string(1, c);
     write(text);
-    auto const error = error_of([&] { jobs_file(path, {}).survey(); });
+    auto const error = usage_error_of([&] { jobs_file(path, {}).survey(); });
     EXPECT_EQ(error.empty(), row.says.empty()) << row.text << "\n" << error;
     EXPECT_NE(error.find(row.says), error.npos) << row.text << "\n" << error;
   }
@@ -210,7 +195,7 @@ TEST(JobStream, EndlessLineIsRefused) {
   std::string error;
   for (int i = 0; i < 10 && error.empty(); ++i) {
     stream.feed(piece);
-    error = error_of([&] { stream.next(); });
+    error = usage_error_of([&] { stream.next(); });
   }
   EXPECT_EQ(error, "JOBS:1: the line has more than 67108864 bytes");
 }
@@ -233,7 +218,7 @@ TEST_F(jobs_file_test, StandardInputIsCheckedAsItIsRead) {
   EXPECT_FALSE(jobs.ready());
   say("//a/2\n{\"url\":\"http://a/\",\"id\":1}\n");
   EXPECT_EQ(jobs.next()->url, "http://a/2");
-  EXPECT_EQ(error_of([&] { jobs.next(); }), "stdin:3: id \"1\" is already used at line 1");
+  EXPECT_EQ(usage_error_of([&] { jobs.next(); }), "stdin:3: id \"1\" is already used at line 1");
   say("http://a/4");
   close(ends[1]);
   EXPECT_EQ(jobs.next()->url, "http://a/4");

@@ -11,10 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 
 #include "command.hpp"
+#include "folder.hpp"
+#include "test_error.hpp"
 
 namespace headway::app {
 namespace {
@@ -28,22 +29,10 @@ lines numbered(int n) {
   return all;
 }
 
-class journal_test : public testing::Test {
+class journal_test : public folder_test {
  protected:
-  journal_test() {
-    std::string pattern = testing::TempDir() + "headway-journal-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~journal_test() override { std::filesystem::remove_all(folder); }
-
-  std::string path(char const* name) const { return folder + "/" + name; }
-
   void write(char const* name, std::string_view content) const {
     std::ofstream(path(name), std::ios::binary) << content;
-  }
-  std::string content(char const* name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
   }
 
   /// A whole run: takes `input` in, appends `bytes` to the results, commits `group`.
@@ -57,19 +46,7 @@ class journal_test : public testing::Test {
     results.append(bytes);
     log.commit(group, results.size());
   }
-
-  std::string folder;
 };
-
-template <class Action>
-fatal error_of(Action action) {
-  try {
-    action();
-  } catch (fatal const& error) {
-    return error;
-  }
-  return {0, "no error"};
-}
 
 void expect_refused(fatal const& error, int code, std::string_view says) {
   EXPECT_EQ(error.code, code);
@@ -291,8 +268,7 @@ TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   };
   for (auto const& row : rows) {
     SCOPED_TRACE(row.what);
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directory(folder);
+    make_folder();
     row.make();
     bool const regular = std::filesystem::is_regular_file(path("journal"));
     auto const before = regular ? content("journal") : "";

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "command.hpp"
+#include "folder.hpp"
 
 namespace headway::app {
 namespace {
@@ -20,16 +21,8 @@ std::string text_of(std::string const& path) {
   return all.str();
 }
 
-struct memories : testing::Test {
-  memories() {
-    std::string pattern = testing::TempDir() + "headway-memory-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-    path = folder + "/state/headway/limits.json";
-  }
-  ~memories() override { std::filesystem::remove_all(folder); }
-
-  std::string folder;
-  std::string path;
+struct memories : folder_test {
+  std::string path = folder + "/state/headway/limits.json";
 
   void learn(std::string const& scope, learned const& what) const {
     memory m(path);

@@ -13,14 +13,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <random>
 #include <thread>
 
 #include "command.hpp"
+#include "folder.hpp"
 
 namespace headway::app {
 namespace {
@@ -67,24 +66,8 @@ class acknowledged {
   char* flags_;
 };
 
-class recorder_test : public testing::Test {
+class recorder_test : public folder_test {
  protected:
-  recorder_test() { make_folder(); }
-  ~recorder_test() override { std::filesystem::remove_all(folder); }
-
-  void make_folder(std::string const& in = testing::TempDir()) {
-    if (!folder.empty()) std::filesystem::remove_all(folder);
-    std::string pattern = in + "/headway-recorder-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-
-  std::string path(char const* name) const { return folder + "/" + name; }
-
-  std::string content(char const* name) const {
-    std::ifstream in(path(name));
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
   /// The start of every run of `lines` lines: `use(log, results)` goes on from there.
   template <class Use>
   void run(std::int64_t lines, durability level, Use use) const {
@@ -149,8 +132,6 @@ class recorder_test : public testing::Test {
     EXPECT_EQ(journal(path("journal"), "JOBS", durability::process).count(final_outcome::success),
               lines);
   }
-
-  std::string folder;
 };
 
 bool readable(int fd) {
