@@ -70,7 +70,7 @@ TEST(governor, one_that_observes_delays_nothing_and_records_what_it_would_have_h
     sent.push_back(*t);
   }
   EXPECT_EQ(sent.size(), 3U);
-  EXPECT_EQ(g.observed(), (observation{.requests = 2, .held = 1s + 2s}));
+  EXPECT_EQ(g.observed(), (observation{.requests = 2, .held_max = 2s}));
   EXPECT_TRUE(std::holds_alternative<ticket>(g.submit(at(0s), {.deadline = at(1ms)})))
       << "though its turn would come after 3 s";
   auto const d = g.finish(at(50ms), sent[0], {.what = outcome::throttle}, 0);

@@ -101,10 +101,10 @@ enum class after_throttle : std::uint8_t {
   share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
 };
 
-/// What the decisions of a governor that only observes would have been.
+/// What the decisions of a governor that only observes would have been, of attempts.
 struct observation {
   std::int64_t requests = 0;  ///< that would have been held back when they went
-  duration held{};            ///< for so long in all, had they been sent in time
+  duration held_max{};        ///< the longest for the pace: all would have been so much later
   friend bool operator==(observation const&, observation const&) = default;
 };
 
@@ -221,7 +221,7 @@ class governor {
     if (settings_.observe) {
       taken = std::max(now, law_.ready_at(r.terms.cost));
       if (taken > now || in_flight_ > law_.allowed()) ++observed_.requests;
-      observed_.held += taken - now;
+      observed_.held_max = std::max(observed_.held_max, taken - now);
     }
     r.permit = law_.take(taken, r.terms.cost, u);
     r.permit.sent = now;

@@ -519,6 +519,20 @@ TEST_F(asio_driver, scopes_have_governors_of_their_own) {
   EXPECT_EQ(api.metrics().sent, 0);
 }
 
+TEST_F(asio_driver, what_makes_governors_makes_one_of_each_key) {
+  basic_throttled api(io.get_executor(), [](std::string_view key) {
+    return one_by_one({.queue_max = key == "eu" ? std::size_t{0} : 1});
+  });
+  int refusals = 0;
+  auto const count = [&](std::exception_ptr const& e, int) { refusals += why(e) == reason::queue; };
+  api.scope("eu").async_call(answers(io, calls), always(outcome::success), count);
+  api.scope("us").async_call(answers(io, calls), always(outcome::success), count);
+  api.async_call(answers(io, calls), always(outcome::success), count);
+  io.run();
+  EXPECT_EQ(refusals, 1);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_F(asio_driver, a_scope_in_which_somebody_flies_is_never_forgotten) {
   throttled api{io.get_executor(), default_governor(), 1};
   api.scope("busy").async_call(answers(io, calls), always(outcome::success), [](auto const&...) {});

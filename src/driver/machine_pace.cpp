@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace headway {
 namespace {
@@ -25,6 +27,10 @@ constexpr duration stopped_after = 300ms;        // without a look: nobody waits
 constexpr duration absent_after = 1s;            // … nor for its permits, which have come back
 constexpr duration moment = 1ms;                 // less than a law forgives whoever is late
 constexpr int door = machine_pace::members_max;  // a byte that all members lock, shared
+
+/// A child's are one more than its parent's.
+std::atomic<unsigned> forks{0};
+[[maybe_unused]] int const counted = pthread_atfork(nullptr, nullptr, [] { ++forks; });
 
 std::string from_environment(char const* name) {
   auto const* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): see the contract
@@ -68,23 +74,31 @@ bool set_lock(int fd, short how, int byte) noexcept {
   return fcntl(fd, F_OFD_SETLK, &what) == 0;
 }
 
+/// Removes the file if nobody uses it. Whoever comes meanwhile waits for that, and makes another.
+void remove_unused(int folder, char const* name, int fd) noexcept {
+  struct stat about {};
+  if (set_lock(fd, F_WRLCK, door) && fstat(fd, &about) == 0 && about.st_nlink > 0)
+    unlinkat(folder, name, 0);
+}
+
+}  // namespace
+
 /// Closes what it holds, unless that was taken from it.
-class descriptor {
+class machine_pace::descriptor {
  public:
-  explicit descriptor(int fd) noexcept : fd_(fd) {}
-  descriptor(descriptor const&) = delete;
-  descriptor& operator=(descriptor const&) = delete;
+  explicit descriptor(int fd = -1) noexcept : fd_(fd) {}
+  descriptor(descriptor&& other) noexcept : fd_(other.take()) {}
+  descriptor& operator=(descriptor&&) = delete;
   ~descriptor() {
     if (fd_ >= 0) close(fd_);
   }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
   int get() const noexcept { return fd_; }
   int take() noexcept { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
 };
-
-}  // namespace
 
 std::string machine_pace::default_folder() {
   for (auto const& runtime :
@@ -98,26 +112,49 @@ std::string machine_pace::default_folder() {
 }
 
 machine_pace::machine_pace(std::string const& folder, std::string_view key, any_law const& begins)
-    : name_(HEADWAY_VERSION "-" + std::to_string(sizeof(state)) + "-" + digest(key)),
+    : folder_(folder),
+      name_(HEADWAY_VERSION "-" + std::to_string(sizeof(state)) + "-" + digest(key)),
       path_(folder + '/' + name_) {
-  try {
-    open(folder);
-    while (me_ < members_max && !lock(F_WRLCK, me_)) ++me_;
-    if (me_ == members_max)
-      throw std::runtime_error(path_ + ": " + std::to_string(members_max) +
-                               " processes share it, which is the most");
-    auto* const at = mmap(nullptr, sizeof(layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-    if (at == MAP_FAILED) throw refused_by_system(path_);
-    map_ = static_cast<layout*>(at);
-    std::uint64_t magic = 0;
-    if (!map_->magic.compare_exchange_strong(magic, magic_value) && magic != magic_value) {
-      munmap(at, sizeof(layout));
-      throw std::runtime_error(path_ + " is not a shared pace; it is left as it is");
-    }
-  } catch (...) {
-    close(fd_);
-    throw;
+  join(begins);
+}
+
+machine_pace::machine_pace(any_law const& begins) noexcept : joined_(forks), seen_{.law = begins} {}
+
+machine_pace::~machine_pace() {
+  if (map_ != nullptr && joined_ == forks) {
+    act([&](state& s) { mine(s) = {}; });
+    munmap(map_, sizeof(layout));
+    remove_unused(AT_FDCWD, path_.c_str(), fd_);
   }
+  if (fd_ >= 0) close(fd_);
+}
+
+/// What is locked is so until the mapping is gone: that is what holds the file open. A child has
+/// neither, hence nothing of ours depends on how long it lives.
+void machine_pace::join(any_law const& begins) {
+  joined_ = forks;
+  descriptor const locks = open();
+  int free = 0;
+  while (free < members_max && !set_lock(locks.get(), F_WRLCK, free)) ++free;
+  if (free == members_max)
+    throw std::runtime_error(path_ + ": " + std::to_string(members_max) +
+                             " processes share it, which is the most");
+  descriptor asks(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!asks) throw refused_by_system(path_);
+  auto* const at =
+      mmap(nullptr, sizeof(layout), PROT_READ | PROT_WRITE, MAP_SHARED, locks.get(), 0);
+  if (at == MAP_FAILED) throw refused_by_system(path_);
+  auto* const map = static_cast<layout*>(at);
+  std::uint64_t magic = 0;
+  if (!map->magic.compare_exchange_strong(magic, magic_value) && magic != magic_value) {
+    munmap(at, sizeof(layout));
+    throw std::runtime_error(path_ + " is not a shared pace; it is left as it is");
+  }
+  madvise(at, sizeof(layout), MADV_DONTFORK);
+  map_ = map;
+  fd_ = asks.take();
+  me_ = free;
+  seen_head_ = never_seen;
   act([&](state& s) {
     mine(s) = {};  // of a member who died there
     bury(s);
@@ -126,46 +163,55 @@ machine_pace::machine_pace(std::string const& folder, std::string_view key, any_
   });
 }
 
-machine_pace::~machine_pace() {
-  act([&](state& s) { mine(s) = {}; });
-  munmap(map_, sizeof(layout));
-  if (lock(F_WRLCK, door)) unlink(path_.c_str());  // the last one
-  close(fd_);
-}
-
-void machine_pace::open(std::string const& folder) {
-  rlimit most{};  // beyond it a signal comes, which ends the process
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(layout))
-    throw refused_by_system(path_, EFBIG);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw refused_by_system(folder);
-  descriptor const within(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat about {};
-  if (within.get() < 0 ? errno == ELOOP || errno == ENOTDIR
-                       : fstat(within.get(), &about) != 0 || !private_to_us(about))
-    throw std::runtime_error(folder + " is not this user's own folder of mode 0700");
-  if (within.get() < 0) throw refused_by_system(folder);
-  sweep(within.get());
-  for (int tries = 0; !open_file(within.get()); ++tries) {  // somebody is removing it
-    if (tries == 100) throw std::runtime_error(path_ + " is being removed for too long");
-    std::this_thread::sleep_for(1ms);
+/// In the child of a fork, of whose parent's all that it has is a descriptor.
+void machine_pace::join_again() noexcept {
+  descriptor const parents(std::exchange(fd_, -1));
+  auto const shared = std::exchange(map_, nullptr) != nullptr;
+  auto const law = seen_.law;
+  seen_.members = {};
+  me_ = 0;
+  joined_ = forks;
+  try {
+    if (shared) join(law);
+  } catch (...) {  // it goes on alone
   }
 }
 
-/// False where another process has removed it, or is about to.
-bool machine_pace::open_file(int folder) {
+/// The file, whose door is locked.
+machine_pace::descriptor machine_pace::open() const {
+  rlimit most{};  // beyond it a signal comes, which ends the process
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < sizeof(layout))
+    throw refused_by_system(path_, EFBIG);
+  if (mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) throw refused_by_system(folder_);
+  descriptor const within(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (!within ? errno == ELOOP || errno == ENOTDIR
+              : fstat(within.get(), &about) != 0 || !private_to_us(about))
+    throw std::runtime_error(folder_ + " is not this user's own folder of mode 0700");
+  if (!within) throw refused_by_system(folder_);
+  sweep(within.get());
+  for (int tries = 0; tries < 100; ++tries) {
+    if (auto opened = open_file(within.get())) return opened;
+    std::this_thread::sleep_for(1ms);  // somebody is removing it
+  }
+  throw std::runtime_error(path_ + " is being removed for too long");
+}
+
+/// Nothing where another process has removed it, or is about to.
+machine_pace::descriptor machine_pace::open_file(int folder) const {
   descriptor opened(
       openat(folder, name_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   auto const fd = opened.get();
   auto const not_ours = path_ + " is not a shared pace of this user; it is left as it is";
-  if (fd < 0 && errno == ELOOP) throw std::runtime_error(not_ours);
-  if (fd < 0) throw refused_by_system(path_);
+  if (!opened && errno == ELOOP) throw std::runtime_error(not_ours);
+  if (!opened) throw refused_by_system(path_);
   if (!set_lock(fd, F_RDLCK, door)) {
-    if (errno == EAGAIN || errno == EACCES) return false;
+    if (errno == EAGAIN || errno == EACCES) return descriptor();
     throw refused_by_system(path_);
   }
   struct stat about {};
   if (fstat(fd, &about) != 0) throw refused_by_system(path_);
-  if (about.st_nlink == 0) return false;
+  if (about.st_nlink == 0) return descriptor();
   auto const size = static_cast<off_t>(sizeof(layout));
   if (!S_ISREG(about.st_mode) || !private_to_us(about) || about.st_nlink != 1 ||
       (about.st_size != 0 && about.st_size != size))
@@ -174,8 +220,7 @@ bool machine_pace::open_file(int folder) {
     if (about.st_size == 0) unlinkat(folder, name_.c_str(), 0);
     throw refused_by_system(path_, error);
   }
-  fd_ = opened.take();
-  return true;
+  return opened;
 }
 
 /// Removes the paces that only dead processes left, which nobody else would join any more.
@@ -187,13 +232,9 @@ void machine_pace::sweep(int folder) const noexcept {
     std::string_view const found = entry->d_name;
     if (!found.starts_with(ours) || found == name_) continue;
     descriptor const left(openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (left.get() >= 0 && set_lock(left.get(), F_WRLCK, door)) unlinkat(folder, entry->d_name, 0);
+    if (left) remove_unused(folder, entry->d_name, left.get());
   }
   closedir(entries);
-}
-
-bool machine_pace::lock(short how, int byte) const noexcept {
-  return set_lock(fd_, how, byte);
 }
 
 bool machine_pace::alive(int whose) const noexcept {
@@ -204,6 +245,8 @@ bool machine_pace::alive(int whose) const noexcept {
 /// Makes seen_ the valid state. Who overwrote a page while it was read had seen a later head
 /// before, and so do we then.
 void machine_pace::read() noexcept {
+  if (joined_ != forks.load(std::memory_order_relaxed)) join_again();
+  if (map_ == nullptr) return;
   std::array<std::uint64_t, words> copy;
   for (;;) {
     auto const head = map_->head.load(std::memory_order_acquire);
@@ -220,6 +263,10 @@ void machine_pace::read() noexcept {
 
 /// Makes `s` the valid state, unless somebody acted after seen_.
 bool machine_pace::publish(state const& s) noexcept {
+  if (map_ == nullptr) {
+    seen_ = s;
+    return true;
+  }
   auto before = seen_head_;
   auto at = static_cast<std::uint64_t>(me_) * 2;
   if ((before & page_mask) == at) ++at;
@@ -310,6 +357,7 @@ bool machine_pace::claim(time_point now, std::int64_t cost, fraction u) noexcept
     look(now);
     auto const out = others_ + mine(seen_).out;
     if (seen_.held > now || ready_at(cost) > now || out >= seen_.law.allowed()) return false;
+    if (map_ == nullptr) return true;  // nobody is faster
     auto const promised = seen_;
     auto s = seen_;
     claimed_ = s.law.take(now, cost, u);
@@ -326,6 +374,7 @@ bool machine_pace::claim(time_point now, std::int64_t cost, fraction u) noexcept
 }
 
 time_point machine_pace::look_again(time_point now) const noexcept {
+  if (map_ == nullptr) return never;
   auto const permits = others_ > 0 && others_ + mine(seen_).out >= seen_.law.allowed();
   return later(now, permits ? permits_looked_at : members_looked_at);
 }

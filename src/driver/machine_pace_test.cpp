@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "folder.hpp"
@@ -148,6 +150,143 @@ TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
   ASSERT_EQ(files(), 3);
   machine_pace const a(within(), "k", law(10));
   EXPECT_EQ(files(), 3) << "its own, that of the living one, and what is nobody's pace";
+}
+
+// A forked process of a test's own, which ends with it, as do those that it forks.
+class process {
+ public:
+  template <class F>
+  explicit process(F f) {
+    EXPECT_EQ(pipe(from_.data()) + pipe(to_.data()), 0);
+    id_ = fork();
+    close(id_ == 0 ? to_[1] : to_[0]);
+    close(id_ == 0 ? from_[0] : from_[1]);
+    if (id_ != 0) return;
+    alarm(20);  // nobody waits for longer for it
+    f(*this);
+    _exit(testing::Test::HasFailure());
+  }
+  process(process const&) = delete;
+  process& operator=(process const&) = delete;
+  ~process() {
+    close(to_[1]);
+    if (id_ != 0) end(SIGKILL);
+    close(from_[0]);
+  }
+
+  /// Within it: says that it is ready, and waits for its end.
+  void ready() const {
+    char c = 'x';
+    if (write(from_[1], &c, 1) == 1) static_cast<void>(read(to_[0], &c, 1));
+    _exit(0);
+  }
+  /// Until so many within it are ready.
+  void await(int processes = 1) const {
+    for (char c{}; processes > 0; --processes) ASSERT_EQ(read(from_[0], &c, 1), 1);
+  }
+  /// How it ended.
+  int end(int signal = 0) {
+    int status = 0;
+    if (signal != 0) kill(id_, signal);
+    waitpid(std::exchange(id_, 0), &status, 0);
+    return status;
+  }
+
+ private:
+  std::array<int, 2> from_{};
+  std::array<int, 2> to_{};
+  pid_t id_ = 0;
+};
+
+TEST_F(machine_pace_test, both_sides_of_a_fork_are_members_and_each_dies_for_itself) {
+  machine_pace watcher(within(), "k", law(10));
+  auto const before = watcher.allowed();
+  auto out = [&, now = start]() mutable {
+    watcher.refresh(now += 1s, 0, true);
+    return before - watcher.allowed();
+  };
+  process parent([&](process const& self) {
+    machine_pace a(within(), "k", law(10));
+    a.take(start, 1, u);
+    process const child([&](process const&) {
+      a.take(start, 1, u);
+      a.take(start, 1, u);
+      self.ready();
+    });
+    self.ready();
+  });
+  parent.await(2);
+  EXPECT_EQ(out(), 3);
+  parent.end(SIGKILL);
+  EXPECT_EQ(out(), 2) << "the child's alone";
+
+  machine_pace b(within(), "k", law(10));
+  b.take(start, 1, u);
+  process child([&](process const& self) {
+    b.take(start, 1, u);
+    self.ready();
+  });
+  child.await();
+  EXPECT_EQ(out(), 4);
+  child.end(SIGKILL);
+  EXPECT_EQ(out(), 3);
+}
+
+TEST_F(machine_pace_test, a_child_that_does_not_act_keeps_nothing_of_its_parent) {
+  machine_pace watcher(within(), "k", law(10));
+  auto const before = watcher.allowed();
+  process parent([&](process const& self) {
+    machine_pace a(within(), "k", law(10));
+    a.take(start, 1, u);
+    process const child([&](process const&) { self.ready(); });
+    self.ready();
+  });
+  parent.await(2);
+  watcher.refresh(start, 0, true);
+  EXPECT_EQ(watcher.allowed(), before - 1);
+  parent.end(SIGKILL);
+  watcher.refresh(start + 1s, 0, true);
+  EXPECT_EQ(watcher.allowed(), before);
+
+  std::optional<machine_pace> last(std::in_place, within(), "another", law(10));
+  process const child([](process const& self) { self.ready(); });
+  child.await();
+  EXPECT_EQ(files(), 2);
+  last.reset();
+  EXPECT_EQ(files(), 1) << "though the child lives";
+}
+
+TEST_F(machine_pace_test, a_child_that_does_not_act_takes_nothing_from_its_parent) {
+  machine_pace watcher(within(), "k", law(10));
+  auto const before = watcher.allowed();
+  std::optional<machine_pace> a(std::in_place, within(), "k", law(10));
+  a->take(start, 1, u);
+  process child([&](process const&) { a.reset(); });
+  EXPECT_EQ(child.end(), 0);
+  watcher.refresh(start, 0, true);
+  EXPECT_EQ(watcher.allowed(), before - 1);
+  a->hold(start + 5s);
+  watcher.refresh(start, 0, true);
+  EXPECT_EQ(watcher.held_until(), start + 5s);
+}
+
+TEST_F(machine_pace_test, a_child_that_cannot_join_goes_on_alone) {
+  machine_pace watcher(within(), "k", law(10));
+  auto const before = watcher.allowed();
+  machine_pace a(within(), "k", law(10));
+  a.take(start, 1, u);
+  fs::permissions(within(), fs::perms::all);
+  process child([&](process const&) {
+    EXPECT_FALSE(a.claim(start, 1, u)) << "of the law as it was";
+    EXPECT_FALSE(a.shared());
+    EXPECT_TRUE(a.claim(start + 1s, 1, u));
+    EXPECT_EQ(a.take(start + 1s, 1, u).in_flight, 1);
+    EXPECT_GT(a.ready_at(1), start + 1s);
+  });
+  EXPECT_EQ(child.end(), 0);
+  EXPECT_TRUE(a.shared());
+  watcher.refresh(start, 0, true);
+  EXPECT_EQ(watcher.allowed(), before - 1);
 }
 
 // One that a signal has stopped gets its answers, but cannot say so.

@@ -3,13 +3,16 @@ import contextlib
 import os
 import random
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
+from log import Log
 from work import Work, gets, measured
 
 RATE = 200
@@ -227,6 +230,80 @@ class Machine(unittest.TestCase):
             (line,) = said("open to all", XDG_RUNTIME_DIR=folder)
             self.assertIn("is not this user's own folder of mode 0700", line)
 
+
+class Workers(unittest.TestCase):
+    """Of a program that forks, by the library."""
+
+    @contextlib.contextmanager
+    def workers(self, server, workers, threads, requests, *scopes):
+        """Their process ids by number, and how to await the end of the first one."""
+        client = [os.environ["HEADWAY_WORKERS_CLIENT"], server.url, str(workers), str(threads)]
+        with tempfile.TemporaryDirectory() as runtime:
+            first = subprocess.Popen(
+                [*client, str(requests), *scopes],
+                env={"XDG_RUNTIME_DIR": runtime},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            pids = dict(map(int, first.stdout.readline().split()) for _ in range(workers))
+            try:
+                yield pids, lambda: first.wait(120)
+            finally:
+                for pid in pids.values():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                first.stdout.close()
+                first.wait()
+
+    def test_each_scope_is_one_limit_of_all_workers(self):
+        workers, requests, rate, scopes = 4, 500, 100, ("red", "blue")
+        with servers.nginx(
+            "limit_req zone=all burst=20 nodelay; limit_req_status 429;",
+            'map $uri $scope { "~^/(?<first>[^/]+)" $first; } '
+            f"limit_req_zone $scope zone=all:1m rate={rate}r/s;",
+            latency_ms=(20, 80),
+        ) as nginx:
+            with self.workers(nginx, workers, 16, requests, *scopes) as (_, end):
+                self.assertEqual(end(), 0)
+            log = nginx.log()
+        self.assertEqual(len(log.accepted()), workers * requests)
+        self.assertEqual(log.twice(), [])
+        by = [[r for r in log if r.path.split("/")[2] == str(i)] for i in range(workers)]
+        end = min(rs[-1].end for rs in by)
+        for scope in scopes:
+            of_it = Log(r for r in log if r.path.startswith(f"/{scope}/"))
+            shares = [sum(r.end < end for r in rs if r in of_it) for rs in by]
+            measured(
+                f"{workers} workers, scope {scope}: {of_it.share(rate, 20):.0%} of the limit used, "
+                f"{100 * of_it.throttled_share():.2f} % throttled, Jain {jain(shares):.3f}"
+            )
+            self.assertGreaterEqual(of_it.share(rate, 20), 0.85)
+            self.assertLessEqual(of_it.throttled_share(), 0.02)
+            self.assertGreaterEqual(jain(shares), 0.95)
+
+    def test_a_worker_or_the_one_that_forked_it_is_killed(self):
+        with Machine.slots(self) as nginx:
+            with self.workers(nginx, 4, SLOTS, 100 * JOBS, "scope") as (pids, _):
+                servers.time.sleep(6)
+                for i in (0, 2):
+                    os.kill(pids[i], signal.SIGKILL)
+                    servers.time.sleep(1)
+                begin = servers.time.time()
+                servers.time.sleep(6)
+                end = servers.time.time()
+            log = nginx.log()
+        rate = goodput(log, begin, end)
+        late = [r for r in log if begin <= r.end < end]
+        refused = sum(r.status == 429 for r in late) / len(late)
+        by = Counter(r.path.split("/")[2] for r in late)
+        measured(
+            f"two of 4 workers killed, the first one too: {rate:.1f}/s, {100 * refused:.2f} % throttled, "
+            f"Jain {jain(by.values()):.3f}"
+        )
+        self.assertEqual(set(by), {"1", "3"})
+        self.assertGreaterEqual(rate, 0.88 * RATE)
+        self.assertLessEqual(refused, 0.02)
+        self.assertGreaterEqual(jain(by.values()), 0.95)
 
 if __name__ == "__main__":
     unittest.main()

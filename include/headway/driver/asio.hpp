@@ -6,6 +6,7 @@
 ///       boost::asio::use_awaitable);
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -285,9 +286,10 @@ class shared_governor {
 
 /// A shared governor, and one for each scope that is asked for.
 ///
-/// Each scope starts as a copy of the governor that was given. At most `scopes_max`: a new one
-/// takes the place of the one least recently asked for, unless somebody holds it, waits or flies in
-/// it, or a server hint holds it; when none can go, a new scope is refused. Threads: safe.
+/// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
+/// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
+/// somebody holds it, waits or flies in it, or a server hint holds it; when none can go, a new
+/// scope is refused. Threads: safe.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public shared_governor<Governor, Listener> {
   using base = shared_governor<Governor, Listener>;
@@ -301,10 +303,22 @@ class basic_throttled : public shared_governor<Governor, Listener> {
                            std::size_t scopes_max = 1024,
                            std::uint64_t seed = std::random_device{}(),
                            Listener const& listener = {})
-      : base(executor, governor, seed, listener),
-        scopes_(scopes_max, seed, [executor, governor, listener](std::uint64_t own) {
-          return std::make_shared<queue>(executor, governor, own, listener);
-        }) {}
+      : basic_throttled(
+            executor, [governor](std::string_view) { return governor; }, scopes_max, seed,
+            listener) {}
+  /// `make(key)` is what a scope starts as, as machine_scopes makes it; "" is the key of who calls
+  /// without a scope. Called by one thread at a time, with a lock held. Fewer `scopes_max` than of
+  /// copies: what is shared costs more than memory.
+  template <std::invocable<std::string_view> Make>
+  explicit basic_throttled(executor_type executor, Make make, std::size_t scopes_max = 64,
+                           std::uint64_t seed = std::random_device{}(),
+                           Listener const& listener = {})
+      : base(executor, make(std::string_view()), seed, listener),
+        scopes_(
+            scopes_max, seed,
+            [executor, make = std::move(make), listener](std::string_view key, std::uint64_t own) {
+              return std::make_shared<queue>(executor, make(key), own, listener);
+            }) {}
 
   /// The scope of one limit: host, credential, model, … Throws `refused_error` (`queue`) when all
   /// places are taken.
@@ -317,6 +331,11 @@ class basic_throttled : public shared_governor<Governor, Listener> {
  private:
   scopes<queue> scopes_;
 };
+
+/// Of what makes its governors.
+template <std::invocable<std::string_view> Make>
+basic_throttled(net::any_io_executor, Make, std::size_t = 0, std::uint64_t = 0)
+    -> basic_throttled<std::invoke_result_t<Make&, std::string_view>>;
 
 /// With the default law, for most callers.
 using throttled = basic_throttled<>;

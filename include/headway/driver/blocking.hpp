@@ -8,10 +8,14 @@
 ///                          });
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <random>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "headway/driver/scopes.hpp"
 #include "headway/driver/shared_governor.hpp"
@@ -20,10 +24,10 @@ namespace headway {
 
 /// A shared governor, and one for each scope that is asked for.
 ///
-/// Each scope starts as a copy of the governor that was given. At most `scopes_max`: a new one
-/// takes the place of the one least recently asked for, unless somebody holds it or a server hint
-/// does; when all are held, a new scope is refused. Threads: safe. Outlives its permits, but scopes
-/// may outlive it.
+/// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
+/// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
+/// somebody holds it or a server hint does; when all are held, a new scope is refused. Threads:
+/// safe. Outlives its permits, but scopes may outlive it.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  public:
@@ -34,10 +38,20 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
   explicit basic_throttled(Governor const& governor = Governor(), std::size_t scopes_max = 1024,
                            std::uint64_t seed = std::random_device{}(),
                            Listener const& listener = {})
-      : line(governor, seed, listener),
-        scopes_(scopes_max, seed, [governor, listener](std::uint64_t own) {
-          return std::make_shared<line>(governor, own, listener);
-        }) {}
+      : basic_throttled([governor](std::string_view) { return governor; }, scopes_max, seed,
+                        listener) {}
+  /// `make(key)` is what a scope begins with, as machine_scopes makes it; "" is the key of who
+  /// calls without a scope. Called by one thread at a time, with a lock held. Fewer `scopes_max`
+  /// than of copies: what is shared costs more than memory.
+  template <std::invocable<std::string_view> Make>
+  explicit basic_throttled(Make make, std::size_t scopes_max = 64,
+                           std::uint64_t seed = std::random_device{}(),
+                           Listener const& listener = {})
+      : line(make(std::string_view()), seed, listener),
+        scopes_(scopes_max, seed,
+                [make = std::move(make), listener](std::string_view key, std::uint64_t own) {
+                  return std::make_shared<line>(make(key), own, listener);
+                }) {}
 
   /// The scope of one limit: host, credential, model, … Let go of it soon: a scope in somebody's
   /// hands keeps its place. Throws `refused_error` (`queue`) when all places are taken.
@@ -50,6 +64,11 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  private:
   scopes<line> scopes_;
 };
+
+/// Of what makes its governors.
+template <std::invocable<std::string_view> Make>
+basic_throttled(Make, std::size_t = 0, std::uint64_t = 0)
+    -> basic_throttled<std::invoke_result_t<Make&, std::string_view>>;
 
 /// With the default law, for most callers.
 using throttled = basic_throttled<>;

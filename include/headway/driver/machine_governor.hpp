@@ -22,7 +22,8 @@ namespace headway {
 /// Pace, permits, what was learned and a server's hints are shared; queue, retries, ceilings and
 /// the retry budget are each process's own. While something waits it asks to be woken every 100 ms,
 /// every 5 ms for permits of others. It looks at what they did in every act, and in expired(),
-/// which a driver asks before next(). Threads: as governor. Not for both sides of a fork(2).
+/// which a driver asks before next(). Threads: as governor. After a fork(2) each side is a member
+/// of its own, if nothing waited or flew in it then.
 class machine_governor {
  public:
   /// Joins those who call `key`. The first to join begins with `law`; `folder` is where they meet.
@@ -31,8 +32,11 @@ class machine_governor {
   explicit machine_governor(std::string_view key, governor_settings const& settings = {},
                             seek const& law = {},
                             std::string const& folder = machine_pace::default_folder())
-      : machine_(std::make_shared<machine_pace>(folder, key, any_law{law})),
-        inner_({}, {.machine = machine_}, settings) {}
+      : machine_governor(std::make_shared<machine_pace>(folder, key, any_law{law}), settings) {}
+  /// One that shares with nobody, for where joining fails.
+  static machine_governor alone(governor_settings const& settings = {}, seek const& law = {}) {
+    return machine_governor(std::make_shared<machine_pace>(any_law{law}), settings);
+  }
   machine_governor(machine_governor&&) = default;  ///< the other one may only be destroyed
   machine_governor& operator=(machine_governor&&) = delete;
 
@@ -84,10 +88,15 @@ class machine_governor {
   /// Until when a server's hint holds it.
   time_point held_until(std::int64_t cost = 1) const noexcept { return inner_.held_until(cost); }
 
+  /// False: it is alone.
+  bool shared() const noexcept { return machine_->shared(); }
   /// The most other processes that shared it when we looked.
   int company() const noexcept { return machine_->company(); }
 
  private:
+  machine_governor(std::shared_ptr<machine_pace> machine, governor_settings const& settings)
+      : machine_(std::move(machine)), inner_({}, {.machine = machine_}, settings) {}
+
   void look(time_point now) noexcept { look_at(*machine_, inner_, now); }
 
   std::shared_ptr<machine_pace> machine_;

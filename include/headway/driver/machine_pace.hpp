@@ -29,8 +29,11 @@ namespace headway {
 /// the file; what only dead processes left is not believed. The file is named by the layout of the
 /// state, the version and the boot: another version has another file.
 ///
-/// machine_governor is this for the drivers. Threads: one at a time for each object; objects and
-/// processes in any number up to members_max. Linux only.
+/// The child of a fork(2) has nothing of its parent's membership, dead or alive: it joins by itself
+/// at its first act, and goes on alone, with the law as it was, where it cannot.
+///
+/// machine_governor is this for the drivers. Threads: one at a time for each object, and none in it
+/// while another forks; objects and processes in any number up to members_max. Linux only.
 /// Source: M. Herlihy, "A methodology for implementing highly concurrent data objects" (1993), the
 /// protocol for small objects.
 class HEADWAY_EXPORT machine_pace {
@@ -44,6 +47,8 @@ class HEADWAY_EXPORT machine_pace {
   /// and another std::runtime_error where what is there is not this user's own, is no such file, or
   /// has members_max members. Nothing is changed then, and the caller may go on alone.
   machine_pace(std::string const& folder, std::string_view key, any_law const& begins);
+  /// Joins nobody: the same for one who is alone.
+  explicit machine_pace(any_law const& begins) noexcept;
   ~machine_pace();
   machine_pace(machine_pace const&) = delete;
   machine_pace& operator=(machine_pace const&) = delete;
@@ -67,6 +72,8 @@ class HEADWAY_EXPORT machine_pace {
   time_point held_until() const noexcept { return seen_.held; }
   /// When to look again, although nothing of ours happened.
   time_point look_again(time_point now) const noexcept;
+  /// False: it is alone, and stays so.
+  bool shared() const noexcept { return map_ != nullptr; }
   /// The most others who shared it when we looked.
   int company() const noexcept { return company_; }
 
@@ -110,10 +117,13 @@ class HEADWAY_EXPORT machine_pace {
   static constexpr std::uint64_t never_seen = page_mask;
   static constexpr std::uint64_t magic_value = 0x3165636150776448;  // "HdwPace1"
 
-  bool lock(short how, int byte) const noexcept;
+  class descriptor;
+
   bool alive(int whose) const noexcept;
-  void open(std::string const& folder);
-  bool open_file(int folder);
+  void join(any_law const& begins);
+  void join_again() noexcept;
+  descriptor open() const;
+  descriptor open_file(int folder) const;
   void sweep(int folder) const noexcept;
   void read() noexcept;
   bool publish(state const& s) noexcept;
@@ -131,10 +141,12 @@ class HEADWAY_EXPORT machine_pace {
     return s.members[static_cast<std::size_t>(me_)];
   }
 
+  std::string folder_;
   std::string name_;
   std::string path_;
-  int fd_ = -1;
-  layout* map_ = nullptr;
+  int fd_ = -1;            // without a lock: to ask whether others live
+  layout* map_ = nullptr;  // which holds our locks, and no child inherits; null: alone
+  unsigned joined_ = 0;    // after so many forks
   int me_ = 0;
   state seen_{};
   std::uint64_t seen_head_ = never_seen;  // that made seen_ valid

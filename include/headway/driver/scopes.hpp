@@ -19,11 +19,11 @@ namespace headway {
 template <class Line>
 class scopes {
  public:
-  /// `make` is called with a seed of its own for each scope, by one thread at a time.
+  /// `make` is called with the key of each scope and a seed of its own, by one thread at a time.
   scopes(std::size_t scopes_max, std::uint64_t seed,
-         std::function<std::shared_ptr<Line>(std::uint64_t seed)> make)
-      : seeds_(seed), kept_(scopes_max, [this, make = std::move(make)](std::string_view) {
-          return kept{make(seeds_.split()())};
+         std::function<std::shared_ptr<Line>(std::string_view key, std::uint64_t seed)> make)
+      : seeds_(seed), kept_(scopes_max, [this, make = std::move(make)](std::string_view key) {
+          return kept{make(key, seeds_.split()())};
         }) {}
 
   /// Throws `refused_error` (`queue`) when all places are taken.
