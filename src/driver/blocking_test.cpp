@@ -388,8 +388,22 @@ TEST(throttled_driver, a_held_scope_is_not_forgotten_when_let_go) {
   EXPECT_GT(api.scope("held")->held_until(), steady_now());
 }
 
+TEST(throttled_driver, a_paced_scope_is_not_forgotten_and_says_when) {
+  throttled api(default_governor({}, {}, {.rate_ceiling = gcra::per(1, 1h)}), 1);
+  auto const began = steady_now();
+  api.scope("once an hour")->call([] {}, always(outcome::success));
+  try {
+    api.scope("other");
+    FAIL() << "it would be made anew, and not wait";
+  } catch (refused const& no) {
+    EXPECT_EQ(no.why, reason::queue);
+    EXPECT_GE(no.until, began + 1h);
+    EXPECT_LE(no.until, steady_now() + 1h);
+  }
+}
+
 TEST(throttled_driver, an_idle_scope_makes_room) {
-  throttled api(default_governor(), 1);
+  basic_throttled<plain> api(plain(), 1);
   api.scope("old")->call([] {}, always(outcome::success));
   EXPECT_EQ(api.scope("new")->metrics().sent, 0);
   EXPECT_EQ(api.scope("old")->metrics().sent, 0) << "it started anew";

@@ -103,6 +103,10 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     std::lock_guard const lock(mutex_);
     return governor_.state().held_until();
   }
+  time_point busy_until() const {
+    std::lock_guard const lock(mutex_);
+    return governor_.state().busy_until();
+  }
   call_metrics metrics() const {
     std::lock_guard const lock(mutex_);
     auto m = counts_;

@@ -21,9 +21,9 @@ namespace headway {
 /// A shared governor, and one for each scope that is asked for.
 ///
 /// Each scope starts as a copy of the governor that was given. At most `scopes_max`: a new one
-/// takes the place of the one least recently asked for, unless somebody holds it or a server hint
-/// does; when all are held, a new scope is refused. Threads: safe. Outlives its permits, but scopes
-/// may outlive it.
+/// takes the place of the one least recently asked for, unless somebody holds it, or a server hint
+/// or its own pace does; when all are held, a new scope is refused. Threads: safe. Outlives its
+/// permits, but scopes may outlive it.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  public:
