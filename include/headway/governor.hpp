@@ -167,8 +167,10 @@ class lazy_heap {
 template <backoff B, law L>
 class governor {
  public:
+  /// All by default.
+  governor() : governor(B{}) {}
   /// Starts idle, with nothing learned but what `law` knows.
-  explicit governor(B backoff = {}, L law = {}, governor_settings settings = {})
+  explicit governor(B backoff, L law = {}, governor_settings settings = {})
       : backoff_(std::move(backoff)),
         law_(std::move(law)),
         settings_(std::move(settings)),

@@ -505,7 +505,7 @@ TEST(asio_driver_alone, many_threads_that_cancel_expire_and_throttle_lose_nothin
 
 struct diary : no_listener {
   std::string* text;
-  void sent(time_point, ticket, duration) const { *text += "sent "; }
+  void sent(time_point, ticket, duration) { *text += "sent "; }
   void answered(time_point, ticket, outcome what, decision const& then) const {
     *text += what == outcome::success ? "success " : "throttle ";
     *text += then.what == verdict::retry ? "again " : "done ";

@@ -307,9 +307,32 @@ TEST(blocking_driver, observing_delays_nothing) {
   EXPECT_EQ(api.metrics().observed.requests, 3);
 }
 
+TEST(blocking_driver, one_that_is_stopped_before_another_attempt_returns_its_last_result) {
+  throttled api;
+  std::stop_source stop;
+  auto const answer = api.call(
+      [&] {
+        stop.request_stop();
+        return 429;
+      },
+      [](int) {
+        return attempt_result{.what = outcome::throttle, .advice = {.retry_after = 5min}};
+      },
+      {}, stop.get_token());
+  EXPECT_EQ(answer, 429);
+  EXPECT_EQ(api.metrics().sent, 1);
+}
+
+TEST(throttled_driver, a_listener_needs_no_governor_of_its_own) {
+  struct deaf : no_listener {};
+  basic_throttled<default_governor, deaf> api({}, 1024, 1);
+  api.call([] {}, always(outcome::success));
+  EXPECT_EQ(api.metrics().sent, 1);
+}
+
 struct diary : no_listener {
   std::string* text;
-  void sent(time_point, ticket, duration) const { *text += "sent "; }
+  void sent(time_point, ticket, duration) { *text += "sent "; }
   void answered(time_point, ticket, outcome what, decision const& then) const {
     *text += what == outcome::success ? "success " : "throttle ";
     *text += then.what == verdict::retry ? "again " : "done ";
