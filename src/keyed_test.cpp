@@ -60,6 +60,65 @@ TEST(keyed, keeps_what_a_server_said) {
   EXPECT_NE(all.at(now + 10s, "other"), nullptr);
 }
 
+/// How many of `asked` requests go that come to two scopes in turn, one a millisecond, where there
+/// is room for `most`. Each is answered at once.
+int sent_by_two_scopes(std::size_t most, default_governor const& each, attempt_result const& answer,
+                       int asked) {
+  scopes all(most, [&](std::string_view) { return each; });
+  time_point now{1s};
+  int sent = 0;
+  for (int i = 0; i < asked; ++i, now += 1ms) {
+    auto* const g = all.at(now, i % 2 == 0 ? "a" : "b");
+    if (!g) continue;
+    auto const t = std::get<ticket>(g->submit(now));
+    if (g->next(now) == t) {
+      g->start(now, t, 0);
+      g->finish(now, t, answer, 0);
+      ++sent;
+    }
+    g->cancel(now, t);
+  }
+  return sent;
+}
+
+// Whoever is evicted comes back as new: were it sooner than its pace, a map that is full would let
+// each of its scopes go without any.
+TEST(keyed, no_scope_is_faster_for_lack_of_room) {
+  default_governor const plain;
+  default_governor const once_a_second({}, {}, {.rate_ceiling = gcra::per(1, 1s)});
+  default_governor const burst({}, {}, {.rate_ceiling = gcra::per(1, 1s, 5)});
+  for (auto const& each : {plain, once_a_second, burst})
+    for (auto const what : {outcome::success, outcome::throttle}) {
+      auto const with_room = sent_by_two_scopes(2, each, {.what = what}, 10'000);
+      auto const without = sent_by_two_scopes(1, each, {.what = what}, 10'000);
+      EXPECT_GT(without, 0);
+      if (what == outcome::success) {
+        EXPECT_LE(without, with_room);
+      } else {
+        EXPECT_LT(without, 1000) << "what it learned is lost, its pace is not";
+      }
+    }
+}
+
+TEST(keyed, who_only_observes_makes_room_at_once) {
+  default_governor const watched({}, {}, {.observe = true, .rate_ceiling = gcra::per(1, 1s)});
+  EXPECT_EQ(sent_by_two_scopes(1, watched, {}, 1000), 1000);
+}
+
+TEST(keyed, says_when_there_is_room) {
+  scopes all(2, fresh);
+  time_point const now{1s};
+  EXPECT_LE(all.room_at(), now);
+  all.at(now, "held")->hold(now + 10s);
+  EXPECT_LE(all.room_at(), now);
+  auto const t = std::get<ticket>(all.at(now, "waits")->submit(now));
+  EXPECT_EQ(all.room_at(), now + 10s);
+  all.at(now, "held")->hold(never);
+  EXPECT_EQ(all.room_at(), never);
+  all.at(now, "waits")->cancel(now, t);
+  EXPECT_LE(all.room_at(), now);
+}
+
 TEST(keyed, has_none_when_all_are_busy) {
   scopes all(2, fresh);
   time_point const now{1s};

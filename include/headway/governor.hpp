@@ -167,8 +167,10 @@ class lazy_heap {
 template <backoff B, law L>
 class governor {
  public:
+  /// All by default.
+  governor() : governor(B{}) {}
   /// Starts idle, with nothing learned but what `law` knows.
-  explicit governor(B backoff = {}, L law = {}, governor_settings settings = {})
+  explicit governor(B backoff, L law = {}, governor_settings settings = {})
       : backoff_(std::move(backoff)),
         law_(std::move(law)),
         settings_(std::move(settings)),
@@ -318,6 +320,13 @@ class governor {
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
                                                          : hold_until_;
+  }
+  /// Until when a new governor in its place could be faster: a hint, the pace or the ceiling holds
+  /// its next request. In the past if none does, and for one that only observes.
+  time_point busy_until() const noexcept {
+    if (settings_.observe) return time_point::min();
+    auto const at = std::max(held_until(), law_.ready_at(1));
+    return settings_.rate_ceiling ? std::max(at, settings_.rate_ceiling->tat) : at;
   }
 
   friend bool operator==(governor const&, governor const&) = default;

@@ -17,9 +17,10 @@ namespace headway {
 /// A bounded map from scope (one server limit: host, credential, …) to governor.
 ///
 /// At most `scopes_max` governors. A new scope evicts the least recently used one that is idle
-/// (nothing waits, nothing flies, no server hint holds it); when all are busy there is no governor,
-/// and the caller waits: a scope is never unlimited for lack of room. References stay valid until
-/// the governor is evicted. Threads: distinct objects safe, shared objects unsafe.
+/// (nothing waits, nothing flies, and neither a server hint nor its pace holds its next request);
+/// when all are busy there is no governor, and the caller waits: a scope is never unlimited for
+/// lack of room, though one that was evicted has forgotten what it learned. References stay valid
+/// until the governor is evicted. Threads: distinct objects safe, shared objects unsafe.
 template <class Governor>
 class keyed {
  public:
@@ -51,6 +52,17 @@ class keyed {
     }
     used_.splice(used_.begin(), made);
     return &governor;
+  }
+
+  /// When there is room for one more if nothing happens before; `never`: not until something waits
+  /// or flies no more. O(scopes).
+  time_point room_at() const {
+    if (used_.size() < scopes_max_) return time_point::min();
+    auto at = never;
+    for (auto const& [scope, governor] : used_)
+      if (governor.in_flight() == 0 && governor.waiting() == 0)
+        at = std::min(at, governor.busy_until());
+    return at;
   }
 
   /// The server said something of every scope that begins with `prefix`: those that are and those
@@ -90,7 +102,7 @@ class keyed {
     for (auto it = used_.end(); it != used_.begin();) {
       --it;
       auto const& g = it->second;
-      if (g.in_flight() == 0 && g.waiting() == 0 && g.held_until() <= now) return it;
+      if (g.in_flight() == 0 && g.waiting() == 0 && g.busy_until() <= now) return it;
     }
     return used_.end();
   }

@@ -534,7 +534,7 @@ TEST_F(asio_driver, what_makes_governors_makes_one_of_each_key) {
 }
 
 TEST_F(asio_driver, a_scope_in_which_somebody_flies_is_never_forgotten) {
-  throttled api{io.get_executor(), default_governor(), 1};
+  basic_throttled<plain> api{io.get_executor(), plain(), 1};
   api.scope("busy").async_call(answers(io, calls), always(outcome::success), [](auto const&...) {});
   EXPECT_THROW(api.scope("other"), refused_error);
   io.run();

@@ -299,6 +299,29 @@ TEST(blocking_driver, observing_delays_nothing) {
   EXPECT_EQ(api.metrics().observed.requests, 3);
 }
 
+TEST(blocking_driver, one_that_is_stopped_before_another_attempt_returns_its_last_result) {
+  throttled api;
+  std::stop_source stop;
+  auto const answer = api.call(
+      [&] {
+        stop.request_stop();
+        return 429;
+      },
+      [](int) {
+        return attempt_result{.what = outcome::throttle, .advice = {.retry_after = 5min}};
+      },
+      {}, stop.get_token());
+  EXPECT_EQ(answer, 429);
+  EXPECT_EQ(api.metrics().sent, 1);
+}
+
+TEST(throttled_driver, a_listener_needs_no_governor_of_its_own) {
+  struct deaf : no_listener {};
+  basic_throttled<default_governor, deaf> api({}, 1024, 1);
+  api.call([] {}, always(outcome::success));
+  EXPECT_EQ(api.metrics().sent, 1);
+}
+
 TEST(blocking_driver, a_listener_hears_every_step_in_order) {
   std::string text;
   blocking::shared_governor<plain, diary> api(one_by_one(), 1, {{}, &text});
@@ -370,8 +393,22 @@ TEST(throttled_driver, a_held_scope_is_not_forgotten_when_let_go) {
   EXPECT_GT(api.scope("held")->held_until(), steady_now());
 }
 
+TEST(throttled_driver, a_paced_scope_is_not_forgotten_and_says_when) {
+  throttled api(default_governor({}, {}, {.rate_ceiling = gcra::per(1, 1h)}), 1);
+  auto const began = steady_now();
+  api.scope("once an hour")->call([] {}, always(outcome::success));
+  try {
+    api.scope("other");
+    FAIL() << "it would be made anew, and not wait";
+  } catch (refused const& no) {
+    EXPECT_EQ(no.why, reason::queue);
+    EXPECT_GE(no.until, began + 1h);
+    EXPECT_LE(no.until, steady_now() + 1h);
+  }
+}
+
 TEST(throttled_driver, an_idle_scope_makes_room) {
-  throttled api(default_governor(), 1);
+  basic_throttled<plain> api(plain(), 1);
   api.scope("old")->call([] {}, always(outcome::success));
   EXPECT_EQ(api.scope("new")->metrics().sent, 0);
   EXPECT_EQ(api.scope("old")->metrics().sent, 0) << "it started anew";

@@ -11,7 +11,7 @@
 #include "headway/driver/asio.hpp"
 #include "headway/driver/blocking.hpp"
 #include "headway/driver/machine_scopes.hpp"
-#include "test_folder.hpp"
+#include "folder.hpp"
 
 namespace headway {
 namespace {

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "headway/driver/blocking.hpp"
-#include "test_folder.hpp"
+#include "folder.hpp"
 
 namespace headway {
 namespace {

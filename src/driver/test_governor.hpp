@@ -25,7 +25,7 @@ inline auto always(outcome what) {
 /// Writes down what it hears.
 struct diary : no_listener {
   std::string* text;
-  void sent(time_point, ticket, duration) const { *text += "sent "; }
+  void sent(time_point, ticket, duration) { *text += "sent "; }
   void answered(time_point, ticket, outcome what, decision const& then) const {
     *text += what == outcome::success ? "success " : "throttle ";
     *text += then.what == verdict::retry ? "again " : "done ";

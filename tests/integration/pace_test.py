@@ -1,5 +1,7 @@
 """Ceilings that are given, waits that the server asks for, and first steps."""
+import json
 import unittest
+from collections import defaultdict
 
 import servers
 from work import Work, gets, measured, succeeded
@@ -24,6 +26,25 @@ class Pace(unittest.TestCase):
         log = self.send(servers.nginx(latency_ms=(20, 80)), 40, "--rate", "300/min:5")
         measured(f"--rate 300/min:5: at most {log.busiest(1)} in a second")
         self.assertLessEqual(log.busiest(1), 5 + 5)
+
+    def test_rate_of_more_scopes_than_it_keeps(self):
+        scopes, rate, apart = 1100, "20/min", 3
+        lines = [
+            {"url": f"/{scope}?{time}", "scope": f"s{scope}"}
+            for time in range(2)
+            for scope in range(scopes)
+        ]
+        with servers.nginx() as nginx, Work(map(json.dumps, lines)) as work:
+            ended = work.run("--rate", rate, "--alone", "--base-url", nginx.url)
+            self.assertEqual(ended, 0, work.stderr())
+            log = nginx.log()
+        self.assertEqual(len(log.accepted()), len(lines))
+        starts = defaultdict(list)
+        for request in log:
+            starts[request.path.partition("?")[0]].append(request.start)
+        least = min(abs(second - first) for first, second in starts.values())
+        measured(f"--rate {rate}, {scopes} scopes: {least:.2f} s apart at least, {log.seconds():.1f} s")
+        self.assertGreaterEqual(least, 0.8 * apart)  # some take longer to arrive
 
     def test_concurrency(self):
         log = self.send(servers.nginx(latency_ms=(20, 80)), 300, "--concurrency", "5")

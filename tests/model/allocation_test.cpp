@@ -1,5 +1,5 @@
 // Below its high-water mark the governor does not allocate, and a lack of memory harms nobody:
-// operator new is counted, and fails when it is told to.
+// operator new, and what Asio takes for it, is counted, and fails when it is told to.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,16 @@
 
 #include "headway/backoff/constant.hpp"
 #include "headway/driver/blocking.hpp"
+#include "headway/driver/machine_governor.hpp"
 #include "headway/driver/polled.hpp"
 #include "headway/headway.hpp"
+#include "headway/http/advice.hpp"
+#if __has_include(<boost/asio.hpp>)
+#include <boost/asio/io_context.hpp>
+
+#include "headway/driver/asio.hpp"
+#endif
+#include "../folder.hpp"
 
 namespace {
 thread_local long allocations = 0;
@@ -32,6 +40,12 @@ thread_local long alive = 0;
 }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
   operator delete(p);
+}
+
+extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
+  void* p = nullptr;
+  if (++allocations == fails_at || posix_memalign(&p, alignment, size) != 0) return nullptr;
+  return p;
 }
 
 namespace headway {
@@ -232,6 +246,77 @@ TEST(out_of_memory, throttled_scopes_go_on) {
     EXPECT_EQ(api->scope("one")->metrics().in_flight, 0);
   });
   EXPECT_GT(failed, 5);
+}
+
+#if __has_include(<boost/asio.hpp>)
+TEST(out_of_memory, an_operation_that_cannot_wait_is_gone_and_others_go_on) {
+  auto const failed = for_each_allocation([](auto fail) {
+    boost::asio::io_context io;
+    asio::basic_throttled<plain> api{io.get_executor(), one_by_one(), 4, 1};
+    int served = 0;
+    auto const call = [&] {
+      api.async_call(
+          [&](auto token) { return boost::asio::post(io, std::move(token)); },
+          [tries = 0]() mutable { return ++tries == 1 ? outcome::failure : outcome::success; },
+          [&](std::exception_ptr const& e) { served += e == nullptr; });
+    };
+    call();
+    bool const went = fail([&] {
+      call();
+      io.run();
+    });
+    io.restart();
+    io.run();
+    EXPECT_GE(served, went ? 2 : 1);
+    EXPECT_EQ(api.metrics().waiting, 0U);
+    EXPECT_EQ(api.metrics().in_flight, 0);
+    call();
+    io.restart();
+    io.run();
+    EXPECT_GE(served, went ? 3 : 2);
+  });
+  EXPECT_GT(failed, 5);
+}
+#endif
+
+using out_of_memory_of_a_machine = folder_test;
+TEST_F(out_of_memory_of_a_machine, its_limit_is_joined_or_not) {
+  int keys = 0;
+  auto const failed = for_each_allocation([&](auto fail) {
+    auto const key = std::to_string(++keys);
+    auto const call = [&] {
+      blocking::shared_governor api(machine_governor(key, {}, {}, folder), 1);
+      api.call([] {}, [] { return outcome::success; });
+    };
+    fail(call);
+    call();
+    machine_governor const after(key, {}, {}, folder);
+    EXPECT_EQ(after.company(), 0) << "who was there is gone";
+    EXPECT_EQ(after.in_flight(), 0);
+  });
+  EXPECT_GT(failed, 5);
+}
+
+TEST(out_of_memory, what_an_answer_says_is_read_or_not) {
+  std::vector<http::field> const fields{
+      {"Retry-After", "Wed, 21 Oct 2026 07:28:00 GMT"},
+      {"RateLimit", "\"a policy with a long name\";r=0;t=30, \"another with one\";r=1;t=60"},
+      {"x-ratelimit-limit-input-tokens-of-a-model", "90000"},
+      {"x-ratelimit-remaining-input-tokens-of-a-model", "0"},
+      {"x-ratelimit-reset-input-tokens-of-a-model", "1m30s"}};
+  constexpr auto text = "Rate limit reached on input tokens per min (TPM): Limit 90000, Used 89000";
+  std::size_t const quotas = http::advice_of(fields, {}).quotas.size();
+  EXPECT_GT(quotas, 0U);
+  auto const failed = for_each_allocation([&](auto fail) {
+    bool const went = fail([&] {
+      EXPECT_EQ(http::advice_of(fields, {}).quotas.size(), quotas);
+      EXPECT_TRUE(http::quota_in_text(text));
+      http::time_in_text(text), http::period_in_name(text), http::never_fits(text);
+      http::parse_reset("2026-10-21T07:28:00Z", {}), http::parse_go_duration("1m30s");
+    });
+    EXPECT_TRUE(went || http::advice_of(fields, {}).quotas.size() == quotas);
+  });
+  EXPECT_GT(failed, 2);
 }
 
 }  // namespace

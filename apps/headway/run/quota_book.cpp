@@ -131,6 +131,18 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size) 
   return latest;
 }
 
+time_point quota_book::busy_until() const noexcept {
+  auto at = time_point::min();
+  for (auto const& q : quotas_) {
+    at = std::max(at, q.hold);
+    if (q.set && q.set->level < q.set->burst)
+      at = std::max(at, when(q.set->as_of, q.set->burst - q.set->level, q.set->per_second));
+    if (q.told && !q.told->refills && q.told->level < 1 && q.told->full != never)
+      at = std::max(at, q.told->full);
+  }
+  return at;
+}
+
 std::optional<std::string> quota_book::never_fits(request_size const& size) const {
   for (auto const& q : quotas_) {
     auto const given = units_of(size.given, q.name);

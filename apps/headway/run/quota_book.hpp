@@ -75,6 +75,9 @@ class quota_book {
   /// What holds the request back, and until when: not later than `now` where it may go.
   held ready_at(time_point now, request_size const&) const;
 
+  /// Until when a book that knows nothing could let something go sooner.
+  time_point busy_until() const noexcept;
+
   /// Why it can never go, a sentence; nullopt where it can.
   std::optional<std::string> never_fits(request_size const&) const;
 

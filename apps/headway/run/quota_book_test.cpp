@@ -54,6 +54,19 @@ TEST(quota_book, a_ceiling_is_paid_off) {
   EXPECT_LE(book.ready_at(held.until, costing(500)).until, held.until);
 }
 
+TEST(quota_book, is_busy_until_a_new_one_knows_as_much) {
+  auto book = by_tokens({{"tokens", 600, 1min, 50}});
+  EXPECT_LE(book.busy_until(), at(0s));
+  book.take(at(0s), costing(100));
+  EXPECT_NEAR(to_seconds(book.busy_until() - at(0s)), 10, 0.01);
+
+  auto learned = by_tokens();
+  auto receipt = learned.take(at(0s), costing(1));
+  std::vector<http::quota> const none_left{told("tokens", 100, 0, 30s)};
+  learned.settle(at(0s), receipt, costing(1), {.quotas = none_left});
+  EXPECT_NEAR(to_seconds(learned.busy_until() - at(0s)), 30, 0.1);
+}
+
 TEST(quota_book, a_ceiling_is_settled_with_what_it_was) {
   auto book = by_tokens({{"tokens", 600, 1min, 0}});
   auto receipt = book.take(at(0s), {.bytes = 800});  // estimated 200

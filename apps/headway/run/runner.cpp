@@ -152,7 +152,7 @@ class runner {
     if (halt_.draining()) return true;
     if (requests_.live() == 0) return input_.ended();
     // What is left waits for servers that ask for more patience than we have.
-    return (input_.ended() || full()) &&
+    return (input_.ended() || full() || no_room_) &&
            requests_.all([](request const& r) { return r.where->parked(); });
   }
 
@@ -160,6 +160,7 @@ class runner {
     if (input_.ready() && !full() && !halt_.draining()) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
     if (!halt_.draining()) {
+      if (no_room_) at = std::min(at, scopes_.room_at());
       at = std::min(at, header_commands_.wakeup());
       at = std::min(at, scopes_.wakeup());
     }
@@ -174,6 +175,7 @@ class runner {
   // ── requests come in ────────────────────────────────────────────────────────────────────────
 
   void admit(time_point now) {
+    no_room_ = false;
     for (int budget = 256; budget > 0 && !input_.ended() && !full(); --budget) {
       if (auto next = input_.next()) {
         if (!accept(now, std::move(*next))) break;
@@ -196,7 +198,8 @@ class runner {
     auto const account = account_of(j, headers);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
-    if (s == nullptr) {
+    no_room_ = s == nullptr;
+    if (no_room_) {
       input_.put_back(std::move(j));
       return false;
     }
@@ -574,6 +577,7 @@ class runner {
   std::optional<outputs> out_;
 
   scopes scopes_;
+  bool no_room_ = false;  // for the scope of what comes next
   stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;

@@ -1,6 +1,7 @@
 /// A scope: one limit of a server, as far as we know.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -51,7 +52,10 @@ struct scope {
   bool parked() const noexcept { return parked_until != time_point::min(); }
   int in_flight() const noexcept { return governor.in_flight(); }
   std::size_t waiting() const noexcept { return governor.waiting(); }
-  time_point held_until() const noexcept { return governor.held_until(); }
+  /// Until when one that knows nothing could be faster in its place.
+  time_point busy_until() const noexcept {
+    return std::max(governor.busy_until(), book.busy_until());
+  }
 
   /// What others on this machine did meanwhile. With `may_send` false it waits for no turn.
   void look_at_machine(time_point now, bool may_send = true);

@@ -34,6 +34,8 @@ class scopes {
 
   /// Where `j` of this account belongs; null while there is no room for one more.
   scope* at(time_point now, std::string_view account, job const& j);
+  /// When there is room for one more, if nothing happens before.
+  time_point room_at() const { return all_.room_at(); }
 
   /// Of pairs (key, scope).
   auto begin() noexcept { return all_.begin(); }

@@ -98,6 +98,7 @@ class traced_governor : private scope_governor {
   /// Writes the state; later calls are not traced.
   void end();
 
+  using scope_governor::busy_until;
   using scope_governor::held_until;
   using scope_governor::hold;
   using scope_governor::in_flight;

@@ -242,17 +242,13 @@ class shared_governor {
 
     template <class... Args>
     attempt_result judged(Args const&... args) {
-      return widened(std::invoke(state_->classify, args...));
+      return taught_by(state_->classify, args...);
     }
     template <class... Args>
     attempt_result judged(std::exception_ptr const& thrown, Args const&... args) {
-      if (!thrown) return widened(std::invoke(state_->classify, args...));
-      if constexpr (classifies_exceptions<Classify>)
-        return widened(state_->classify.on_exception(thrown));
-      return {.what = outcome::ignore};
+      if (thrown) return taught_by_exception(state_->classify, thrown);
+      return taught_by(state_->classify, args...);
     }
-    static attempt_result widened(outcome what) { return {.what = what}; }
-    static attempt_result widened(attempt_result const& taught) { return taught; }
 
     static outcome_of_attempt kept(std::exception_ptr thrown, Results... results) {
       return outcome_of_attempt(std::move(thrown), std::move(results)...);
@@ -288,8 +284,8 @@ class shared_governor {
 ///
 /// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
 /// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
-/// somebody holds it, waits or flies in it, or a server hint holds it; when none can go, a new
-/// scope is refused. Threads: safe.
+/// somebody holds it, waits or flies in it, or a server hint or its own pace holds it; when none
+/// can go, a new scope is refused. Threads: safe.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public shared_governor<Governor, Listener> {
   using base = shared_governor<Governor, Listener>;

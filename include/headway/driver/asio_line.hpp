@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -103,6 +104,10 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     std::lock_guard const lock(mutex_);
     return governor_.state().held_until();
   }
+  time_point busy_until() const {
+    std::lock_guard const lock(mutex_);
+    return governor_.state().busy_until();
+  }
   call_metrics metrics() const {
     std::lock_guard const lock(mutex_);
     auto m = counts_;
@@ -153,12 +158,15 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     return decided;
   }
 
-  void leave(place& p) {
+  void leave(place& p) noexcept {
     std::lock_guard const lock(mutex_);
     waiting_.erase(p.id_);
     governor_.cancel(p.id_);
     p.queued_ = false;
-    pump();
+    try {
+      pump();
+    } catch (std::bad_alloc const&) {  // the alarm is armed by who acts next
+    }
   }
 
   void cancel_unless_told(place& p) {
@@ -169,7 +177,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     pump();
   }
 
-  void tell_listener(place const& p) const {
+  void tell_listener(place const& p) {
     if (p.answer_->why == reason::none)
       listener_.sent(p.answer_->until, p.id_, p.answer_->until - p.since_);
     else if (!p.sent_)
@@ -210,7 +218,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     }
     auto const at = waiting_.empty() ? never : governor_.wakeup();
     if (at >= armed_) return;
-    armed_ = at;
+    armed_ = never;
     alarm_.expires_at(net::steady_timer::time_point(at.time_since_epoch()));
     alarm_.async_wait([weak = this->weak_from_this()](error_code cancelled) {
       auto const self = weak.lock();
@@ -219,10 +227,11 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
       self->armed_ = never;
       self->pump();
     });
+    armed_ = at;
   }
 
   net::any_io_executor const executor_;
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;  // who cannot wait for lack of memory leaves under it
   basic_polled<Governor> governor_;
   std::unordered_map<ticket, place*> waiting_;
   net::steady_timer alarm_;

@@ -34,7 +34,12 @@ template <>
 struct signature_of_result<void> : signature_is<void(std::exception_ptr)> {};
 
 template <class Made>
-struct signature_of;
+struct signature_of {
+  static_assert(!std::is_same_v<Made, Made>,
+                "an operation takes a completion token and returns what it initiates with that, or "
+                "takes nothing and returns an awaitable");
+  using type = void();
+};
 template <class Signature>
 struct signature_of<signature_is<Signature>> : signature_is<Signature> {};
 template <class Result, class Executor>

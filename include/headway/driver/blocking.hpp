@@ -26,8 +26,8 @@ namespace headway {
 ///
 /// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
 /// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
-/// somebody holds it or a server hint does; when all are held, a new scope is refused. Threads:
-/// safe. Outlives its permits, but scopes may outlive it.
+/// somebody holds it, or a server hint or its own pace does; when all are held, a new scope is
+/// refused. Threads: safe. Outlives its permits, but scopes may outlive it.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  public:

@@ -7,8 +7,8 @@
 
 namespace headway {
 
-/// What a driver has counted since it was made, and how it stands now. A value: subtract two for an
-/// interval.
+/// What a driver has counted since it was made, and how it stands now. A value: what two counts
+/// differ by is what came between them.
 struct call_metrics {
   std::int64_t sent = 0;       ///< attempts
   std::int64_t succeeded = 0;  ///< attempts, as the next three are

@@ -42,6 +42,35 @@ concept classifies_exceptions = requires(Classify& c, std::exception_ptr e) {
   c.on_exception(e);
 };
 
+/// What a result taught, in the words of `classify`: an `outcome`, or an `attempt_result`.
+template <class Classify, class... Result>
+attempt_result taught_by(Classify& classify, Result const&... result) {
+  constexpr bool can_be_asked = std::is_invocable_v<Classify&, Result const&...>;
+  static_assert(can_be_asked,
+                "a classifier is called with what the attempt returned, as a const reference; with "
+                "nothing if that was void");
+  if constexpr (can_be_asked) {
+    using answer = std::remove_cvref_t<std::invoke_result_t<Classify&, Result const&...>>;
+    constexpr bool in_a_word = std::is_same_v<answer, outcome>;
+    constexpr bool in_full = std::is_convertible_v<answer, attempt_result>;
+    static_assert(in_a_word || in_full,
+                  "a classifier answers with a headway::outcome or a headway::attempt_result");
+    if constexpr (in_a_word) return {.what = std::invoke(classify, result...)};
+    if constexpr (in_full) return std::invoke(classify, result...);
+  }
+  return {};  // not reached
+}
+/// The same, of an exception. One that the classifier does not look at teaches nothing.
+template <class Classify>
+attempt_result taught_by_exception(Classify& classify, std::exception_ptr const& thrown) {
+  if constexpr (classifies_exceptions<Classify>) {
+    auto const look = [&](std::exception_ptr const& e) { return classify.on_exception(e); };
+    return taught_by(look, thrown);
+  } else {
+    return {.what = outcome::ignore};
+  }
+}
+
 /// The result of one attempt, or what it threw. `std::monostate` stands for void.
 template <class Result>
 class attempt {
@@ -57,14 +86,12 @@ class attempt {
   /// What it taught, in the words of `classify`. A classifier that throws is the caller's affair.
   template <class Classify>
   attempt_result judged_by(Classify& classify) const {
-    if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_)) {
-      if constexpr (classifies_exceptions<Classify>) return widened(classify.on_exception(*thrown));
-      return {.what = outcome::ignore};
-    }
+    if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_))
+      return taught_by_exception(classify, *thrown);
     if constexpr (std::is_void_v<Result>)
-      return widened(std::invoke(classify));
+      return taught_by(classify);
     else
-      return widened(std::invoke(classify, std::get<value>(came_of_it_)));
+      return taught_by(classify, std::get<value>(came_of_it_));
   }
 
   /// The result, or what was thrown, thrown again.
@@ -90,9 +117,6 @@ class attempt {
       return either(std::in_place_index<1>, std::current_exception());
     }
   }
-  static attempt_result widened(outcome what) { return {.what = what}; }
-  static attempt_result widened(attempt_result const& taught) { return taught; }
-
   either came_of_it_;
 };
 

@@ -87,6 +87,8 @@ class machine_governor {
   observation const& observed() const noexcept { return inner_.observed(); }
   /// Until when a server's hint holds it.
   time_point held_until(std::int64_t cost = 1) const noexcept { return inner_.held_until(cost); }
+  /// Until when a new one in its place could be faster.
+  time_point busy_until() const noexcept { return inner_.busy_until(); }
 
   /// False: it is alone.
   bool shared() const noexcept { return machine_->shared(); }

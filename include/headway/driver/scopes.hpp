@@ -15,7 +15,8 @@
 namespace headway {
 
 /// A driver's governors by scope, at most `scopes_max`. A new one takes the place of the one least
-/// recently asked for, unless somebody holds it or a server hint does. Threads: safe.
+/// recently asked for, unless somebody holds it, or a server hint or its own pace does. Threads:
+/// safe.
 template <class Line>
 class scopes {
  public:
@@ -26,12 +27,12 @@ class scopes {
           return kept{make(key, seeds_.split()())};
         }) {}
 
-  /// Throws `refused_error` (`queue`) when all places are taken.
+  /// Throws `refused_error` (`queue`, and until when) when all places are taken.
   std::shared_ptr<Line> at(std::string_view key) {
     auto const now = steady_now();
     std::lock_guard const lock(mutex_);
     auto* const found = kept_.at(now, key);
-    if (!found) throw refused_error({reason::queue, never});
+    if (!found) throw refused_error({reason::queue, kept_.room_at()});
     return found->owner;
   }
   /// The server said so of every scope that begins with `prefix`, also of those to come.
@@ -47,7 +48,7 @@ class scopes {
     std::shared_ptr<Line> owner;
     int in_flight() const noexcept { return 0; }  // whoever waits or flies holds it
     long waiting() const noexcept { return owner.use_count() - 1; }
-    time_point held_until() const { return owner->held_until(); }
+    time_point busy_until() const { return owner->busy_until(); }
     void hold(time_point until) { owner->hold(until); }
   };
 

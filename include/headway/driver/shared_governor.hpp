@@ -139,6 +139,11 @@ class shared_governor {
     std::lock_guard const lock(mutex_);
     return governor_.held_until();
   }
+  /// Until when a new one in its place could be faster; in the past if it could not.
+  time_point busy_until() const {
+    std::lock_guard const lock(mutex_);
+    return governor_.busy_until();
+  }
   /// A copy, as it stands: what it has learned.
   Governor governor() const {
     std::lock_guard const lock(mutex_);
