@@ -8,10 +8,10 @@
 
 #include <string_view>
 
+#include "folder.hpp"
 #include "headway/driver/asio.hpp"
 #include "headway/driver/blocking.hpp"
 #include "headway/driver/machine_scopes.hpp"
-#include "folder.hpp"
 
 namespace headway {
 namespace {
