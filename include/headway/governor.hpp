@@ -126,35 +126,21 @@ struct governor_settings {
 
 /// A heap whose members may go stale in place; the top is always live after prune().
 template <class Item>
-class lazy_heap {
+class lazy_heap : public heap<Item> {
  public:
-  /// Requires: pruned.
-  bool empty() const noexcept { return items_.empty(); }
-  /// Requires: pruned, not empty.
-  Item const& top() const noexcept { return items_.top(); }
-
   /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
-  void reserve_for(std::size_t live_count) { items_.reserve(size_max(live_count) + 1); }
-  /// Members, live and stale.
-  std::size_t size() const noexcept { return items_.size(); }
-  /// As heap's, like push().
-  void pop() noexcept { items_.pop(); }
-  template <class... Parts>
-  void push(Parts const&... parts) {
-    items_.push(parts...);
-  }
+  void make_room(std::size_t live_count) { this->reserve(size_max(live_count) + 1); }
   /// Drops stale members from the top, and all of them once they are the majority.
   template <class Live>
   void prune(Live live, std::size_t live_count) {
-    while (!items_.empty() && !live(items_.top())) items_.pop();
-    if (items_.size() > size_max(live_count)) [[unlikely]]
-      items_.erase_if([&](Item const& item) { return !live(item); });
+    while (!this->empty() && !live(this->top())) this->pop();
+    if (this->size() > size_max(live_count)) [[unlikely]]
+      this->erase_if([&](Item const& item) { return !live(item); });
   }
   friend bool operator==(lazy_heap const&, lazy_heap const&) = default;
 
  private:
   static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 8; }
-  heap<Item> items_;
 };
 
 /// Decides for one scope (one limit): what waits, what goes, what is retried, and why.
@@ -484,8 +470,8 @@ class governor {
   }
   /// Room for all that the acts on so many requests may push: only submit() can lack memory.
   void make_room(std::size_t count) {
-    queue_.reserve_for(count);
-    deadlines_.reserve_for(count);
+    queue_.make_room(count);
+    deadlines_.make_room(count);
     requests_.reserve(count);
   }
   void release(std::uint32_t index) {
@@ -502,7 +488,7 @@ class governor {
     ++waiting_;
     queue_.push(r.ready_since, r.sequence, index);
   }
-  /// After what made an entry go stale: a start, or a cancelled wait.
+  /// Drops the entries of waits that ended: of cancelled ones, and the deadlines of who started.
   void prune() {
     auto const waits = [this](turn const& t) {
       auto const& r = requests_[t.index];
