@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -129,11 +128,9 @@ void floor_release_late(benchmark::State& state) {
   std::vector<double> late;
   for (auto _ : state) {
     for (int i = 0; i < 200; ++i) {
-      auto const due = std::chrono::steady_clock::now() + 10ms;
-      std::this_thread::sleep_until(due);
-      late.push_back(
-          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - due)
-              .count());
+      auto const due = steady_now() + 10ms;
+      std::this_thread::sleep_for(10ms);
+      late.push_back(to_seconds(steady_now() - due) * 1e6);
     }
   }
   report_lateness(state, late);

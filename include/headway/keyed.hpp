@@ -59,9 +59,7 @@ class keyed {
   time_point room_at() const {
     if (used_.size() < scopes_max_) return time_point::min();
     auto at = never;
-    for (auto const& [scope, governor] : used_)
-      if (governor.in_flight() == 0 && governor.waiting() == 0)
-        at = std::min(at, governor.busy_until());
+    for (auto const& [scope, governor] : used_) at = std::min(at, idle_from(governor));
     return at;
   }
 
@@ -98,12 +96,13 @@ class keyed {
  private:
   using entry = std::pair<std::string const, Governor>;
 
+  /// From when on it may be evicted; `never` while something waits or flies.
+  static time_point idle_from(Governor const& g) {
+    return g.in_flight() == 0 && g.waiting() == 0 ? g.busy_until() : never;
+  }
   typename std::list<entry>::iterator least_recently_used_idle(time_point now) {
-    for (auto it = used_.end(); it != used_.begin();) {
-      --it;
-      auto const& g = it->second;
-      if (g.in_flight() == 0 && g.waiting() == 0 && g.busy_until() <= now) return it;
-    }
+    for (auto it = used_.end(); it != used_.begin();)
+      if (idle_from((--it)->second) <= now) return it;
     return used_.end();
   }
 

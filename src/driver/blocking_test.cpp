@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "headway/backoff/constant.hpp"
-#include "test_governor.hpp"
+#include "plain_governor.hpp"
 
 namespace headway {
 namespace {

@@ -9,18 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "headway/backoff/constant.hpp"
+#include "folder.hpp"
 #include "headway/driver/blocking.hpp"
 #include "headway/driver/machine_governor.hpp"
 #include "headway/driver/polled.hpp"
 #include "headway/headway.hpp"
 #include "headway/http/advice.hpp"
+#include "plain_governor.hpp"
 #if __has_include(<boost/asio.hpp>)
 #include <boost/asio/io_context.hpp>
 
 #include "headway/driver/asio.hpp"
 #endif
-#include "../folder.hpp"
 
 namespace {
 thread_local long allocations = 0;
@@ -196,12 +196,7 @@ TEST(out_of_memory, a_hold_is_kept_or_was_never_made) {
   }
 }
 
-using plain = governor<constant_backoff, paced<unpaced, fixed_window>>;
 using shared = blocking::shared_governor<plain>;
-plain one_by_one() {
-  return plain({.wait = 1us}, {}, {.first_alone = 0ns, .in_flight_max = 1});
-}
-
 TEST(out_of_memory, a_thread_that_cannot_wait_is_gone_and_others_go_on) {
   auto const failed = for_each_allocation([](auto fail) {
     shared api(one_by_one(), 1);

@@ -43,8 +43,7 @@ class event_queue {
 
   /// Requires: not empty.
   std::pair<time_point, Event> pop() {
-    fill();
-    hole_ = true;
+    if (std::exchange(hole_, true)) heap_.pop();
     auto const top = heap_.top();
     auto const slot = static_cast<std::size_t>(top.order & ((1U << slot_bits) - 1));
     free_.push_back(static_cast<std::uint32_t>(slot));
@@ -53,10 +52,6 @@ class event_queue {
 
  private:
   static constexpr unsigned slot_bits = 24;
-
-  void fill() noexcept {
-    if (std::exchange(hole_, false)) heap_.pop();
-  }
 
   struct entry {
     std::int64_t at;
