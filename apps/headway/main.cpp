@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 
 namespace {

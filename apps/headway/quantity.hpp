@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {

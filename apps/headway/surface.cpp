@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 
 namespace headway::app {

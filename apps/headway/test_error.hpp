@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/require.hpp"
 #include "run/headers.hpp"
 

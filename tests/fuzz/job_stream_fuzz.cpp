@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/require.hpp"
 #include "run/jobs_file.hpp"
 

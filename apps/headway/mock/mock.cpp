@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 #include "mock/grammar.hpp"
 #include "mock/service.hpp"

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/random.hpp"
 
 namespace headway::app {

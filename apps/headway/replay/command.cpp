@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 #include "replay/replay.hpp"
 #include "replay/what_if.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "replay/trace_reader.hpp"
 #include "replay/what_if.hpp"
 #include "run/trace.hpp"

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/laws.hpp"
 #include "run/text.hpp"
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "report/page_text.hpp"
 #include "run/result.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "report/page_text.hpp"
 
 namespace headway::app {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/file.hpp"
 #include "run/replacement.hpp"
 #include "run/text.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 
 namespace headway::app {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

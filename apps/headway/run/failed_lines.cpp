@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/replacement.hpp"
 #include "run/text.hpp"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 
 namespace headway::app {

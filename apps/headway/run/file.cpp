@@ -15,7 +15,7 @@
 #include <fstream>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

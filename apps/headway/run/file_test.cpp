@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 #include "test_error.hpp"
 

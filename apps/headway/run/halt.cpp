@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/progress.hpp"
 
 namespace headway::app {

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

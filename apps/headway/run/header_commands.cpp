@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/clock.hpp"
 #include "run/headers.hpp"
 #include "run/progress.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/result.hpp"
 #include "run/text.hpp"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/replacement.hpp"
 
 namespace headway::app {

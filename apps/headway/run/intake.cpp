@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/template.hpp"
 #include "run/url.hpp"
 

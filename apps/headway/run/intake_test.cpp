@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 #include "run/recorder.hpp"
 #include "run/url.hpp"

@@ -10,7 +10,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/base64.hpp"
 #include "run/headers.hpp"
 #include "run/json_text.hpp"

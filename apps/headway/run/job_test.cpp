@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

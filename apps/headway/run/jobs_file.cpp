@@ -12,7 +12,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

@@ -13,7 +13,7 @@
 #include <functional>
 #include <optional>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 #include "test_error.hpp"
 

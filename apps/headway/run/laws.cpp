@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/clock.hpp"
 #include "run/file.hpp"
 #include "run/replacement.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/bodies.hpp"
 #include "run/failed_lines.hpp"
 #include "run/input_order.hpp"

@@ -12,7 +12,7 @@
 #include <iterator>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/http/classify.hpp"
 #include "quantity.hpp"
 #include "run/remainder.hpp"

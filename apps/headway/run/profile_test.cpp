@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

@@ -18,7 +18,7 @@
 #include <random>
 #include <thread>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "folder.hpp"
 
 namespace headway::app {

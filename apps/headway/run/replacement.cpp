@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

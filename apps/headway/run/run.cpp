@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 #include "quantity.hpp"
 #include "run/failed_lines.hpp"

@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/headway.hpp"
 #include "run/account.hpp"
 #include "run/canary.hpp"

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/clock.hpp"
 #include "run/laws.hpp"
 #include "run/progress.hpp"

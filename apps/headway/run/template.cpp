@@ -8,7 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/result.hpp"
 #include "run/text.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "run/journal.hpp"
 #include "run/recorder.hpp"
 #include "run/test_disk.hpp"

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "headway/sim/simulation.hpp"
 #include "mock/grammar.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 #include "simulate/comparison.hpp"
 #include "simulate/output.hpp"
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fatal.hpp"
 #include "command.hpp"
 #include "report/page.hpp"
 #include "simulate/comparison.hpp"
