@@ -20,6 +20,7 @@
 
 #include "base/fatal.hpp"
 #include "headway/random.hpp"
+#include "run/json_text.hpp"
 
 namespace headway::app {
 
@@ -68,21 +69,6 @@ std::string http_date(std::time_t t) {
   gmtime_r(&t, &utc);
   char text[32];
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc)};
-}
-
-/// `text` as a JSON string; bytes that are not ASCII are taken as Latin-1.
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (byte < 0x20 || byte > 0x7e)
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
-    else
-      out += c;
-  }
-  return out += '"';
 }
 
 }  // namespace
@@ -200,9 +186,9 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.set(http::field::date, state_.date_at(wall::to_time_t(wall_now)));
     response_.set(http::field::content_type, "application/json");
     if (answer_.retry_after) set_retry_after(*answer_.retry_after, wall_now);
-    response_.body() =
-        fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
-                    quoted(to_view(request.method_string())), quoted(to_view(request.target())));
+    response_.body() = fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
+                                   quoted(in_utf8(to_view(request.method_string()))),
+                                   quoted(in_utf8(to_view(request.target()))));
     if (state_.options.openai) speak_as_openai();
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
@@ -265,7 +251,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                          ? http::status::request_header_fields_too_large
                          : http::status::bad_request);
     response_.keep_alive(false);
-    response_.body() = fmt::format("{{\"error\":{}}}\n", quoted(e.message()));
+    response_.body() = fmt::format("{{\"error\":{}}}\n", quoted(in_utf8(e.message())));
     response_.prepare_payload();
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_,

@@ -10,7 +10,7 @@
 
 #include "base/fatal.hpp"
 #include "report/page_text.hpp"
-#include "run/result.hpp"
+#include "run/json_text.hpp"
 
 namespace headway::app {
 namespace {

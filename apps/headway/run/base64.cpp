@@ -37,4 +37,13 @@ std::optional<std::string> base64_decoded(std::string_view text) {
   return bytes;
 }
 
+std::string base64(std::string_view bytes) {
+  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // EVP_EncodeBlock ends with a NUL
+  auto const n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                 reinterpret_cast<unsigned char const*>(bytes.data()),
+                                 static_cast<int>(bytes.size()));
+  out.resize(static_cast<std::size_t>(n));
+  return out;
+}
+
 }  // namespace headway::app

@@ -7,7 +7,10 @@
 
 namespace headway::app {
 
-/// The bytes that `text` stands for; nullopt where it is not base64 with its padding.
+/// Returns the bytes that `text` stands for; nullopt where it is not base64 with its padding.
 std::optional<std::string> base64_decoded(std::string_view text);
+
+/// Returns `bytes` as base64, with padding.
+std::string base64(std::string_view bytes);
 
 }  // namespace headway::app

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "run/progress.hpp"
+#include "base/words.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/outcomes.hpp"
 #include "headway/governor.hpp"
-#include "run/journal.hpp"
 #include "run/options.hpp"
 #include "run/request.hpp"
 #include "run/transport.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "run/file.hpp"
-#include "run/journal.hpp"
 
 namespace headway::app {
 

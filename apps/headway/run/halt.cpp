@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/fatal.hpp"
-#include "run/progress.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 

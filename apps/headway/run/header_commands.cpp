@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/words.hpp"
 #include "run/clock.hpp"
 #include "run/headers.hpp"
-#include "run/progress.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {

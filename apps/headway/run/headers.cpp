@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "base/fatal.hpp"
-#include "run/result.hpp"
+#include "run/json_text.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/outcomes.hpp"
 #include "run/file.hpp"
-#include "run/journal.hpp"
 
 namespace headway::app {
 

@@ -10,20 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "run/file.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace headway::app {
-
-/// What a commit survives. `process`: any death of the process. `power`: also a power cut or a
-/// crash of the machine.
-enum class durability : std::uint8_t { process, power };
-
-/// How a request ended for good. `unknown`: it was sent, and whether it was carried out cannot be
-/// told.
-enum class final_outcome : std::uint8_t { success = 1, failed = 2, unknown = 3 };
 
 /// Where a line stands. `intended`: it must not be sent twice, is being sent, and has no answer
 /// yet.

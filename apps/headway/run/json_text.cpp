@@ -83,4 +83,59 @@ std::string compact(std::string_view json) {
   return text;
 }
 
+void append_quoted(std::string& out, std::string_view text) {
+  static constexpr std::string_view hex = "0123456789abcdef";
+  out += '"';
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto const c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, begin, i - begin);
+    begin = i + 1;
+    out += '\\';
+    switch (c) {
+      case '"':
+        out += '"';
+        break;
+      case '\\':
+        out += '\\';
+        break;
+      case '\n':
+        out += 'n';
+        break;
+      case '\r':
+        out += 'r';
+        break;
+      case '\t':
+        out += 't';
+        break;
+      default:
+        out += "u00", out += hex[c >> 4], out += hex[c & 15];
+    }
+  }
+  out.append(text, begin);
+  out += '"';
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_quoted(out, text);
+  return out;
+}
+
+std::string in_utf8(std::string_view text) {
+  if (simdjson::validate_utf8(text)) return std::string(text);
+  std::string converted;
+  for (char const c : text) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      converted += c;
+    } else {
+      converted += static_cast<char>(0xc0 | byte >> 6);
+      converted += static_cast<char>(0x80 | (byte & 0x3f));
+    }
+  }
+  return converted;
+}
+
 }  // namespace headway::app

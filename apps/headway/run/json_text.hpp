@@ -1,4 +1,4 @@
-/// JSON text as it stands: what a parsed value has lost, as the difference between 1.10 and 1.1.
+/// JSON text as it stands, which keeps what a parsed value has lost: 1.10 is not 1.1.
 #pragma once
 
 #include <string>
@@ -29,5 +29,14 @@ std::vector<std::string_view> elements_of(std::string_view array);
 
 /// Without white space between tokens. Requires: valid JSON.
 std::string compact(std::string_view json);
+
+/// Appends `text` as a JSON string, in quotes. Requires: valid UTF-8.
+void append_quoted(std::string& out, std::string_view text);
+/// Returns `text` as a JSON string, in quotes. Requires: valid UTF-8.
+std::string quoted(std::string_view text);
+
+/// Returns `text`; what is not UTF-8 is read as ISO 8859-1, as HTTP fields once were (RFC 9110
+/// §5.5).
+std::string in_utf8(std::string_view text);
 
 }  // namespace headway::app

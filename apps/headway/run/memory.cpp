@@ -18,8 +18,8 @@
 #include "base/fatal.hpp"
 #include "run/clock.hpp"
 #include "run/file.hpp"
+#include "run/json_text.hpp"
 #include "run/replacement.hpp"
-#include "run/result.hpp"
 
 namespace headway::app {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "headway/budget/retry_budget.hpp"
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"

@@ -4,18 +4,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
 
-namespace headway::app {
+#include "base/words.hpp"
 
-std::string in_words(duration d) {
-  auto const s = to_seconds(d);
-  if (s < 60) return fmt::format("{:.1f} s", s);
-  auto const whole = std::llround(s);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
+namespace headway::app {
 
 std::string summary(standing const& s, duration took) {
   auto text = fmt::format("{} succeeded, {} failed, {} unknown", s.success, s.failed, s.unknown);
@@ -30,10 +23,6 @@ std::string summary(standing const& s, duration took) {
                      : 0.0,
       s.broken, s.in_flight_peak);
   return text;
-}
-
-void say(std::string_view what) {
-  std::fputs(fmt::format("headway: {}\n", what).c_str(), stderr);
 }
 
 progress::progress(progress_style style, time_point now)

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/outcomes.hpp"
 #include "headway/governor.hpp"
-#include "run/journal.hpp"
 
 namespace headway::app {
 
@@ -61,11 +61,5 @@ class progress {
 
 /// How a run went that took so long: two lines.
 std::string summary(standing const&, duration took);
-
-/// One line on standard error, with our name before it.
-void say(std::string_view);
-
-/// "1 h 2 min", "3 min 4 s", "5.2 s".
-std::string in_words(duration);
 
 }  // namespace headway::app

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "run/bodies.hpp"
 #include "run/file.hpp"
 #include "run/journal.hpp"

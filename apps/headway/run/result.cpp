@@ -1,7 +1,6 @@
 #include "run/result.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "run/base64.hpp"
+#include "run/json_text.hpp"
 #include "run/text.hpp"
 
 namespace headway::app {
@@ -22,78 +23,7 @@ struct result_writer::parser {
 result_writer::result_writer() : parser_(std::make_unique<parser>()) {}
 result_writer::~result_writer() = default;
 
-std::string_view to_string(final_outcome how) noexcept {
-  switch (how) {
-    case final_outcome::success:
-      return "success";
-    case final_outcome::failed:
-      return "failed";
-    case final_outcome::unknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
-void append_quoted(std::string& out, std::string_view text) {
-  static constexpr std::string_view hex = "0123456789abcdef";
-  out += '"';
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto const c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out.append(text, begin, i - begin);
-    begin = i + 1;
-    out += '\\';
-    switch (c) {
-      case '"':
-        out += '"';
-        break;
-      case '\\':
-        out += '\\';
-        break;
-      case '\n':
-        out += 'n';
-        break;
-      case '\r':
-        out += 'r';
-        break;
-      case '\t':
-        out += 't';
-        break;
-      default:
-        out += "u00", out += hex[c >> 4], out += hex[c & 15];
-    }
-  }
-  out.append(text, begin);
-  out += '"';
-}
-
 namespace {
-
-std::string base64(std::string_view bytes) {
-  std::string out(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // EVP_EncodeBlock ends with a NUL
-  auto const n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                 reinterpret_cast<unsigned char const*>(bytes.data()),
-                                 static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(n));
-  return out;
-}
-
-/// What is not UTF-8 is ISO 8859-1, as fields of HTTP once were (RFC 9110 §5.5).
-std::string in_utf8(std::string_view text) {
-  if (simdjson::validate_utf8(text)) return std::string(text);
-  std::string converted;
-  for (char const c : text) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      converted += c;
-    } else {
-      converted += static_cast<char>(0xc0 | byte >> 6);
-      converted += static_cast<char>(0x80 | (byte & 0x3f));
-    }
-  }
-  return converted;
-}
 
 std::int64_t milliseconds(duration d) {
   return std::chrono::round<std::chrono::milliseconds>(d).count();

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/outcomes.hpp"
 #include "headway/http/advice.hpp"
 #include "headway/time.hpp"
-#include "run/journal.hpp"
 
 namespace headway::app {
 
@@ -31,8 +31,6 @@ struct result {
   std::optional<std::string_view> select{};  ///< a JSON pointer: the part of the body that is kept
   std::string_view body_file{};              ///< where the body is; "": in the result
 };
-
-std::string_view to_string(final_outcome) noexcept;
 
 /// Writes results as JSON. The buffers are reused; threads: one.
 class result_writer {
@@ -64,8 +62,5 @@ class result_writer {
 /// `text`, which is a JSON pointer (RFC 6901), "" the whole. Throws std::invalid_argument where it
 /// is none, saying so.
 std::string checked_pointer(std::string_view text);
-
-/// `text` as a JSON string, in quotes. Requires: valid UTF-8.
-void append_quoted(std::string& out, std::string_view text);
 
 }  // namespace headway::app

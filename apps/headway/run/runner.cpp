@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/words.hpp"
 #include "headway/headway.hpp"
 #include "run/account.hpp"
 #include "run/canary.hpp"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/words.hpp"
 #include "run/clock.hpp"
 #include "run/laws.hpp"
-#include "run/progress.hpp"
 #include "run/text.hpp"
 #include "run/url.hpp"
 

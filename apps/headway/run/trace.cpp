@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "run/result.hpp"
+#include "run/json_text.hpp"
 
 namespace headway::app {
 namespace {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <optional>
 
+#include "run/json_text.hpp"
+
 namespace headway::app {
 namespace {
 
@@ -55,18 +57,6 @@ std::string number(double value) {
 
 std::string digest_of(sim::figures const& f) {
   return fmt::format("{:016x}", f.digest);
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else
-      out += c;
-  }
-  return out + '"';
 }
 
 template <class Each>

@@ -1,0 +1,17 @@
+/// What people are told, in words.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "headway/time.hpp"
+
+namespace headway::app {
+
+/// Writes one line to standard error, with our name before it.
+void say(std::string_view);
+
+/// Returns a time in words: "1 h 2 min", "3 min 4 s", "5.2 s".
+std::string in_words(duration);
+
+}  // namespace headway::app
