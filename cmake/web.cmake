@@ -32,7 +32,7 @@ function(headway_report_page source)
   set(page ${built}/page_text.cpp)
   if(NOT HEADWAY_WEB)
     set(page ${built}/no_page_text.cpp)
-    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "report/page_text.hpp"
+    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "page/page_text.hpp"
 namespace headway::app {
 std::string_view const page_head;
 std::string_view const page_tail;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page.hpp"
+#include "page/page.hpp"
 
 using namespace headway;
 

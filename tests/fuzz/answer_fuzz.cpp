@@ -5,7 +5,7 @@
 
 #include "headway/http/advice.hpp"
 #include "headway/require.hpp"
-#include "run/profile.hpp"
+#include "provider/profile.hpp"
 
 // An answer: a byte for the status, `name: value` lines, an empty line, the body. Whatever it says,
 // what comes of it is bounded, and no hint is negative.

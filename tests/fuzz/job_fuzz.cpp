@@ -1,4 +1,4 @@
-#include "run/job.hpp"
+#include "jobs/job.hpp"
 
 #include <curl/curl.h>
 #include <simdjson.h>
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/fatal.hpp"
+#include "client/headers.hpp"
 #include "headway/require.hpp"
-#include "run/headers.hpp"
 
 namespace {
 

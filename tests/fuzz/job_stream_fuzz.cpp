@@ -5,7 +5,7 @@
 
 #include "base/fatal.hpp"
 #include "headway/require.hpp"
-#include "run/jobs_file.hpp"
+#include "jobs/jobs_file.hpp"
 
 namespace {
 

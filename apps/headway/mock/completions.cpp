@@ -9,7 +9,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "quantity.hpp"
+#include "base/quantity.hpp"
 
 namespace headway::app {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "base/fatal.hpp"
 #include "command.hpp"
-#include "mock/grammar.hpp"
 #include "mock/service.hpp"
+#include "scenario/grammar.hpp"
 
 namespace headway::app {
 namespace {

@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/json_text.hpp"
 #include "headway/random.hpp"
-#include "run/json_text.hpp"
 
 namespace headway::app {
 

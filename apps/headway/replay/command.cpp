@@ -7,9 +7,9 @@
 
 #include "base/fatal.hpp"
 #include "command.hpp"
-#include "replay/replay.hpp"
-#include "replay/what_if.hpp"
-#include "run/laws.hpp"
+#include "pacing/laws.hpp"
+#include "whatif/replay.hpp"
+#include "whatif/what_if.hpp"
 
 namespace headway::app {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "run/headers.hpp"
-#include "run/text.hpp"
+#include "base/text.hpp"
+#include "client/headers.hpp"
 
 namespace headway::app {
 

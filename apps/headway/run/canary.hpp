@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "run/result.hpp"
+#include "journal/result.hpp"
 
 namespace headway::app {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "base/words.hpp"
-#include "run/text.hpp"
 
 namespace headway::app {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "base/outcomes.hpp"
+#include "client/transport.hpp"
 #include "headway/governor.hpp"
 #include "run/options.hpp"
 #include "run/request.hpp"
-#include "run/transport.hpp"
 
 namespace headway::app {
 

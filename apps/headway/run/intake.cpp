@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/fatal.hpp"
-#include "run/template.hpp"
-#include "run/url.hpp"
+#include "base/url.hpp"
+#include "jobs/template.hpp"
 
 namespace headway::app {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "run/headers.hpp"
-#include "run/jobs_file.hpp"
-#include "run/journal.hpp"
+#include "client/headers.hpp"
+#include "jobs/jobs_file.hpp"
+#include "journal/journal.hpp"
+#include "os/poller.hpp"
 #include "run/options.hpp"
-#include "run/poller.hpp"
 
 namespace headway::app {
 

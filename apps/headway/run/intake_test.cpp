@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/fatal.hpp"
+#include "base/url.hpp"
 #include "folder.hpp"
-#include "run/recorder.hpp"
-#include "run/url.hpp"
+#include "journal/recorder.hpp"
 
 namespace headway::app {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "headway/http/classify.hpp"
-#include "run/clock.hpp"
 
 namespace headway::app {
 namespace {

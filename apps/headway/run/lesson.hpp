@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "client/transport.hpp"
 #include "headway/governor.hpp"
+#include "pacing/scope.hpp"
+#include "provider/profile.hpp"
 #include "run/options.hpp"
-#include "run/profile.hpp"
 #include "run/request.hpp"
-#include "run/scope.hpp"
-#include "run/transport.hpp"
 
 namespace headway::app {
 

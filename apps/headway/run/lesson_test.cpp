@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "run/test_scope.hpp"
+#include "pacing/test_scope.hpp"
 
 namespace headway::app {
 namespace {

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "base/outcomes.hpp"
+#include "base/statuses.hpp"
+#include "client/transport.hpp"
 #include "headway/budget/retry_budget.hpp"
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
-#include "run/job.hpp"
-#include "run/journal.hpp"
-#include "run/profile.hpp"
-#include "run/progress.hpp"
-#include "run/quota_book.hpp"
-#include "run/statuses.hpp"
-#include "run/threshold.hpp"
-#include "run/transport.hpp"
+#include "jobs/job.hpp"
+#include "journal/journal.hpp"
+#include "pacing/quota_book.hpp"
+#include "provider/profile.hpp"
+#include "status/progress.hpp"
+#include "status/threshold.hpp"
 
 namespace headway::app {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/fatal.hpp"
-#include "run/bodies.hpp"
-#include "run/failed_lines.hpp"
-#include "run/input_order.hpp"
+#include "journal/bodies.hpp"
+#include "journal/failed_lines.hpp"
+#include "journal/input_order.hpp"
 
 namespace headway::app {
 namespace {

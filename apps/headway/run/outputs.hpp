@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "run/file.hpp"
-#include "run/journal.hpp"
+#include "journal/journal.hpp"
+#include "journal/recorder.hpp"
+#include "journal/result.hpp"
+#include "os/file.hpp"
 #include "run/options.hpp"
-#include "run/recorder.hpp"
-#include "run/result.hpp"
 
 namespace headway::app {
 

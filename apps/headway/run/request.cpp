@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "run/scope.hpp"
+#include "pacing/scope.hpp"
 
 namespace headway::app {
 

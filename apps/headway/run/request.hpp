@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "headway/governor.hpp"
-#include "run/job.hpp"
-#include "run/quota_book.hpp"
+#include "jobs/job.hpp"
+#include "pacing/quota_book.hpp"
 
 namespace headway::app {
 

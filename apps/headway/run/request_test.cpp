@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run/test_scope.hpp"
+#include "pacing/test_scope.hpp"
 
 namespace headway::app {
 namespace {

@@ -10,13 +10,13 @@
 #include <stdexcept>
 
 #include "base/fatal.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
-#include "quantity.hpp"
-#include "run/failed_lines.hpp"
-#include "run/laws.hpp"
-#include "run/result.hpp"
+#include "journal/failed_lines.hpp"
+#include "journal/result.hpp"
+#include "pacing/laws.hpp"
 #include "run/runner.hpp"
-#include "run/text.hpp"
 
 namespace headway::app {
 namespace {

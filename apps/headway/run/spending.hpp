@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "run/quota_units.hpp"
+#include "provider/quota_units.hpp"
 
 namespace headway::app {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "run/json_text.hpp"
+#include "base/json_text.hpp"
 
 namespace headway::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/comparison.hpp"
+#include "scenario/comparison.hpp"
 
 namespace headway::app {
 

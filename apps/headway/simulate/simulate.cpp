@@ -16,10 +16,10 @@
 
 #include "base/fatal.hpp"
 #include "command.hpp"
-#include "report/page.hpp"
-#include "simulate/comparison.hpp"
+#include "page/page.hpp"
+#include "scenario/comparison.hpp"
+#include "scenario/scenario_file.hpp"
 #include "simulate/output.hpp"
-#include "simulate/scenario_file.hpp"
 
 namespace headway::app {
 namespace {

@@ -1,0 +1,81 @@
+#include "base/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace headway::app {
+namespace {
+
+constexpr double per_second_max = 1e6;
+
+template <class... Args>
+[[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
+  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
+}
+
+/// The number that `text` starts with, and what follows it.
+std::optional<std::pair<double, std::string_view>> number(std::string_view text) {
+  double value = 0;
+  auto const [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
+  return std::pair(value, text.substr(static_cast<std::size_t>(end - text.data())));
+}
+
+std::optional<duration> unit_of(std::string_view name) {
+  if (name == "us") return 1us;
+  if (name == "ms") return 1ms;
+  if (name == "s") return 1s;
+  if (name == "min") return 1min;
+  if (name == "h") return 1h;
+  if (name == "d") return 24h;
+  return std::nullopt;
+}
+
+duration time_up_to(std::chrono::hours longest, std::string_view text) {
+  auto const value = number(text);
+  auto const unit = value ? unit_of(value->second) : std::nullopt;
+  if (!unit) wrong("'{}' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h", text);
+  double const ns = value->first * static_cast<double>(unit->count());
+  if (ns > static_cast<double>(duration(longest).count()))
+    wrong("time '{}' is not from 0s to {}h", text, longest.count());
+  return duration(std::llround(ns));
+}
+
+}  // namespace
+
+duration parse_time(std::string_view text) {
+  return time_up_to(1h, text);
+}
+
+duration parse_patience(std::string_view text) {
+  return time_up_to(24h * 365, text);
+}
+
+rate parse_rate(std::string_view text) {
+  auto const slash = text.find('/');
+  auto const units = number(text.substr(0, slash));
+  if (slash == text.npos || !units || !units->second.empty())
+    wrong("'{}' is not a count per time, such as 50/s, 300/min or 10/250ms", text);
+  auto const unit = text.substr(slash + 1);
+  auto const period = unit_of(unit) ? *unit_of(unit) : parse_time(unit);
+  if (period < 1ms || period > 1h) wrong("period '{}' is not from 1ms to 1h", unit);
+  double const per_second = units->first / to_seconds(period);
+  if (!(per_second <= per_second_max && per_second * 86400 >= 1))
+    wrong("rate '{}' is not from one a day to {:.0f}/s", text, per_second_max);
+  return {units->first, period};
+}
+
+double parse_share(std::string_view text) {
+  auto const value = number(text);
+  if (!value || value->second != "%" || value->first > 100)
+    wrong("'{}' is not a share from 0% to 100%", text);
+  return value->first / 100;
+}
+
+}  // namespace headway::app

@@ -1,0 +1,45 @@
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway::app {
+namespace {
+
+TEST(Text, InQuotes) {
+  std::string const long_text(79, 'a');
+  struct {
+    std::string text;
+    std::string shown;
+  } const rows[] = {
+      {"", "\"\""},
+      {"a\"b", "\"a\"b\""},
+      {"a\x1b[2J\n\x7f", R"("a\x1b[2J\x0a\x7f")"},
+      {"é", "\"é\""},
+      {"a\xc2\x9b"
+       "2Jb",
+       R"("a\xc2\x9b2Jb")"},
+      {"\x9b"
+       "2J\xe9",
+       R"("\x9b2J\xe9")"},
+      {"\xc2\xa0", "\"\xc2\xa0\""},
+      {long_text + "b", "\"" + long_text + "b\""},
+      {long_text + "bc", "\"" + long_text + "b…\""},
+      {long_text + "éa", "\"" + long_text + "…\""},
+  };
+  for (auto const& row : rows) EXPECT_EQ(in_quotes(row.text), row.shown);
+}
+
+TEST(Text, Trimmed) {
+  EXPECT_EQ(trimmed(" \ta b\r"), "a b");
+  EXPECT_EQ(trimmed("  "), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
+TEST(Text, EqualIgnoringCase) {
+  EXPECT_TRUE(equal_ignoring_case("Content-Type", "content-tYPE"));
+  EXPECT_FALSE(equal_ignoring_case("a", "ab"));
+  EXPECT_FALSE(equal_ignoring_case("[", "{"));
+}
+
+}  // namespace
+}  // namespace headway::app

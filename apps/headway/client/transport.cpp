@@ -1,0 +1,403 @@
+#include "client/transport.hpp"
+
+#include <curl/curl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+
+namespace headway::app {
+namespace {
+
+long whole_milliseconds(duration d) {
+  return static_cast<long>(std::clamp<std::int64_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(d).count(), 1, 1L << 40));
+}
+
+/// A signature is over the parameters in order, each with its `=`; libcurl signs them as they are.
+std::string with_sorted_query(std::string_view url) {
+  auto const begin = url.find('?');
+  if (begin == url.npos) return std::string(url);
+  auto const end = std::min(url.find('#', begin), url.size());
+  std::vector<std::string> parameters;
+  for (auto rest = url.substr(begin + 1, end - begin - 1); !rest.empty();) {
+    auto const one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    parameters.emplace_back(one);
+    if (one.find('=') == one.npos) parameters.back() += '=';
+  }
+  std::ranges::sort(parameters);
+  std::string sorted(url.substr(0, begin));
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    sorted.append(i == 0 ? "?" : "&").append(parameters[i]);
+  return sorted;
+}
+
+}  // namespace
+
+class transport::impl {
+ public:
+  impl(poller& events, transport_options options, done on_done)
+      : poller_(events), options_(std::move(options)), done_(std::move(on_done)) {
+    static bool const initialised = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    multi_ = initialised ? curl_multi_init() : nullptr;
+    if (multi_ == nullptr) throw std::runtime_error("libcurl cannot be initialised");
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 10'000L);
+    // The server says how many, else it is libcurl's 100. Beyond that, libcurl 7.88 opens a
+    // connection for each.
+    curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, 10'000L);
+  }
+
+  ~impl() {
+    // What libcurl says of sockets while it closes them is of no use any more.
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, nullptr);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, nullptr);
+    for (auto const& e : exchanges_) {
+      curl_multi_remove_handle(multi_, e->easy);
+      curl_easy_cleanup(e->easy);
+      curl_slist_free_all(e->headers);
+    }
+    curl_multi_cleanup(multi_);
+  }
+
+  void send(std::uint64_t key, attempt const& a) {
+    auto& e = idle_exchange();
+    e.key = key;
+    e.body.clear();
+    e.too_large = false;
+    e.header_bytes = 0;
+    e.error[0] = '\0';
+    e.sending = e.unread = a.body.value_or(std::string_view{});
+    e.repeatable = a.repeatable;
+    prepare(e, a);
+    curl_multi_add_handle(multi_, e.easy);
+  }
+
+  bool ready(poller::event const& e) {
+    auto const index = static_cast<std::size_t>(e.fd);
+    if (index >= sockets_.size() || !sockets_[index].ours) return false;
+    if (sockets_[index].wanted == 0) {  // an idle connection: closed by the server, most likely
+      poller_.watch(e.fd, 0);
+      return true;
+    }
+    int action = 0;
+    if (e.events & (EPOLLIN | EPOLLHUP)) action |= CURL_CSELECT_IN;
+    if (e.events & EPOLLOUT) action |= CURL_CSELECT_OUT;
+    if (e.events & EPOLLERR) action |= CURL_CSELECT_ERR;
+    int running = 0;
+    curl_multi_socket_action(multi_, e.fd, action, &running);
+    return true;
+  }
+
+  void flush() {
+    if (clock_now() >= timer_) {
+      timer_ = never;
+      int running = 0;
+      curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+    int left = 0;
+    while (auto const* message = curl_multi_info_read(multi_, &left))
+      if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
+  }
+
+  time_point wakeup() const noexcept { return timer_; }
+
+ private:
+  struct exchange {
+    CURL* easy = nullptr;
+    std::uint64_t key = 0;
+    std::string body;
+    std::string_view sending;  // the request's body
+    std::string_view unread;   // what of it has not been sent
+    bool repeatable = true;
+    curl_slist* headers = nullptr;
+    std::size_t body_max = 0;
+    bool too_large = false;
+    std::size_t header_bytes = 0;
+    std::string url, method;
+    std::array<char, CURL_ERROR_SIZE> error{};
+
+    void add(std::string const& line) { headers = curl_slist_append(headers, line.c_str()); }
+  };
+  struct socket_state {
+    bool ours = false;
+    std::uint32_t wanted = 0;
+  };
+
+  exchange& idle_exchange() {
+    if (idle_.empty()) {
+      auto e = std::make_unique<exchange>();
+      e->easy = curl_easy_init();
+      if (e->easy == nullptr) throw std::runtime_error("libcurl is out of memory");
+      e->body_max = options_.body_max;
+      set_common(*e);
+      exchanges_.push_back(std::move(e));
+      return *exchanges_.back();
+    }
+    auto& e = *idle_.back();
+    idle_.pop_back();
+    return e;
+  }
+
+  void set_common(exchange& e) const {
+    auto* const h = e.easy;
+    curl_easy_setopt(h, CURLOPT_PRIVATE, &e);
+    curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, whole_milliseconds(options_.connect_timeout));
+    curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(h, CURLOPT_ERRORBUFFER, e.error.data());
+    curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(h, CURLOPT_WRITEDATA, &e);
+    curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(h, CURLOPT_HEADERDATA, &e);
+    curl_easy_setopt(h, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(h, CURLOPT_READDATA, &e);
+    curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(h, CURLOPT_SEEKDATA, &e);
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, on_open);
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, this);
+    curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
+    if (signs()) {
+      curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
+      curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
+    }
+    curl_easy_setopt(h, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});  // RFC 8996
+    if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
+  }
+
+  bool signs() const noexcept { return !options_.sigv4.empty(); }
+
+  void prepare(exchange& e, attempt const& a) {
+    auto* const h = e.easy;
+    if (signs())
+      e.url = with_sorted_query(a.url);
+    else
+      e.url.assign(a.url);
+    curl_easy_setopt(h, CURLOPT_URL, e.url.c_str());
+    // Over TLS it waits for a connection that HTTP/2 can share; over plain HTTP it would wait for
+    // the first answer.
+    curl_easy_setopt(h, CURLOPT_PIPEWAIT, a.url.starts_with("https:") ? 1L : 0L);
+
+    if (signs() && !a.body) {  // else it would sign the body that this handle sent last
+      curl_easy_setopt(h, CURLOPT_POSTFIELDS, nullptr);
+      curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE, 0L);
+    }
+    if (a.body) {
+      // Where a kept connection turns out to be dead, libcurl silently sends the request again. It
+      // must rewind the body for that: on_seek refuses where it must not, and libcurl reports
+      // CURLE_SEND_FAIL_REWIND.
+      curl_easy_setopt(h, CURLOPT_POST, 1L);
+      // A signature covers the body, so libcurl must see all of it; then it may rewind at will, and
+      // only a new connection keeps it from sending twice.
+      curl_easy_setopt(h, CURLOPT_POSTFIELDS, signs() ? a.body->data() : nullptr);
+      curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(a.body->size()));
+    } else if (a.method == "HEAD") {
+      curl_easy_setopt(h, CURLOPT_NOBODY, 1L);
+    } else {
+      curl_easy_setopt(h, CURLOPT_HTTPGET, 1L);
+    }
+    if (e.method != a.method) {
+      e.method.assign(a.method);
+      curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, e.method.c_str());
+    }
+    // Without a body there is nothing to rewind, so only a new connection keeps libcurl from
+    // sending it twice.
+    curl_easy_setopt(h, CURLOPT_FRESH_CONNECT,
+                     !a.repeatable && (signs() || a.body.value_or("").empty()) ? 1L : 0L);
+
+    curl_slist_free_all(std::exchange(e.headers, nullptr));
+    bool typed = false;
+    for (auto const& line : a.headers) {
+      auto const colon = line.find(':');
+      auto const empty = line.find_first_not_of(" \t", colon + 1) == line.npos;
+      typed = typed || equal_ignoring_case(std::string_view(line).substr(0, colon), "Content-Type");
+      e.add(empty ? line.substr(0, colon) + ';' : line);  // how libcurl spells an empty value
+    }
+    // libcurl adds these two of its own accord; where it signs, it would sign what is only left
+    // out.
+    if (a.body && !signs()) {
+      e.add("Expect:");
+      if (!typed) e.add("Content-Type:");
+    }
+    curl_easy_setopt(h, CURLOPT_HTTPHEADER, e.headers);
+
+    curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, a.timeout ? whole_milliseconds(*a.timeout) : 0L);
+    curl_easy_setopt(
+        h, CURLOPT_LOW_SPEED_TIME,
+        a.may_be_silent
+            ? 0L
+            : static_cast<long>(
+                  std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
+  }
+
+  void finish(CURL* easy, CURLcode code) {
+    exchange* found = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found);
+    auto& e = *found;
+    reply r;
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status >= 200) {
+      r.state = send_state::answered;
+      r.status = static_cast<int>(status);
+      read_fields(easy);
+      r.fields = fields_;
+    } else {
+      long sent = 0;
+      curl_off_t connected = 0;
+      curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent);
+      curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+      r.state = sent > 0 || connected > 0 ? send_state::sent : send_state::not_sent;
+    }
+    if (e.too_large) std::string().swap(e.body);
+    r.body = e.body;
+    char const* type = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
+    if (type != nullptr) r.type = type;
+    r.too_large = e.too_large;
+    r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+    if (code == CURLE_SEND_FAIL_REWIND)
+      r.error = "the connection was closed before there was an answer";
+    else if (e.header_bytes > header_max)
+      r.error = "the header of the answer is longer than 256 KiB";
+    else if (code == CURLE_OUT_OF_MEMORY)  // how libcurl says it
+      r.error = "a line in the header of the answer is longer than 100 KiB";
+    else if (code != CURLE_OK)
+      r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
+    curl_multi_remove_handle(multi_, easy);
+    done_(e.key, r);
+    if (e.body.capacity() > (1U << 20)) std::string().swap(e.body);
+    idle_.push_back(&e);
+  }
+
+  /// Valid until the exchange is used again.
+  void read_fields(CURL* easy) {
+    fields_.clear();
+    curl_header* field = nullptr;
+    while (fields_.size() < fields_max &&
+           (field = curl_easy_nextheader(easy, CURLH_HEADER, -1, field)) != nullptr)
+      fields_.push_back({field->name, field->value});
+  }
+
+  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
+    auto& e = *static_cast<exchange*>(user);
+    if (e.body.size() + size * count > e.body_max) {
+      e.too_large = true;
+      return 0;
+    }
+    e.body.append(data, size * count);
+    return size * count;
+  }
+
+  static std::size_t on_header(char*, std::size_t size, std::size_t count, void* user) {
+    auto& e = *static_cast<exchange*>(user);
+    e.header_bytes += size * count;
+    return e.header_bytes > header_max ? 0 : size * count;
+  }
+
+  static std::size_t on_read(char* data, std::size_t size, std::size_t count, void* user) {
+    auto& e = *static_cast<exchange*>(user);
+    auto const n = std::min(size * count, e.unread.size());
+    std::memcpy(data, e.unread.data(), n);
+    e.unread.remove_prefix(n);
+    return n;
+  }
+
+  static int on_seek(void* user, curl_off_t offset, int origin) {
+    auto& e = *static_cast<exchange*>(user);
+    if (!e.repeatable || origin != SEEK_SET || offset < 0 ||
+        static_cast<std::size_t>(offset) > e.sending.size())
+      return CURL_SEEKFUNC_FAIL;
+    e.unread = e.sending.substr(static_cast<std::size_t>(offset));
+    return CURL_SEEKFUNC_OK;
+  }
+
+  // Sockets stay watched for reading while their connection idles: two epoll_ctl calls less for
+  // each request.
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
+    auto& self = *static_cast<impl*>(user);
+    auto const index = static_cast<std::size_t>(fd);
+    if (index >= self.sockets_.size()) self.sockets_.resize(index + 1);
+    auto& socket = self.sockets_[index];
+    socket.ours = true;
+    socket.wanted = 0;
+    if (what & CURL_POLL_IN) socket.wanted |= EPOLLIN;
+    if (what & CURL_POLL_OUT) socket.wanted |= EPOLLOUT;
+    if (socket.wanted == 0)
+      self.poller_.watch_if_open(fd, EPOLLIN);
+    else
+      self.poller_.watch(fd, socket.wanted);
+    return 0;
+  }
+
+  // libcurl closes a socket that did not get connected without telling us (no on_close), and a new
+  // one may get its number: that is not watched yet, whatever we believe.
+  static curl_socket_t on_open(void* user, curlsocktype, curl_sockaddr* to) {
+    auto& self = *static_cast<impl*>(user);
+    int const fd = ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    if (fd < 0) return CURL_SOCKET_BAD;
+    auto const index = static_cast<std::size_t>(fd);
+    self.poller_.forget(fd);
+    if (index < self.sockets_.size() && self.sockets_[index].wanted != 0)
+      self.poller_.watch(fd, self.sockets_[index].wanted);
+    return fd;
+  }
+
+  static int on_close(void* user, curl_socket_t fd) {
+    auto& self = *static_cast<impl*>(user);
+    self.poller_.forget(fd);
+    if (static_cast<std::size_t>(fd) < self.sockets_.size())
+      self.sockets_[static_cast<std::size_t>(fd)] = {};
+    return close(fd);
+  }
+
+  static int on_timer(CURLM*, long milliseconds, void* user) {
+    auto& self = *static_cast<impl*>(user);
+    self.timer_ = milliseconds < 0 ? never : clock_now() + std::chrono::milliseconds(milliseconds);
+    return 0;
+  }
+
+  poller& poller_;
+  transport_options options_;
+  done done_;
+  CURLM* multi_ = nullptr;
+  std::vector<std::unique_ptr<exchange>> exchanges_;
+  std::vector<exchange*> idle_;
+  std::vector<http::field> fields_;    // of the answer that is being told
+  std::vector<socket_state> sockets_;  // by descriptor
+  time_point timer_ = never;
+};
+
+transport::transport(poller& events, transport_options options, done on_done)
+    : impl_(std::make_unique<impl>(events, std::move(options), std::move(on_done))) {}
+transport::~transport() = default;
+void transport::send(std::uint64_t key, attempt const& a) {
+  impl_->send(key, a);
+}
+bool transport::ready(poller::event const& e) {
+  return impl_->ready(e);
+}
+void transport::flush() {
+  impl_->flush();
+}
+time_point transport::wakeup() const noexcept {
+  return impl_->wakeup();
+}
+
+}  // namespace headway::app

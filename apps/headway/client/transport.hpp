@@ -1,0 +1,90 @@
+/// HTTP by libcurl, behind an interface that knows nothing of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "headway/http/advice.hpp"
+#include "headway/time.hpp"
+#include "os/poller.hpp"
+
+namespace headway::app {
+
+inline constexpr std::size_t fields_max = 256;
+inline constexpr std::size_t header_max = 256 * 1024;  // bytes of an answer, trailers included
+
+/// What is known of a request that has no complete answer.
+enum class send_state : std::uint8_t {
+  not_sent,  ///< no byte of it has left
+  sent,      ///< it may have been carried out
+  answered,  ///< the status has arrived
+};
+
+/// What came of one attempt. Valid during the callback only.
+struct reply {
+  send_state state = send_state::not_sent;
+  int status = 0;            ///< 0 unless answered
+  std::string_view body{};   ///< decompressed
+  std::string_view type{};   ///< Content-Type, "" if none
+  std::string_view error{};  ///< what broke, one line; "" when the answer is complete
+  bool too_large = false;    ///< the body was longer than allowed; it is not told in part
+  bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
+  std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
+};
+
+struct transport_options {
+  duration connect_timeout = 10s;
+  duration silence_max = 60s;  ///< without a byte
+  std::size_t body_max = std::size_t{64} << 20;
+  std::string ca_file;      ///< "": the system's
+  std::string sigv4;        ///< "aws:amz:REGION:SERVICE": every attempt is signed; "": none
+  std::string sigv4_key{};  ///< "ID:SECRET"
+  std::string user_agent = "headway/" HEADWAY_VERSION;
+};
+
+/// One attempt, as it goes out. What the views name must live until the reply.
+struct attempt {
+  std::string_view url;
+  std::string_view method;
+  std::span<std::string const> headers{};  ///< "Name: value"
+  std::optional<std::string_view> body{};
+  std::optional<duration> timeout{};  ///< of the whole attempt
+  bool may_be_silent = false;         ///< silence_max does not apply
+  bool repeatable =
+      true;  ///< false: never sends it twice, not even where a kept connection turns out to be dead
+};
+
+/// Keep-alive, HTTP/2 over TLS, verified certificates, proxies from the environment, compression.
+/// Does not follow redirects. Threads: one.
+class transport {
+ public:
+  using done = std::function<void(std::uint64_t key, reply const&)>;
+
+  transport(poller&, transport_options, done);
+  ~transport();
+  transport(transport const&) = delete;
+  transport& operator=(transport const&) = delete;
+
+  /// Starts an attempt; its reply comes by `done` from within ready() or flush(), never from here.
+  void send(std::uint64_t key, attempt const&);
+
+  /// `fd` of the poller is ready. False when it is none of ours.
+  bool ready(poller::event const&);
+
+  /// Does what is due; to be called once after every wait.
+  void flush();
+
+  /// When flush() must be called at the latest.
+  time_point wakeup() const noexcept;
+
+ private:
+  class impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace headway::app

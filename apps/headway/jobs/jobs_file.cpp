@@ -1,0 +1,249 @@
+#include "jobs/jobs_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::size_t chunk_bytes = 256 * 1024;
+
+[[noreturn]] void unreadable(std::string const& path, std::string_view why) {
+  throw fatal(exit_usage, fmt::format("{}: {}", path, why));
+}
+
+file open_jobs(std::string const& path) {
+  if (path == "-") return {fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "standard input"};
+  // Opening a pipe without O_NONBLOCK would wait for its writer.
+  int const fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) unreadable(path, fmt::format("cannot open it: {}", std::strerror(errno)));
+  file opened(fd, path);
+  if (opened.regular()) return opened;
+  struct stat status {};
+  fstat(opened.fd(), &status);
+  unreadable(path,
+             S_ISDIR(status.st_mode)
+                 ? "is a directory; want a file of requests"
+                 : "is not a regular file; want one, or - and the requests on standard input");
+}
+
+line_options options_for(std::string const& path, line_options options) {
+  options.file = path == "-" ? "stdin" : path;
+  auto const folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) options.folder = folder;
+  return options;
+}
+
+/// The line whose number `id` is, written as a line's own id would be; 0 if it is none.
+std::int64_t as_line_number(std::string const& id) noexcept {
+  std::int64_t number = 0;
+  if (id.front() < '1' || id.front() > '9') return 0;
+  auto const [end, error] = std::from_chars(id.data(), id.data() + id.size(), number);
+  return error == std::errc() && end == id.data() + id.size() ? number : 0;
+}
+
+}  // namespace
+
+/// Lines by id, in a database that SQLite keeps in a cache of fixed size and else in a nameless
+/// temporary file.
+class id_register::table {
+ public:
+  table() {
+    check(sqlite3_open_v2(
+        "", &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr));
+    check(sqlite3_exec(db_,
+                       "PRAGMA cache_size = -65536; PRAGMA journal_mode = OFF;"
+                       "CREATE TABLE ids(id TEXT PRIMARY KEY, line INTEGER) WITHOUT ROWID; BEGIN",
+                       nullptr, nullptr, nullptr));
+    check(sqlite3_prepare_v2(db_, "INSERT INTO ids VALUES(?, ?)", -1, &insert_, nullptr));
+    check(sqlite3_prepare_v2(db_, "SELECT line FROM ids WHERE id = ?", -1, &find_, nullptr));
+  }
+  table(table const&) = delete;
+  table& operator=(table const&) = delete;
+  ~table() {
+    sqlite3_finalize(insert_);
+    sqlite3_finalize(find_);
+    sqlite3_close(db_);
+  }
+
+  std::optional<std::int64_t> find(std::string const& id) {
+    bind(find_, id);
+    int const result = sqlite3_step(find_);
+    std::optional<std::int64_t> line;
+    if (result == SQLITE_ROW) line = sqlite3_column_int64(find_, 0);
+    sqlite3_reset(find_);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) check(result);
+    return line;
+  }
+
+  /// Returns the line that has `id` already, if any.
+  std::optional<std::int64_t> insert(std::string const& id, std::int64_t line) {
+    bind(insert_, id);
+    sqlite3_bind_int64(insert_, 2, line);
+    sqlite3_step(insert_);
+    int const result = sqlite3_reset(insert_);
+    if (result == SQLITE_CONSTRAINT) return find(id);
+    check(result);
+    return std::nullopt;
+  }
+
+ private:
+  static void bind(sqlite3_stmt* statement, std::string const& id) {
+    sqlite3_bind_text(statement, 1, id.data(), static_cast<int>(id.size()), SQLITE_STATIC);
+  }
+
+  void check(int result) {
+    if (result != SQLITE_OK)
+      throw fatal(exit_io,
+                  fmt::format("cannot keep the ids of the requests in a temporary file: {}",
+                              sqlite3_errmsg(db_)));
+  }
+
+  sqlite3* db_ = nullptr;
+  sqlite3_stmt* insert_ = nullptr;
+  sqlite3_stmt* find_ = nullptr;
+};
+
+id_register::id_register() = default;
+id_register::id_register(id_register&&) noexcept = default;
+id_register& id_register::operator=(id_register&&) noexcept = default;
+id_register::~id_register() = default;
+
+std::optional<std::int64_t> id_register::claim(std::string const& id, std::int64_t line) {
+  auto const number = as_line_number(id);
+  if (number == line) {
+    line_numbers_.resize(static_cast<std::size_t>(line) + 1);
+    line_numbers_.back() = true;
+    return line <= largest_ahead_ ? given_->find(id) : std::nullopt;
+  }
+  if (number > 0 && number < line) {
+    auto const at = static_cast<std::size_t>(number);
+    if (at < line_numbers_.size() && line_numbers_[at]) return number;
+  }
+  largest_ahead_ = std::max(largest_ahead_, number);
+  if (!given_) given_ = std::make_unique<table>();
+  return given_->insert(id, line);
+}
+
+job_stream::job_stream(line_options options, line_hook on_line)
+    : parser_(std::move(options)), on_line_(std::move(on_line)) {}
+
+void job_stream::feed(std::string_view bytes) {
+  buffer_.erase(0, begin_);
+  scanned_ -= begin_;
+  begin_ = 0;
+  buffer_ += bytes;
+}
+
+std::optional<std::string_view> job_stream::next_line() {
+  auto const end = buffer_.find('\n', scanned_);
+  scanned_ = std::min(end, buffer_.size());
+  auto line = std::string_view(buffer_).substr(begin_, scanned_ - begin_);
+  if (end != buffer_.npos) {
+    begin_ = ++scanned_;
+  } else if (finished_ && !line.empty()) {
+    begin_ = scanned_;
+  } else {
+    if (line.size() <= line_bytes_max) return std::nullopt;
+    throw fatal(exit_usage, fmt::format("{}:{}: the line has more than {} bytes", options().file,
+                                        lines_ + 1, line_bytes_max));
+  }
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  ++lines_;
+  return line;
+}
+
+std::optional<job> job_stream::next() {
+  while (auto const line = next_line()) {
+    auto j = parser_.parse(*line, lines_);
+    if (j && ids_)
+      if (auto const earlier = ids_->claim(j->id, j->line))
+        throw fatal(exit_usage, fmt::format("{}:{}: id {} is already used at line {}",
+                                            options().file, j->line, in_quotes(j->id), *earlier));
+    if (on_line_) on_line_(*line);
+    if (j) return j;
+  }
+  if (finished_) parser_.finish();
+  return std::nullopt;
+}
+
+jobs_file::jobs_file(std::string const& path, line_options options, line_hook on_line)
+    : file_(open_jobs(path)),
+      is_stream_(path == "-"),
+      stream_(options_for(path, std::move(options)), std::move(on_line)),
+      chunk_(chunk_bytes, '\0') {
+  if (!is_stream_) {
+    struct stat status {};
+    fstat(fd(), &status);
+    size_ = status.st_size;
+  }
+  stream_.check_ids();
+}
+
+bool jobs_file::fill() {
+  auto const wanted =
+      is_stream_ ? chunk_.size() : std::min(chunk_.size(), static_cast<std::size_t>(size_ - read_));
+  auto const n = ::read(fd(), chunk_.data(), wanted);
+  if (n < 0) {
+    if (errno == EINTR || errno == EAGAIN) return true;
+    unreadable(stream_.options().file, fmt::format("cannot read it: {}", std::strerror(errno)));
+  }
+  read_ += n;
+  if (n == 0 && !is_stream_ && read_ < size_)
+    unreadable(stream_.options().file, "became shorter while it was being read");
+  stream_.feed({chunk_.data(), static_cast<std::size_t>(n)});
+  if (n == 0) stream_.finish();
+  return n > 0;
+}
+
+jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress,
+                              std::int64_t only) {
+  jobs_survey found;
+  for (bool more = true; more;) {
+    more = fill();
+    while (auto const j = stream_.next()) {
+      ++found.requests;
+      if (only == 0 || found.requests <= only) {
+        ++found.wanted;
+        found.last_wanted = j->line;
+      }
+      found.all_idempotent = found.all_idempotent && idempotent(*j);
+      auto& origins = found.origins;
+      if (origins.size() < 2)
+        if (auto here = origin(j->url); origins.empty() || origins.front() != here)
+          origins.push_back(std::move(here));
+    }
+    if (progress) progress(read_, size_);
+  }
+  found.lines = stream_.lines();
+  // The second pass starts afresh, without the checks and the hook of the first.
+  stream_ = job_stream(stream_.options());
+  if (lseek(fd(), 0, SEEK_SET) != 0)
+    unreadable(stream_.options().file,
+               fmt::format("cannot read it again: {}", std::strerror(errno)));
+  read_ = 0;
+  return found;
+}
+
+std::optional<job> jobs_file::next() {
+  for (;;) {
+    if (auto j = stream_.next()) return j;
+    pollfd readable{fd(), POLLIN, 0};
+    if (is_stream_) poll(&readable, 1, -1);
+    if (!fill()) return stream_.next();
+  }
+}
+
+}  // namespace headway::app

@@ -1,0 +1,97 @@
+#include "jobs/record.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::size_t names_shown_max = 20;
+
+[[noreturn]] void lacks(std::string_view field, std::string_view what,
+                        std::vector<std::string> const& names) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), names_shown_max); ++i)
+    list.append(i == 0 ? "" : ", ").append(in_quotes(names[i]));
+  if (names.size() > names_shown_max) list += ", …";
+  throw std::invalid_argument(
+      fmt::format("there is no {} {}, which the template asks for; known: {}", what,
+                  in_quotes(field), list.empty() ? "none" : list));
+}
+
+}  // namespace
+
+std::optional<record> record_reader::read(std::string_view line, simdjson::dom::parser& parser) {
+  auto const text = trimmed(line);
+  if (text.empty() && !csv_.open()) return std::nullopt;
+  if (format_ == format::unknown) format_ = text.starts_with('{') ? format::json : format::csv;
+  if (format_ == format::json) {
+    if (text.starts_with('#')) return std::nullopt;
+    return read_json(text, parser);
+  }
+  if (!csv_.add(line)) return std::nullopt;
+  auto cells = csv_.take();
+  if (columns_ == 0) {
+    read_header(std::move(cells));
+    return std::nullopt;
+  }
+  if (cells.size() != columns_)
+    throw std::invalid_argument(
+        fmt::format("the record has {} fields; want {} as in the header", cells.size(), columns_));
+  record r;
+  for (auto const column : column_of_) r.values.push_back({cells[column]});
+  if (id_column_) r.id = field_value{cells[*id_column_]};
+  return r;
+}
+
+void record_reader::read_header(std::vector<std::string> columns) {
+  for (auto column = columns.begin(); column != columns.end(); ++column)
+    if (!column->empty() && std::find(columns.begin(), column, *column) != column)
+      throw std::invalid_argument(fmt::format("column {} is given twice", in_quotes(*column)));
+  auto const index_of = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) -
+                                    columns.begin());
+  };
+  for (auto const& field : fields_) {
+    column_of_.push_back(index_of(field));
+    if (column_of_.back() == columns.size()) lacks(field, "column", columns);
+  }
+  if (auto const id = index_of("id"); id < columns.size()) id_column_ = id;
+  columns_ = columns.size();
+}
+
+record record_reader::read_json(std::string_view text, simdjson::dom::parser& parser) const {
+  auto const object = parse_object(parser, text);
+  auto const members = members_of(text);
+  std::vector<std::optional<field_value>> found(fields_.size());
+  record r;
+  std::vector<std::string> names;
+  for (auto const [name, value] : object) {
+    field_value field;
+    if (value.is_string())
+      field.text = std::string_view(value.get_string().value_unsafe());
+    else
+      field = {compact(members[names.size()].value), true};
+    names.emplace_back(name);
+    auto const at =
+        static_cast<std::size_t>(std::find(fields_.begin(), fields_.end(), name) - fields_.begin());
+    auto const is_id = name == "id";
+    if ((is_id && r.id) || (at < found.size() && found[at]))
+      throw std::invalid_argument(fmt::format("key {} is given twice", in_quotes(name)));
+    if (at < found.size()) found[at] = field;
+    if (is_id) r.id = std::move(field);
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i]) lacks(fields_[i], "key", names);
+    r.values.push_back(std::move(*found[i]));
+  }
+  return r;
+}
+
+}  // namespace headway::app

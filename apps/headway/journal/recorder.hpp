@@ -1,0 +1,111 @@
+/// The one thread that writes results and journal, in groups: one sync pays for many answers.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/outcomes.hpp"
+#include "journal/bodies.hpp"
+#include "journal/journal.hpp"
+#include "os/file.hpp"
+
+namespace headway::app {
+
+/// Takes what is to be recorded in order, and says up to where it is durable.
+///
+/// While one group is being written the next one gathers. The results' bytes are durable before the
+/// journal says that they are there; after a crash journal::start() cuts off what the journal does
+/// not know: each line's result is there once.
+///
+/// After an error nothing more is written or acknowledged, and what is handed over is dropped: see
+/// failure(). Threads: all functions may be called from any thread.
+class recorder {
+ public:
+  /// `log` was start()ed with `results`, or is null: results only, acknowledged when written. What
+  /// has been committed is copied to `echo_fd` unless that is -1; when nobody reads there any more,
+  /// copying ends and recording goes on.
+  recorder(journal* log, file results, int echo_fd);
+
+  /// Commits what it was given.
+  ~recorder();
+
+  recorder(recorder const&) = delete;
+  recorder& operator=(recorder const&) = delete;
+
+  /// `line` must not be sent twice and is about to be: send it once this number is committed.
+  std::uint64_t intend(std::int64_t line);
+
+  /// The server said that it did not carry `line` out; it may be sent again.
+  std::uint64_t clear(std::int64_t line);
+
+  /// `line` has ended; `json_line` is its result, without line feed. Ends its intent.
+  std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line);
+
+  /// The same, with a body that is in its file before the result is durable.
+  std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line,
+                       kept_body body);
+
+  /// All numbers up to this one are durable.
+  std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
+
+  /// Readable after committed() or failure() changed, or copying ended; read it to reset it
+  /// (eventfd(2), non-blocking).
+  int event_fd() const noexcept { return event_.fd(); }
+
+  /// Bytes of memory held by what is not yet committed and copied.
+  std::size_t pending_bytes() const noexcept { return pending_.load(std::memory_order_relaxed); }
+
+  /// Nobody reads the copy any more.
+  bool echo_closed() const noexcept { return echo_closed_.load(std::memory_order_relaxed); }
+
+  /// Blocks until everything handed over so far is committed; throws failure().
+  void drain();
+
+  /// Set once writing failed (mostly `fatal`, exit_io): stop sending.
+  std::exception_ptr failure() const;
+
+ private:
+  struct group {
+    std::vector<change> changes;
+    std::string bytes;
+    std::vector<kept_body> bodies;
+    std::size_t body_bytes = 0;
+
+    std::size_t all_bytes() const noexcept { return bytes.size() + body_bytes; }
+  };
+
+  std::uint64_t add(change what, std::string_view json_line, kept_body body = {});
+  void work();
+  void write(group const& g);
+  void echo(std::string_view bytes);
+
+  journal* const log_;
+  file results_;
+  std::int64_t results_size_;
+  int const echo_fd_;
+  file event_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;     // the thread
+  std::condition_variable drained_;  // whoever drains
+  group gathering_;
+  std::uint64_t added_ = 0;
+  bool urgent_ = false;  // somebody waits: do not gather any longer
+  bool idle_ = false;    // the thread waits for the first change
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+
+  std::atomic<std::uint64_t> committed_{0};
+  std::atomic<std::size_t> pending_{0};
+  std::atomic<bool> echo_closed_{false};
+  std::thread thread_;
+};
+
+}  // namespace headway::app

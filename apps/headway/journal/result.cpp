@@ -1,0 +1,136 @@
+#include "journal/result.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/base64.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+
+namespace headway::app {
+
+struct result_writer::parser {
+  simdjson::dom::parser json;
+  simdjson::ondemand::parser lazy;
+};
+
+result_writer::result_writer() : parser_(std::make_unique<parser>()) {}
+result_writer::~result_writer() = default;
+
+namespace {
+
+std::int64_t milliseconds(duration d) {
+  return std::chrono::round<std::chrono::milliseconds>(d).count();
+}
+
+}  // namespace
+
+std::string_view result_writer::line_of(result const& r) {
+  text_ = R"({"id":)";
+  append_quoted(text_, r.id);
+  auto out = std::back_inserter(text_);
+  fmt::format_to(out, R"(,"line":{},"outcome":"{}")", r.line, to_string(r.how));
+  if (r.status != 0) fmt::format_to(out, R"(,"status":{})", r.status);
+  fmt::format_to(out, R"(,"attempts":{},"throttled":{},"waited_ms":{},"latency_ms":{})", r.attempts,
+                 r.throttled, milliseconds(r.waited), milliseconds(r.latency));
+  if (!r.reason.empty()) {
+    text_ += R"(,"reason":)";
+    append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
+  }
+  if (!r.headers.empty()) append_headers(r.headers);
+  if (!r.body_file.empty()) {
+    text_ += R"(,"body_file":)";
+    append_quoted(text_, r.body_file);
+  } else if (r.select) {
+    append_part(r.body, *r.select);
+  } else if (!r.body.empty()) {
+    append_body(r);
+  }
+  if (!r.meta.empty()) text_.append(R"(,"meta":)").append(r.meta);
+  text_ += '}';
+  return text_;
+}
+
+void result_writer::append_headers(std::span<http::field const> fields) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (auto const& f : fields) all.emplace_back(lower(f.name), in_utf8(f.value));
+  std::ranges::stable_sort(all, {}, [](auto const& one) { return std::string_view(one.first); });
+  text_ += R"(,"headers":{)";
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && all[i].first == all[i - 1].first) {
+      text_.back() = ',';  // the end of its list
+    } else {
+      if (i > 0) text_ += ',';
+      append_quoted(text_, in_utf8(all[i].first));
+      text_ += ":[";
+    }
+    append_quoted(text_, all[i].second);
+    text_ += ']';
+  }
+  text_ += '}';
+}
+
+void result_writer::append_body(result const& r) {
+  auto const valid = simdjson::validate_utf8(r.body);
+  if (valid && r.type.find("json") != r.type.npos &&
+      parser_->json.parse(r.body.data(), r.body.size()).error() == simdjson::SUCCESS) {
+    text_ += R"(,"body":)";
+    append_compact(r.body);
+  } else if (valid) {
+    text_ += R"(,"body":)";
+    append_quoted(text_, r.body);
+  } else {
+    text_.append(R"(,"body_base64":")").append(base64(r.body)) += '"';
+  }
+}
+
+void result_writer::append_part(std::string_view body, std::string_view pointer) {
+  text_ += R"(,"body":)";
+  simdjson::dom::element part;
+  if (parser_->json.parse(body.data(), body.size()).at_pointer(pointer).get(part) !=
+      simdjson::SUCCESS) {
+    text_ += "null";
+    return;
+  }
+  if (pointer.empty()) {
+    append_compact(body);
+    return;
+  }
+  // This parser checks less, but knows how the part was written: no digit of a number is lost.
+  simdjson::padded_string const padded(body);
+  simdjson::ondemand::document document;
+  simdjson::ondemand::value value;
+  std::string_view written;
+  if (parser_->lazy.iterate(padded).get(document) == simdjson::SUCCESS &&
+      document.at_pointer(pointer).get(value) == simdjson::SUCCESS &&
+      simdjson::to_json_string(value).get(written) == simdjson::SUCCESS && append_compact(written))
+    return;
+  text_ += simdjson::minify(part);  // a key with escapes
+}
+
+bool result_writer::append_compact(std::string_view json) {
+  compact_.resize(json.size());
+  std::size_t size = 0;
+  if (simdjson::minify(json.data(), json.size(), compact_.data(), size) != simdjson::SUCCESS)
+    return false;
+  text_.append(compact_, 0, size);
+  return true;
+}
+
+std::string checked_pointer(std::string_view text) {
+  bool sound = (text.empty() || text.front() == '/') && simdjson::validate_utf8(text);
+  for (auto at = text.find('~'); at != text.npos; at = text.find('~', at + 1))
+    sound = sound && at + 1 < text.size() && (text[at + 1] == '0' || text[at + 1] == '1');
+  if (!sound)
+    throw std::invalid_argument(
+        "not a JSON pointer, such as /choices/0/message (in a key, ~1 is a slash and ~0 a ~)");
+  return std::string(text);
+}
+
+}  // namespace headway::app

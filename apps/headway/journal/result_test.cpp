@@ -1,0 +1,66 @@
+#include "journal/result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace headway::app {
+namespace {
+
+/// What follows the latency, without the brace that ends it.
+std::string rest_of(result const& r) {
+  result_writer writer;
+  std::string const line(writer.line_of(r));
+  auto const at = line.find(R"("latency_ms":0)") + 14;
+  return line.substr(at, line.size() - at - 1);
+}
+
+std::string part(std::string_view pointer, std::string_view body) {
+  return rest_of({.body = body, .type = "application/json", .select = pointer});
+}
+
+TEST(result, keeps_the_body_as_what_it_is) {
+  EXPECT_EQ(rest_of({.body = R"({"a" : 1.0})", .type = "application/json"}),
+            R"(,"body":{"a":1.0})");
+  EXPECT_EQ(rest_of({.body = R"({"a")", .type = "application/json"}), R"(,"body":"{\"a\"")");
+  EXPECT_EQ(rest_of({.body = "a\n", .type = "text/plain"}), R"(,"body":"a\n")");
+  EXPECT_EQ(rest_of({.body = "\xff"}), R"(,"body_base64":"/w==")");
+  EXPECT_EQ(rest_of({}), "");
+}
+
+TEST(result, keeps_a_part_as_it_was_written) {
+  auto const* const body =
+      R"( {"a": {"b": [10, {"c": 1.50e0}, "x\u00e9\n"]}, "d/e": null, "~": true, "\u0066": [ 1 ]} )";
+  EXPECT_EQ(part("/a/b/0", body), R"(,"body":10)");
+  EXPECT_EQ(part("/a/b/1/c", body), R"(,"body":1.50e0)");
+  EXPECT_EQ(part("/a/b/1", body), R"(,"body":{"c":1.50e0})");
+  EXPECT_EQ(part("/a/b/2", body), R"(,"body":"x\u00e9\n")");
+  EXPECT_EQ(part("/d~1e", body), R"(,"body":null)");
+  EXPECT_EQ(part("/~0", body), R"(,"body":true)");
+  EXPECT_EQ(part("/f", body), R"(,"body":[1])");
+  EXPECT_EQ(part("", R"( [1, 2.0] )"), R"(,"body":[1,2.0])");
+  EXPECT_EQ(part("", "7"), R"(,"body":7)");
+}
+
+TEST(result, a_part_that_is_not_there_is_null) {
+  for (auto const* body : {"", "text", "7", R"({"b": 1})", R"({"a": 1} x)", R"(["a"])",
+                           "{\"a\": 1,}", "{\"b\": 1, \"a\": \"\xff\"}"})
+    EXPECT_EQ(part("/a", body), R"(,"body":null)") << body;
+  EXPECT_EQ(part("/2", "[1, 2]"), R"(,"body":null)");
+  EXPECT_EQ(part("", "text"), R"(,"body":null)");
+}
+
+TEST(result, a_body_that_is_in_a_file_is_named) {
+  EXPECT_EQ(rest_of({.body = "a", .meta = "7", .body_file = "out/\"1\".txt"}),
+            R"(,"body_file":"out/\"1\".txt","meta":7)");
+}
+
+TEST(result, pointers_are_those_of_rfc_6901) {
+  for (auto const* good : {"", "/", "/a/0/b~0~1", "//", "/ü"})
+    EXPECT_EQ(checked_pointer(good), good);
+  for (auto const* bad : {"a", "#/a", "/~", "/a~2b", "/~/", "/\xff"})
+    EXPECT_THROW(checked_pointer(bad), std::invalid_argument) << bad;
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,37 @@
+/// A file that is there whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "os/file.hpp"
+
+namespace headway::app {
+
+/// Written beside `path` as `path`.new, mode 0600, until put() puts it in its place; destroyed
+/// earlier, it leaves what was there. Errors are `fatal`, as those of file.
+class replacement {
+ public:
+  explicit replacement(std::string path);
+  ~replacement();
+  replacement(replacement const&) = delete;
+  replacement& operator=(replacement const&) = delete;
+
+  void append(std::string_view bytes) { file_.append(bytes); }
+
+  /// Makes the content durable.
+  void sync() { file_.sync(); }
+
+  /// Puts it in the place of `path`. The name is not yet durable: see file::sync_name().
+  void put();
+
+  /// Makes the name durable, too.
+  void sync_name() { file_.sync_name(); }
+
+ private:
+  std::string path_;
+  file file_;
+  bool put_ = false;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,40 @@
+#include "pacing/laws.hpp"
+
+#include <fmt/format.h>
+
+#include "base/fatal.hpp"
+
+namespace headway::app {
+
+std::string law_names() {
+  std::string names;
+  for (auto const& l : shipped_laws()) names.append(names.empty() ? "" : ", ").append(l.name);
+  return names;
+}
+
+shipped_law const& law_named(std::string_view name) {
+  if (auto const* const found = shipped_law_named(name)) return *found;
+  throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
+}
+
+std::string findings(any_law const& l) {
+  if (auto const* s = std::get_if<seek>(&l.choice)) {
+    auto const k = s->knows();
+    if (k.latency == 0) return "";
+    auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    if (s->ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
+    if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
+    return fmt::format("a limit of about {:.3g}/s, {}", k.rate, latency);
+  }
+  if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
+    return fmt::format("a window of {:.1f}", r->win.cwnd);
+  if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&l.choice))
+    return fmt::format("a window of {:.1f}", t->win.cwnd);
+  if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
+    return fmt::format("a rate of {:.3g}/s", a->pace.rate);
+  if (auto const* a = std::get_if<auto_sleeper>(&l.choice))
+    return fmt::format("an interval of {:.3g} s", to_seconds(a->current_interval));
+  return "";
+}
+
+}  // namespace headway::app

@@ -1,0 +1,372 @@
+#include "pacing/quota_book.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr double units_max = 1e12;
+constexpr std::size_t name_max = 40;
+
+/// 90000, 90k, 1.5M.
+double parse_units(std::string_view text) {
+  double value = 0;
+  auto const* const last = text.data() + text.size();
+  auto const [end, error] = std::from_chars(text.data(), last, value, std::chars_format::fixed);
+  auto const unit = std::string_view(end, static_cast<std::size_t>(last - end));
+  auto const factor = unit.empty() ? 1.0 : unit == "k" ? 1e3 : unit == "M" ? 1e6 : 0.0;
+  if (error != std::errc{} || !(value * factor >= 1 && value * factor <= units_max))
+    throw std::invalid_argument(
+        fmt::format("'{}' is not a number of units from 1 to {:.0e}, such as 500, 90k or 1.5M",
+                    text, units_max));
+  return value * factor;
+}
+
+bool is_name(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= name_max && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+bool counts_requests(std::string_view name) noexcept {
+  return name.find("request") != name.npos;
+}
+
+std::optional<double> units_of(std::span<quota_units const> all, std::string_view name) noexcept {
+  for (auto const& one : all)
+    if (one.quota == name) return one.units;
+  return std::nullopt;
+}
+
+/// When `units` are there that come at `per_second`, surely later than `now`.
+time_point when(time_point now, double units, double per_second) noexcept {
+  return later(now, from_seconds(std::max(units, 0.0) / per_second) + 1us);
+}
+
+}  // namespace
+
+quota_ceiling parse_quota(std::string_view text) {
+  auto const equals = text.find('=');
+  auto const slash = text.find('/');
+  if (equals == text.npos || slash == text.npos || slash < equals ||
+      !is_name(text.substr(0, equals)))
+    throw std::invalid_argument(
+        "not NAME=UNITS/PER or NAME=UNITS/PER:BURST, such as tokens=90k/min or "
+        "tokens=90k/min:20k");
+  quota_ceiling q{.name = std::string(text.substr(0, equals)),
+                  .units = parse_units(text.substr(equals + 1, slash - equals - 1))};
+  auto const colon = std::min(text.find(':', slash), text.size());
+  q.period = parse_rate(fmt::format("1/{}", text.substr(slash + 1, colon - slash - 1))).period;
+  if (colon < text.size()) {
+    q.burst = parse_units(text.substr(colon + 1));
+    if (q.burst > q.units)
+      throw std::invalid_argument(
+          fmt::format("a burst of {:.0f} is more than {:.0f}, which a "
+                      "period has",
+                      q.burst, q.units));
+  }
+  return q;
+}
+
+quota_units parse_amount(std::string_view text) {
+  auto const equals = text.find('=');
+  if (equals == text.npos || !is_name(text.substr(0, equals)))
+    throw std::invalid_argument("not NAME=UNITS, such as tokens=5M");
+  return {.quota = std::string(text.substr(0, equals)),
+          .units = parse_units(text.substr(equals + 1))};
+}
+
+quota_book::quota_book(std::span<quota_ceiling const> ceilings,
+                       std::span<quota_units const> per_byte) {
+  quotas_.reserve(quotas_max);
+  for (auto const& p : per_byte)
+    if (auto* const q = find_or_make(p.quota)) q->whole = q->sized = cost_model(p.units);
+  for (auto const& c : ceilings)
+    if (auto* const q = find_or_make(c.name)) {
+      auto const burst = std::max(c.burst, 1.0);
+      q->set = ceiling{.per_second = c.units / to_seconds(c.period),
+                       .burst = burst,
+                       .units = c.units,
+                       .level = burst};
+    }
+}
+
+quota_book::held quota_book::ready_at(time_point now, request_size const& size) const {
+  held latest;
+  auto const at_least = [&](quota const& q, time_point until) {
+    if (until > latest.until) latest = {q.name, until};
+  };
+  for (auto const& q : quotas_) {
+    if (q.hold > now) at_least(q, q.hold);
+    auto const cost = cost_of(q, size);
+    if (!cost) continue;
+    if (q.set) {
+      auto c = *q.set;
+      c.refill(now);
+      auto const wanted = std::min(*cost, c.burst);
+      if (c.level < wanted * (1 - 1e-9)) at_least(q, when(now, wanted - c.level, c.per_second));
+    }
+    if (q.told) {
+      auto const& t = *q.told;
+      auto const wanted = std::min(*cost, t.limit) * (1 - 1e-9);
+      auto const level = t.level_at(now);
+      if (level >= wanted) continue;
+      if (t.refills)
+        at_least(q, when(now, wanted - level, t.per_second));
+      else if (t.full != never && t.full > now)
+        at_least(q, t.full);
+      else if (flying_ > 0)
+        at_least(q, never);
+    }
+  }
+  return latest;
+}
+
+time_point quota_book::busy_until() const noexcept {
+  auto at = time_point::min();
+  for (auto const& q : quotas_) {
+    at = std::max(at, q.hold);
+    if (q.set && q.set->level < q.set->burst)
+      at = std::max(at, when(q.set->as_of, q.set->burst - q.set->level, q.set->per_second));
+    if (q.told && !q.told->refills && q.told->level < 1 && q.told->full != never)
+      at = std::max(at, q.told->full);
+  }
+  return at;
+}
+
+std::optional<std::string> quota_book::never_fits(request_size const& size) const {
+  for (auto const& q : quotas_) {
+    auto const given = units_of(size.given, q.name);
+    auto const reserved = units_of(size.reserved, q.name);
+    // An estimate alone condemns nothing: it goes when all of the quota is there.
+    if (!given && !reserved) continue;
+    auto const cost = given.value_or(reserved.value_or(0));
+    auto limit = q.told ? q.told->limit : units_max;
+    if (q.set) limit = std::min(limit, q.set->units);
+    if (cost > limit)
+      return fmt::format("it needs {:.0f} {}, but the limit is {:.0f}", cost, q.name, limit);
+  }
+  return std::nullopt;
+}
+
+quota_receipt quota_book::take(time_point now, request_size const& size) {
+  quota_receipt receipt{.sent = now, .open = true};
+  ++flying_;
+  for (std::size_t i = 0; i < quotas_.size(); ++i) {
+    auto& q = quotas_[i];
+    auto const cost = cost_of(q, size);
+    if (!cost) continue;
+    q.taken += *cost;
+    receipt.entries.push_back({static_cast<std::uint32_t>(i), *cost, q.taken});
+    if (q.set) {
+      q.set->refill(now);
+      q.set->level -= *cost;
+    }
+    if (q.told) {
+      auto& t = *q.told;
+      auto const is_back = !t.refills && t.full <= now;
+      t.level = t.level_at(now) - *cost;
+      t.as_of = now;
+      if (is_back) t.full = never;  // until the next answer tells
+    }
+  }
+  return receipt;
+}
+
+void quota_book::forget(quota_receipt& receipt) noexcept {
+  if (!std::exchange(receipt.open, false)) return;
+  --flying_;
+  for (auto const& e : receipt.entries) {
+    auto& q = quotas_[e.quota];
+    if (q.set) q.set->level = std::min(q.set->burst, q.set->level + e.cost);
+  }
+}
+
+bool quota_book::settle(time_point now, quota_receipt& receipt, request_size const& size,
+                        answered const& answer) {
+  if (!receipt.open) return false;
+  for (auto const& cost : answer.costs) {
+    auto* const q = find_or_make(cost.quota);
+    if (q == nullptr || answer.refused) continue;
+    if (!units_of(size.given, q->name)) {
+      q->whole.learn(size.bytes, cost.units);
+      if (cost.of_size) q->sized.learn(size.bytes, *cost.of_size);
+    }
+    for (auto const& e : receipt.entries)
+      if (&quotas_[e.quota] == q && q->set)
+        q->set->level = std::min(q->set->burst, q->set->level + e.cost - cost.units);
+  }
+  bool blamed = false;
+  for (auto const& told : answer.quotas) {
+    if (!keeps(told)) continue;
+    auto* const q = find_or_make(told.name);
+    if (q == nullptr) continue;
+    quota_receipt::entry taken{.mark = q->taken};
+    for (auto const& e : receipt.entries)
+      if (&quotas_[e.quota] == q) taken = e;
+    listen(now, *q, told, taken.mark, receipt.sent);
+    if (!answer.refused || *told.remaining >= std::min(taken.cost, *told.limit)) continue;
+    blamed = true;
+    if (answer.hold) q->hold = std::max(q->hold, later(now, std::max(*answer.hold, 0ns)));
+  }
+  if (answer.refused)
+    forget(receipt);
+  else if (std::exchange(receipt.open, false))
+    --flying_;
+  return blamed;
+}
+
+std::vector<known_quota> quota_book::knows() const {
+  std::vector<known_quota> all;
+  for (auto const& q : quotas_) {
+    known_quota k{.name = q.name};
+    if (q.told && q.told->refills && !q.told->remembered) {
+      k.limit = q.told->limit;
+      k.per_second = q.told->per_second;
+    }
+    if (q.whole.learned()) k.whole = q.whole.line();
+    if (q.sized.learned()) k.sized = q.sized.line();
+    if (k.limit > 0 || q.whole.learned()) all.push_back(std::move(k));
+  }
+  return all;
+}
+
+void quota_book::remember(time_point now, std::span<known_quota const> known, duration age) {
+  for (auto const& k : known) {
+    auto* const q = find_or_make(k.name);
+    if (q == nullptr) return;
+    if (k.whole != cost_line{}) q->whole = cost_model(k.whole);
+    if (k.sized != cost_line{}) q->sized = cost_model(k.sized);
+    if (k.limit >= 1 && k.per_second > 0)
+      q->told = told_quota{.limit = k.limit,
+                           .level = std::min(k.limit, k.per_second * to_seconds(age)),
+                           .as_of = now,
+                           .per_second = k.per_second,
+                           .refills = true,
+                           .remembered = true};
+  }
+}
+
+std::string quota_book::findings() const {
+  std::string text;
+  for (auto const& q : quotas_) {
+    if (!q.told) continue;
+    text += fmt::format("{}{} {:.0f}", text.empty() ? "quotas told: " : ", ", printable(q.name),
+                        q.told->limit);
+    if (q.told->refills) text += fmt::format(" ({:.3g}/s)", q.told->per_second);
+  }
+  return text;
+}
+
+bool quota_book::keeps(http::quota const& q) const noexcept {
+  return !q.name.empty() && q.limit && q.remaining && q.reset && *q.limit >= 1 &&
+         *q.limit <= units_max && *q.remaining <= units_max &&
+         (counts_requests(q.name) || costed_as(q.name) != nullptr);
+}
+
+void quota_book::listen(time_point now, quota& q, http::quota const& told, double mark,
+                        time_point sent) {
+  auto const fresh = !q.told || q.told->remembered;
+  if (fresh) q.told = told_quota{};
+  auto& t = *q.told;
+  if (!fresh && mark < t.mark) return;  // a later request has told more
+  auto const remaining = std::clamp(*told.remaining, 0.0, *told.limit);
+  auto const reset = std::max(*told.reset, 0ns);
+
+  if (told.period) {
+    t.refills = true;
+    t.per_second = *told.limit / std::max(to_seconds(*told.period), 1e-3);
+  }
+
+  // A bucket's time to the reset is what was used of it by its rate. A window's does not grow with
+  // use: half as much again has another speed there.
+  auto const used = *told.limit - remaining;
+  auto const enough = reset % 1s == 0ns ? duration(10s) : duration(100ms);
+  if (used > 0 && reset >= enough && !told.period) {
+    auto const speed = std::clamp(used / to_seconds(reset), 1e-6, 1e9);
+    if (t.per_second == 0 || t.refills) t.per_second = speed;
+    if (t.used_before == 0 || now >= t.full_before) {
+      t.used_before = 0;
+    } else if (used >= 1.5 * t.used_before && std::abs(speed / t.speed_before - 1) < 0.1) {
+      t.refills = true;
+      t.per_second = speed;
+    }
+    if (t.used_before == 0 || used >= 1.5 * t.used_before) {
+      t.used_before = used;
+      t.speed_before = speed;
+      t.full_before = later(now, reset);
+    }
+  }
+
+  // Some charge more than what the answer says in the end, such as all that it might have been.
+  auto const estimated = mark - t.mark;
+  if (!fresh && t.refills && estimated > 0 && std::max(remaining, t.remaining) < 0.95 * t.limit) {
+    constexpr double kept = 1 - 1.0 / 64;
+    auto const charged = t.per_second * to_seconds(sent - t.sent) - (remaining - t.remaining);
+    t.charged = kept * t.charged + charged;
+    t.estimated = kept * t.estimated + estimated / q.dearer;
+    if (++t.compared >= 8) q.dearer = std::clamp(t.charged / t.estimated, 1.0, 10.0);
+  }
+  t.limit = *told.limit;
+  t.remaining = remaining;
+  t.mark = mark;
+  t.sent = sent;
+  t.full = later(now, reset);
+  t.level = remaining - (q.taken - mark);
+  t.as_of = now;
+}
+
+double quota_book::told_quota::level_at(time_point now) const noexcept {
+  if (refills) return std::min(limit, level + per_second * to_seconds(now - as_of));
+  return full <= now ? limit : level;
+}
+
+void quota_book::ceiling::refill(time_point now) noexcept {
+  if (as_of == time_point{}) as_of = now;
+  level = std::min(burst, level + per_second * to_seconds(now - as_of));
+  as_of = now;
+}
+
+quota_book::quota* quota_book::named(std::string_view name) {
+  auto const found = std::ranges::find(quotas_, name, &quota::name);
+  return found == quotas_.end() ? nullptr : &*found;
+}
+
+quota_book::quota* quota_book::find_or_make(std::string_view name) {
+  if (auto* const known = named(name)) return known;
+  if (quotas_.size() >= quotas_max) return nullptr;
+  quotas_.push_back({.name = std::string(name)});
+  return &quotas_.back();
+}
+
+/// Whose costs it has: its own, or for project-tokens those of tokens.
+quota_book::quota const* quota_book::costed_as(std::string_view name) const noexcept {
+  for (auto const& q : quotas_)
+    if (q.name == name && q.whole.known()) return &q;
+  if (!name.ends_with("-tokens") || name.find("put-") != name.npos) return nullptr;
+  for (auto const& q : quotas_)
+    if (q.name == "tokens" && q.whole.known()) return &q;
+  return nullptr;
+}
+
+std::optional<double> quota_book::cost_of(quota const& q, request_size const& size) const noexcept {
+  if (!q.told && !q.set && !q.whole.known()) return std::nullopt;
+  if (auto const given = units_of(size.given, q.name)) return given;
+  if (counts_requests(q.name)) return 1;
+  auto const* const as = costed_as(q.name);
+  if (as == nullptr) return std::nullopt;
+  if (auto const reserved = units_of(size.reserved, as->name))
+    return std::max(q.dearer * (as->sized.estimate(size.bytes) + *reserved), 1.0);
+  return std::max(q.dearer * as->whole.estimate(size.bytes), 1.0);
+}
+
+}  // namespace headway::app

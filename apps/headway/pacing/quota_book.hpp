@@ -1,0 +1,163 @@
+/// The quota book: what is left of a server's named quotas, and what a request takes of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headway/http/advice.hpp"
+#include "headway/time.hpp"
+#include "pacing/cost_model.hpp"
+#include "provider/quota_units.hpp"
+
+namespace headway::app {
+
+/// A quota that the caller sets: `units` a `period`. Beyond `burst` at once a request goes when
+/// those before it are paid off, so that a period admits at most `units`, `burst` and one request.
+struct quota_ceiling {
+  std::string name;
+  double units = 0;
+  duration period{};
+  double burst = 0;
+  friend bool operator==(quota_ceiling const&, quota_ceiling const&) = default;
+};
+
+/// "tokens=90k/min", "tokens=1.5M/h:20k". Throws std::invalid_argument, whose text says what is
+/// wrong and what is allowed.
+quota_ceiling parse_quota(std::string_view text);
+
+/// "tokens=5M": an amount, not a rate. Throws as parse_quota does.
+quota_units parse_amount(std::string_view text);
+
+/// What is known of a request before it goes.
+struct request_size {
+  double bytes = 0;                     ///< of its body
+  std::vector<quota_units> given{};     ///< what it costs, by the caller
+  std::vector<quota_units> reserved{};  ///< what it allows its answer to cost, beside its own size
+};
+
+/// What the book did for a request that went.
+struct quota_receipt {
+  struct entry {
+    std::uint32_t quota = 0;
+    double cost = 0;  ///< estimated
+    double mark = 0;  ///< what had been taken of it, this included
+  };
+  std::vector<entry> entries{};
+  time_point sent{};
+  bool open = false;
+};
+
+/// Knows the quotas of one scope: those that the server tells (limit, remaining and reset, by
+/// name) and those that the caller sets; and learns what requests cost where nobody says so.
+///
+/// A request goes when every quota has room for it. What the server told last holds, less what
+/// went since; a quota whose reset moves away as it is used refills all the time, another one at
+/// its reset. Costs that are not given are estimated high, and put right by the next answer, so
+/// that nothing of the quota is lost; where what remains falls faster than they say, they are
+/// raised. An answer's count is taken to be as old as the answer: later than it can be. No clock,
+/// no I/O. Threads: distinct objects safe. Source: platform.openai.com and docs.anthropic.com on
+/// rate limits, as of 2026-06.
+class quota_book {
+ public:
+  /// per_byte: rules of thumb of what a byte of a request's body costs.
+  explicit quota_book(std::span<quota_ceiling const> ceilings = {},
+                      std::span<quota_units const> per_byte = {});
+
+  struct held {
+    std::string_view quota{};              ///< that binds; valid as long as the book
+    time_point until = time_point::min();  ///< `never`: until an answer
+  };
+  /// What holds the request back, and until when: not later than `now` where it may go.
+  held ready_at(time_point now, request_size const&) const;
+
+  /// Until when a book that knows nothing could let something go sooner.
+  time_point busy_until() const noexcept;
+
+  /// Why it can never go, a sentence; nullopt where it can.
+  std::optional<std::string> never_fits(request_size const&) const;
+
+  /// It goes.
+  quota_receipt take(time_point now, request_size const&);
+  /// It did not go, or nobody will answer.
+  void forget(quota_receipt&) noexcept;
+
+  struct answered {
+    std::span<http::quota const> quotas{};
+    std::span<settled_cost const> costs{};
+    bool refused = false;
+    std::optional<duration> hold{};  ///< what a refusal asks for
+  };
+  /// Its answer. Returns whether it was refused because of a quota that is kept here.
+  bool settle(time_point now, quota_receipt&, request_size const&, answered const&);
+
+  /// What is worth keeping for another run: costs that were learned, limits that refill.
+  std::vector<known_quota> knows() const;
+  /// Begins with what an earlier run knew, `age` ago; what answers tell takes its place.
+  void remember(time_point now, std::span<known_quota const>, duration age);
+
+  /// What was learned, for people; "" if nothing.
+  std::string findings() const;
+
+  /// Whether this quota is kept here, so that nobody else need obey it.
+  bool keeps(http::quota const&) const noexcept;
+
+ private:
+  static constexpr std::size_t quotas_max = 16;
+
+  /// What the server told.
+  struct told_quota {
+    double limit = 0;
+    double level = 0;  ///< at `as_of`, less what flies
+    time_point as_of{};
+    double per_second = 0;     ///< 0: refills at `full` only, as far as we know
+    time_point full = never;   ///< when all of it is back; never: not known
+    bool refills = false;      ///< all the time
+    double remaining = 0;      ///< as it was told
+    double mark = 0;           ///< of the request whose answer told …
+    time_point sent{};         ///< … and when that went
+    double used_before = 0;    ///< earlier, and …
+    double speed_before = 0;   ///< … what that was by its time to the reset
+    time_point full_before{};  ///< … whose reset was this
+    double charged = 0;        ///< as what remained shows, lately …
+    double estimated = 0;      ///< … for what should have cost so much
+    int compared = 0;
+    bool remembered = false;  ///< by an earlier run, and not told since
+
+    double level_at(time_point now) const noexcept;
+  };
+  struct ceiling {
+    double per_second = 0;
+    double burst = 0;
+    double units = 0;  ///< a period
+    double level = 0;
+    time_point as_of{};
+
+    void refill(time_point now) noexcept;
+  };
+  struct quota {
+    std::string name;
+    std::optional<told_quota> told{};
+    std::optional<ceiling> set{};
+    cost_model whole{};  ///< by size
+    cost_model sized{};  ///< of the part that size makes up
+    double taken = 0;
+    double dearer = 1;  ///< the server charges so many times what answers say, at least 1
+    time_point hold = time_point::min();
+  };
+
+  quota* named(std::string_view name);
+  quota* find_or_make(std::string_view name);
+  quota const* costed_as(std::string_view name) const noexcept;
+  std::optional<double> cost_of(quota const&, request_size const&) const noexcept;
+  static void listen(time_point now, quota&, http::quota const&, double mark, time_point sent);
+
+  std::vector<quota> quotas_;
+  int flying_ = 0;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,253 @@
+#include "pacing/quota_book.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "headway/random.hpp"
+
+namespace headway::app {
+namespace {
+
+time_point at(duration since_start) {
+  return time_point(1h + since_start);
+}
+
+http::quota told(std::string name, double limit, double remaining, duration reset) {
+  return {.name = std::move(name), .limit = limit, .remaining = remaining, .reset = reset};
+}
+
+quota_book by_tokens(std::vector<quota_ceiling> const& ceilings = {}) {
+  std::vector<quota_units> const per_byte{{"tokens", 0.25}};
+  return quota_book(ceilings, per_byte);
+}
+
+request_size costing(double tokens) {
+  return {.given = {{"tokens", tokens}}};
+}
+
+TEST(quota_book, reads_what_the_caller_sets) {
+  EXPECT_EQ(parse_quota("tokens=90k/min"), (quota_ceiling{"tokens", 90000, 1min, 0}));
+  EXPECT_EQ(parse_quota("input-tokens=1.5M/h:20k"),
+            (quota_ceiling{"input-tokens", 1.5e6, 1h, 20000}));
+  for (auto const* const text : {"", "tokens", "tokens=90k", "=90k/min", "90k/min", "To kens=1/s",
+                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/day",
+                                 "tokens=9/s:10", "tokens=9/s:", "tokens=nan/s", "tokens=1e3/s"})
+    EXPECT_THROW(parse_quota(text), std::invalid_argument) << text;
+}
+
+TEST(quota_book, nothing_known_holds_nothing) {
+  quota_book book;
+  EXPECT_LE(book.ready_at(at(0s), {.bytes = 1e6}).until, at(0s));
+  EXPECT_LE(by_tokens().ready_at(at(0s), {.bytes = 1e6}).until, at(0s));
+}
+
+TEST(quota_book, a_ceiling_is_paid_off) {
+  auto book = by_tokens({{"tokens", 600, 1min, 0}});
+  EXPECT_LE(book.ready_at(at(0s), costing(100)).until, at(0s));
+  book.take(at(0s), costing(100));
+  auto const held = book.ready_at(at(0s), costing(500));
+  EXPECT_EQ(held.quota, "tokens");
+  EXPECT_NEAR(to_seconds(held.until - at(0s)), 10, 0.2);
+  EXPECT_LE(book.ready_at(held.until, costing(500)).until, held.until);
+}
+
+TEST(quota_book, is_busy_until_a_new_one_knows_as_much) {
+  auto book = by_tokens({{"tokens", 600, 1min, 50}});
+  EXPECT_LE(book.busy_until(), at(0s));
+  book.take(at(0s), costing(100));
+  EXPECT_NEAR(to_seconds(book.busy_until() - at(0s)), 10, 0.01);
+
+  auto learned = by_tokens();
+  auto receipt = learned.take(at(0s), costing(1));
+  std::vector<http::quota> const none_left{told("tokens", 100, 0, 30s)};
+  learned.settle(at(0s), receipt, costing(1), {.quotas = none_left});
+  EXPECT_NEAR(to_seconds(learned.busy_until() - at(0s)), 30, 0.1);
+}
+
+TEST(quota_book, a_ceiling_is_settled_with_what_it_was) {
+  auto book = by_tokens({{"tokens", 600, 1min, 0}});
+  auto receipt = book.take(at(0s), {.bytes = 800});  // estimated 200
+  std::vector<settled_cost> const costs{{"tokens", 50, {}}};
+  book.settle(at(1s), receipt, {.bytes = 800}, {.costs = costs});
+  EXPECT_NEAR(to_seconds(book.ready_at(at(1s), costing(1)).until - at(0s)), 5, 0.2);
+}
+
+TEST(quota_book, what_can_never_fit_is_said) {
+  auto book = by_tokens({{"tokens", 600, 1min, 0}});
+  EXPECT_FALSE(book.never_fits(costing(600)));
+  EXPECT_EQ(book.never_fits(costing(601)), "it needs 601 tokens, but the limit is 600");
+  EXPECT_FALSE(book.never_fits({.bytes = 1e6}));  // an estimate
+  EXPECT_TRUE(book.never_fits({.reserved = {{"tokens", 601}}}));
+}
+
+/// A server with a quota that refills all the time, asked whenever the book allows it.
+TEST(quota_book, uses_all_of_a_bucket_and_is_never_refused) {
+  for (auto const latency : {duration(20ms), duration(2s)}) {
+    rng draw(7);
+    auto book = by_tokens();
+    double level = 6000, used = 0;
+    time_point filled = at(0s), now = at(0s);
+    int refused = 0;
+    struct flight {
+      time_point answer;
+      quota_receipt receipt;
+      request_size size;
+      http::quota told;
+      settled_cost cost;
+      bool refused;
+    };
+    std::vector<flight> flying;
+    while (now < at(3min)) {
+      for (auto& f : flying)
+        if (f.answer <= now && f.receipt.open)
+          book.settle(now, f.receipt, f.size,
+                      {.quotas = {&f.told, 1},
+                       .costs = {&f.cost, f.refused ? 0U : 1U},
+                       .refused = f.refused});
+      request_size const size{.bytes = 400 + unit(draw()) * 3600};
+      auto held = book.ready_at(now, size);
+      if (flying.size() == 1 && flying[0].receipt.open) held.until = never;  // it flies alone
+      if (held.until <= now) {
+        auto const cost = size.bytes / 4 + 40;
+        level = std::min(6000.0, level + 100 * to_seconds(now - filled));
+        filled = now;
+        auto const no = cost > level;
+        refused += no;
+        if (!no) level -= cost, used += cost;
+        flying.push_back(
+            {now + latency,
+             book.take(now, size),
+             size,
+             told("tokens", 6000, std::floor(level), from_seconds((6000 - level) / 100)),
+             {"tokens", cost, {}},
+             no});
+        now += 50ms;
+        continue;
+      }
+      auto next = held.until;
+      for (auto const& f : flying)
+        if (f.receipt.open) next = std::min(next, f.answer);
+      ASSERT_GT(next, now);
+      now = next;
+    }
+    EXPECT_GE(used, 0.95 * (6000 + 100 * 180)) << to_seconds(latency);
+    EXPECT_LE(refused, 1) << to_seconds(latency);
+  }
+}
+
+TEST(quota_book, a_window_is_back_at_its_reset) {
+  auto book = by_tokens();
+  for (int i = 0; i < 5; ++i) {
+    auto receipt = book.take(at(1s * i), costing(200));
+    auto const now = told("tokens", 1000, 1000 - 200 * (i + 1), 60s - 1s * i);
+    book.settle(at(1s * i), receipt, costing(200), {.quotas = {&now, 1}});
+  }
+  EXPECT_EQ(book.ready_at(at(5s), costing(200)).until, at(60s));
+  EXPECT_LE(book.ready_at(at(60s), costing(200)).until, at(60s));
+}
+
+TEST(quota_book, what_binds_is_named) {
+  auto book = by_tokens();
+  auto receipt = book.take(at(0s), costing(10));
+  std::vector<http::quota> const both{told("requests", 10, 0, 30s), told("tokens", 1000, 990, 5s)};
+  book.settle(at(0s), receipt, costing(10), {.quotas = both});
+  auto const held = book.ready_at(at(1s), costing(10));
+  EXPECT_EQ(held.quota, "requests");
+  EXPECT_EQ(held.until, at(30s));
+}
+
+TEST(quota_book, tells_its_own_refusals_from_others) {
+  auto book = by_tokens();
+  auto const refused = [&](double remaining) {
+    auto receipt = book.take(at(0s), costing(100));
+    auto const q = told("tokens", 1000, remaining, 5s);
+    return book.settle(at(0s), receipt, costing(100),
+                       {.quotas = {&q, 1}, .refused = true, .hold = 374ms});
+  };
+  EXPECT_FALSE(refused(900));
+  EXPECT_TRUE(refused(50));
+  EXPECT_GE(book.ready_at(at(0s), costing(1)).until, at(374ms));
+  EXPECT_FALSE(book.keeps({.name = "tokens", .remaining = 5.0, .reset = 5s}));
+  EXPECT_FALSE(book.keeps(told("", 10, 5, 5s)));
+  EXPECT_FALSE(book.keeps(told("things", 10, 5, 5s)));
+}
+
+TEST(cost_model, stays_above_nine_of_ten) {
+  cost_model model(0.25);
+  EXPECT_EQ(model.estimate(400), 100);
+  rng draw(3);
+  int above = 0;
+  for (int i = 0; i < 1000; ++i) {
+    auto const bytes = 100 + unit(draw()) * 4000;
+    auto const units = (bytes / 3 + 50) * (0.8 + 0.4 * unit(draw()));
+    if (i >= 500) above += units > model.estimate(bytes);
+    model.learn(bytes, units);
+  }
+  EXPECT_LE(above, 90);
+  EXPECT_GE(above, 15);
+  EXPECT_NEAR(model.estimate(3000), 1050 * 1.16, 100);
+}
+
+TEST(cost_model, one_size_and_junk) {
+  cost_model model;
+  EXPECT_FALSE(model.known());
+  for (int i = 0; i < 20; ++i) model.learn(100, 7);
+  EXPECT_NEAR(model.estimate(100), 7, 1e-6);
+  model.learn(-1, 5);
+  model.learn(5, 1e300);
+  EXPECT_NEAR(model.estimate(100), 7, 1e-6);
+}
+
+TEST(quota_book, amounts) {
+  EXPECT_EQ(parse_amount("tokens=5M"), (quota_units{.quota = "tokens", .units = 5e6}));
+  EXPECT_EQ(parse_amount("requests=10"), (quota_units{.quota = "requests", .units = 10}));
+  for (auto const* text : {"", "tokens", "tokens=", "=5", "tokens=-5", "tokens=0", "tokens=5/min"})
+    EXPECT_THROW(parse_amount(text), std::invalid_argument) << text;
+}
+
+TEST(quota_book, a_limit_with_a_period_refills_all_the_time) {
+  auto book = by_tokens();
+  auto receipt = book.take(at(0s), costing(2000));
+  auto const limit =
+      http::quota{.name = "tokens", .limit = 6000, .remaining = 1000, .reset = 50s, .period = 1min};
+  std::vector<http::quota> const quotas{limit};
+  EXPECT_TRUE(
+      book.settle(at(1s), receipt, costing(2000), {.quotas = quotas, .refused = true, .hold = 2s}));
+  EXPECT_EQ(book.ready_at(at(1s), costing(500)).until, at(3s));  // the hold
+  // 1,000 were left, 100 come back a second.
+  EXPECT_NEAR(to_seconds(book.ready_at(at(3s), costing(2000)).until - at(1s)), 10, 0.1);
+  EXPECT_EQ(book.findings(), "quotas told: tokens 6000 (100/s)");
+}
+
+TEST(quota_book, begins_with_what_it_knew) {
+  auto first = by_tokens();
+  auto receipt = first.take(at(0s), {.bytes = 400});
+  std::vector<http::quota> const quotas{
+      {.name = "tokens", .limit = 6000, .remaining = 0, .reset = 1min, .period = 1min}};
+  std::vector<settled_cost> const costs{{"tokens", 800, {}}};
+  first.settle(at(1s), receipt, {.bytes = 400}, {.quotas = quotas, .costs = costs});
+  auto const known = first.knows();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].limit, 6000);
+  EXPECT_EQ(known[0].per_second, 100);
+
+  auto second = by_tokens();
+  second.remember(at(0s), known, 10s);
+  // 1,000 came back since; 400 bytes are estimated at 800 and a quarter.
+  EXPECT_LE(second.ready_at(at(0s), {.bytes = 400}).until, at(0s));
+  EXPECT_NEAR(to_seconds(second.ready_at(at(0s), {.bytes = 600}).until - at(0s)), 5, 0.1);
+  auto const unsaid = second.knows();
+  EXPECT_TRUE(unsaid.empty()) << "it was not told again";
+
+  auto again = second.take(at(1s), {.bytes = 400});
+  std::vector<http::quota> const more{
+      {.name = "tokens", .limit = 90000, .remaining = 80000, .reset = 7s}};
+  second.settle(at(2s), again, {.bytes = 400}, {.quotas = more});
+  EXPECT_LE(second.ready_at(at(2s), costing(79000)).until, at(2s)) << "what is told holds";
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,62 @@
+#include "pacing/scope.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace headway::app {
+
+void scope::queue(time_point now, ticket id, std::uint32_t index) {
+  auto const slot = static_cast<std::uint32_t>(id);
+  if (slot >= by_ticket.size()) by_ticket.resize(slot + 1);
+  by_ticket[slot] = index;
+  wake = now;
+}
+
+void scope::look_at_machine(time_point now, bool may_send) {
+  if (machine) look_at(*machine, governor, now, held.why != reason::none || !may_send);
+}
+
+std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chance) {
+  while (auto const first = governor.next(now)) {
+    auto const index = by_ticket[static_cast<std::uint32_t>(*first)];
+    auto& r = all[index];
+    if (auto why = book.never_fits(r.size)) {
+      governor.cancel(now, *first);
+      return turn{index, std::move(*why)};
+    }
+    if (auto const until = book.ready_at(now, r.size).until; until > now) {
+      held = {reason::quota, until};
+      r.held = true;
+      return std::nullopt;
+    }
+    auto const u = chance();
+    if (machine && !machine->claim(now, r.what.cost, u)) {  // another process was faster
+      look_at_machine(now);
+      continue;
+    }
+    governor.start(now, *first, u);
+    r.receipt = book.take(now, r.size);
+    return turn{index};
+  }
+  return std::nullopt;
+}
+
+void scope::rest(time_point now, duration wait_max) {
+  if (held.why != reason::none) {  // an answer wakes it, too
+    wake = held.until;
+    if (held.until != never && held.until - now > wait_max) parked_until = held.until;
+    return;
+  }
+  wake = governor.wakeup(now);
+  if (!machine || waiting() == 0) return;
+  wake = std::min(wake, machine->look_again(now));
+  auto const told = machine->held_until();  // perhaps it was another that was told
+  if (told > later(now, wait_max)) parked_until = std::max(parked_until, told);
+}
+
+void scope::cancel(time_point now, request& r) {
+  governor.cancel(now, r.id);
+  book.forget(r.receipt);
+}
+
+}  // namespace headway::app

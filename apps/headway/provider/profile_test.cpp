@@ -1,0 +1,627 @@
+#include "provider/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "base/fatal.hpp"
+
+namespace headway::app {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::chrono::sys_seconds now{1'780'000'000s};
+
+struct answer {
+  int status;
+  std::initializer_list<http::field> fields;
+  std::string_view body;
+  std::string_view type = "application/json";
+};
+
+judgement judged(profile const& p, answer const& a, std::string_view request = "{}") {
+  std::vector<http::field> const fields(a.fields);
+  return p.judge({.status = a.status, .fields = fields, .type = a.type, .body = a.body}, request,
+                 now);
+}
+
+struct fixture {
+  std::string_view host;
+  answer from;
+  reaction what;
+  std::optional<duration> hold{};
+};
+
+// Constructed from what each profile names as its source, and says how well that is known.
+fixture const fixtures[] = {
+    {"any", {200, {}, "{}"}, reaction::served},
+    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served},
+    {"any", {404, {}, ""}, reaction::permanent},
+    {"any", {401, {}, ""}, reaction::permanent},
+    {"any", {403, {}, ""}, reaction::permanent},
+    {"any", {302, {}, ""}, reaction::permanent},
+    {"any", {429, {}, ""}, reaction::rate},
+    {"any", {429, {{"Retry-After", "7"}}, ""}, reaction::rate, 7s},
+    {"any", {429, {{"Retry-After", "junk"}}, ""}, reaction::rate},
+    {"any", {503, {}, "<html>503</html>", "text/html"}, reaction::rate},
+    {"any", {500, {}, ""}, reaction::transient},
+    {"any", {500, {{"Retry-After", "3"}}, ""}, reaction::rate, 3s},
+    {"any", {529, {}, ""}, reaction::concurrency},
+    {"any", {409, {{"x-should-retry", "true"}}, ""}, reaction::transient},
+    {"any", {500, {{"x-should-retry", "false"}}, ""}, reaction::permanent},
+    {"any",
+     {400, {}, R"({"__type":"com.amazon.coral.availability#ThrottlingException"})"},
+     reaction::rate},
+    {"any", {503, {}, "<Error><Code>SlowDown</Code></Error>", "application/xml"}, reaction::rate},
+    {"any",
+     {429, {}, R"({"type":"https://iana.org/#abnormal-usage-detected"})"},
+     reaction::refused},
+    {"api.openai.com",
+     {429, {}, R"({"error":{"code":"insufficient_quota","type":"insufficient_quota"}})"},
+     reaction::money},
+    {"api.openai.com",
+     {429,
+      {{"retry-after-ms", "374"}},
+      R"({"error":{"code":"rate_limit_exceeded","type":"tokens","message":"Limit 30000, Used 29000, Requested 2000. Please try again in 20s."}})"},
+     reaction::rate,
+     374ms},
+    {"api.openai.com",
+     {429,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 30000, Used 29000, Requested 2000. Please try again in 1m2s."}})"},
+     reaction::rate,
+     62s},
+    {"api.openai.com",
+     {429,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 30000, Used 0, Requested 31000."}})"},
+     reaction::permanent},
+    {"api.groq.com",
+     {413,
+      {},
+      R"({"error":{"code":"rate_limit_exceeded","message":"Limit 6000, Requested 9000"}})"},
+     reaction::permanent},
+    {"api.openai.com", {401, {}, R"({"error":{"code":"invalid_api_key"}})"}, reaction::refused},
+    {"api.openai.com",
+     {400, {}, R"({"error":{"code":"context_length_exceeded"}})"},
+     reaction::permanent},
+    {"api.anthropic.com",
+     {529, {}, R"({"type":"error","error":{"type":"overloaded_error"}})"},
+     reaction::concurrency},
+    {"api.anthropic.com",
+     {200,
+      {},
+      "event: message_start\ndata: {}\n\nevent: error\ndata: "
+      "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
+      "text/event-stream; charset=utf-8"},
+     reaction::concurrency},
+    {"api.anthropic.com",
+     {200,
+      {},
+      "event: message_start\ndata: {}\n\nevent: message_stop\ndata: {}\n\n",
+      "text/event-stream"},
+     reaction::served},
+    {"api.anthropic.com",
+     {429, {{"retry-after", "12"}}, R"({"error":{"type":"rate_limit_error"}})"},
+     reaction::rate,
+     12s},
+    {"generativelanguage.googleapis.com",
+     {429,
+      {},
+      R"({"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerMinutePerProject"}]},{"@type":"x","retryDelay":"19s"}]}})"},
+     reaction::rate,
+     19s},
+    {"generativelanguage.googleapis.com",
+     {429,
+      {},
+      R"({"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"}]},{"retryDelay":"19s"}]}})"},
+     reaction::long_quota,
+     1h},
+    {"www.googleapis.com",
+     {403, {}, R"({"error":{"errors":[{"reason":"userRateLimitExceeded"}]}})"},
+     reaction::rate},
+    {"www.googleapis.com",
+     {403, {}, R"({"error":{"errors":[{"reason":"forbidden"}]}})"},
+     reaction::permanent},
+    {"api.github.com",
+     {403, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1780000060"}}, "{}"},
+     reaction::quota},
+    {"api.github.com",
+     {403, {}, R"({"message":"You have exceeded a secondary rate limit."})"},
+     reaction::concurrency,
+     1min},
+    {"api.github.com", {403, {{"x-ratelimit-remaining", "9"}}, "{}"}, reaction::permanent},
+    {"api.github.com", {200, {}, R"({"errors":[{"type":"RATE_LIMITED"}]})"}, reaction::quota},
+    {"dynamodb.us-east-1.amazonaws.com",
+     {400,
+      {},
+      R"({"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"})"},
+     reaction::rate},
+    {"dynamodb.us-east-1.amazonaws.com",
+     {400, {}, R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"})"},
+     reaction::permanent},
+    {"dynamodb.us-east-1.amazonaws.com", {200, {}, R"({"UnprocessedItems":{}})"}, reaction::served},
+    {"bucket.s3.amazonaws.com",
+     {503, {}, "<Error><Code>SlowDown</Code></Error>", "application/xml"},
+     reaction::rate},
+    {"bucket.s3.amazonaws.com",
+     {403, {}, "<Error><Code>InvalidAccessKeyId</Code></Error>", "application/xml"},
+     reaction::refused},
+    {"sqs.us-east-1.amazonaws.com",
+     {403, {{"x-amzn-ErrorType", "RequestThrottled:http://x"}}, ""},
+     reaction::rate},
+    {"lambda.us-east-1.amazonaws.com",
+     {429, {{"x-amzn-errortype", "TooManyRequestsException:http://x"}}, ""},
+     reaction::rate},
+    {"api.stripe.com",
+     {429, {{"Stripe-Rate-Limited-Reason", "endpoint-concurrency"}}, "{}"},
+     reaction::concurrency},
+    {"api.stripe.com",
+     {429, {{"Stripe-Rate-Limited-Reason", "global-rate"}}, "{}"},
+     reaction::rate},
+    {"api.stripe.com", {429, {}, R"({"error":{"code":"lock_timeout"}})"}, reaction::transient},
+    {"api.linear.app",
+     {400, {}, R"({"errors":[{"extensions":{"code":"RATELIMITED"}}]})"},
+     reaction::rate},
+    {"shop.myshopify.com",
+     {200, {}, R"({"errors":[{"extensions":{"code":"THROTTLED"}}]})"},
+     reaction::quota},
+    {"api.telegram.org", {429, {}, R"({"parameters":{"retry_after":35}})"}, reaction::rate, 35s},
+    {"discord.com", {429, {}, R"({"retry_after":1.25})"}, reaction::rate, 1250ms},
+    {"en.wikipedia.org",
+     {200, {{"Retry-After", "5"}}, R"({"error":{"code":"maxlag"}})"},
+     reaction::concurrency,
+     5s},
+    {"api.binance.com", {418, {}, ""}, reaction::refused},
+    {"shop.myshopify.com", {429, {{"Retry-After", "2.0"}}, "{}"}, reaction::rate, 2s},
+    {"shop.myshopify.com",
+     {200, {}, R"({"errors":[{"extensions":{"code":"MAX_COST_EXCEEDED"}}]})"},
+     reaction::permanent},
+    {"shop.myshopify.com", {402, {}, "{}"}, reaction::refused},
+    {"slack.com",
+     {429, {{"Retry-After", "30"}}, R"({"ok":false,"error":"ratelimited"})"},
+     reaction::rate,
+     30s},
+    {"slack.com", {200, {}, R"({"ok":false,"error":"ratelimited"})"}, reaction::rate},
+    {"slack.com", {200, {}, R"({"ok":false,"error":"invalid_auth"})"}, reaction::refused},
+    {"slack.com", {200, {}, R"({"ok":false,"error":"channel_not_found"})"}, reaction::served},
+    {"discord.com", {429, {}, "error code: 1015", "text/plain"}, reaction::refused},
+    {"management.azure.com",
+     {429, {{"Retry-After", "17"}}, R"({"error":{"code":"SubscriptionRequestsThrottled"}})"},
+     reaction::rate,
+     17s},
+    {"me.documents.azure.com",
+     {429, {{"x-ms-substatus", "3200"}, {"x-ms-retry-after-ms", "9"}}, "{}"},
+     reaction::quota,
+     9ms},
+    {"me.blob.core.windows.net",
+     {503, {}, "<Error><Code>ServerBusy</Code></Error>", "application/xml"},
+     reaction::rate},
+    {"management.azure.com",
+     {401, {}, R"({"error":{"code":"ExpiredAuthenticationToken"}})"},
+     reaction::refused},
+    {"me.my.salesforce.com",
+     {403,
+      {},
+      R"([{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"TotalRequests Limit exceeded."}])"},
+     reaction::long_quota,
+     1h},
+    {"me.my.salesforce.com",
+     {403,
+      {},
+      R"([{"errorCode":"REQUEST_LIMIT_EXCEEDED","message":"ConcurrentPerOrgLongTxn Limit exceeded."}])"},
+     reaction::concurrency},
+    {"me.my.salesforce.com",
+     {401, {}, R"([{"errorCode":"INVALID_SESSION_ID"}])"},
+     reaction::refused},
+    {"api.hubapi.com",
+     {429, {}, R"({"errorType":"RATE_LIMIT","policyName":"TEN_SECONDLY_ROLLING"})"},
+     reaction::rate},
+    {"api.hubapi.com",
+     {429, {}, R"({"errorType":"RATE_LIMIT","policyName":"DAILY"})"},
+     reaction::long_quota,
+     1h},
+    {"api.twilio.com", {429, {}, R"({"code":20429,"status":429})"}, reaction::concurrency},
+    {"api.twilio.com", {401, {}, R"({"code":20003,"status":401})"}, reaction::refused},
+    {"api.sendgrid.com",
+     {429, {{"X-RateLimit-Reset", "1780000030"}, {"X-RateLimit-Remaining", "0"}}, "{}"},
+     reaction::rate},
+    {"api.sendgrid.com",
+     {401, {}, R"({"errors":[{"message":"Maximum credits exceeded"}]})"},
+     reaction::money},
+    {"me.atlassian.net",
+     {429, {{"RateLimit-Reason", "jira-quota-tenant-based"}, {"Retry-After", "900"}}, ""},
+     reaction::quota,
+     15min},
+    {"me.atlassian.net",
+     {429, {{"RateLimit-Reason", "jira-burst-based"}, {"Retry-After", "1"}}, ""},
+     reaction::rate,
+     1s},
+    {"api.notion.com",
+     {429, {{"Retry-After", "3"}}, R"({"object":"error","code":"rate_limited"})"},
+     reaction::rate,
+     3s},
+    {"api.notion.com", {529, {}, R"({"code":"service_overload"})"}, reaction::concurrency},
+    {"api.notion.com", {409, {}, R"({"code":"conflict_error"})"}, reaction::transient},
+    {"api.airtable.com",
+     {429, {}, R"({"errors":[{"error":"RATE_LIMIT_REACHED"}]})"},
+     reaction::rate,
+     30s},
+    {"api.airtable.com",
+     {429, {}, R"({"errors":[{"error":"PUBLIC_API_BILLING_LIMIT_EXCEEDED"}]})"},
+     reaction::money},
+    {"me.zendesk.com", {429, {{"Retry-After", "93"}}, ""}, reaction::rate, 93s},
+    {"oauth.reddit.com", {429, {{"x-ratelimit-reset", "305"}}, ""}, reaction::rate},
+    {"gitlab.com", {429, {{"Retry-After", "30"}}, "Retry later"}, reaction::rate, 30s},
+    {"api.x.com", {429, {}, R"({"errors":[{"code":88}]})"}, reaction::quota},
+    {"api.x.com",
+     {429, {}, R"({"title":"UsageCapExceeded","period":"Monthly"})"},
+     reaction::long_quota,
+     1h},
+    {"x.es.amazonaws.com",
+     {429, {}, R"({"error":{"type":"es_rejected_execution_exception"},"status":429})"},
+     reaction::rate},
+    {"x.es.amazonaws.com",
+     {429, {}, R"({"error":{"type":"circuit_breaking_exception"},"status":429})"},
+     reaction::concurrency},
+};
+
+TEST(profile, knows_its_providers) {
+  for (auto const& f : fixtures) {
+    auto const j = judged(profile::of_host(f.host), f.from);
+    EXPECT_EQ(to_string(j.what), to_string(f.what))
+        << f.host << " " << f.from.status << " " << f.from.body;
+    EXPECT_EQ(j.hold, f.hold) << f.host << " " << f.from.body;
+  }
+}
+
+TEST(profile, what_was_not_processed_goes_again) {
+  auto const& aws = profile::of_host("dynamodb.eu-west-1.amazonaws.com");
+  auto const j = judged(aws, {200, {}, R"({"UnprocessedItems":{"t":[{"PutRequest":{"a":1}}]}})"},
+                        R"({"RequestItems":{"t":[1,2,3]},"ReturnConsumedCapacity":"TOTAL"})");
+  EXPECT_EQ(j.what, reaction::rate);
+  EXPECT_EQ(j.remainder,
+            R"({"RequestItems":{"t":[{"PutRequest":{"a":1}}]},"ReturnConsumedCapacity":"TOTAL"})");
+  // A request that the rest does not fit into goes again as it was.
+  EXPECT_EQ(judged(aws, {200, {}, R"({"UnprocessedItems":{"t":[1]}})"}, "junk").remainder,
+            std::nullopt);
+}
+
+TEST(profile, only_refused_operations_go_again) {
+  auto const& p = profile::of_host("x.es.amazonaws.com");
+  EXPECT_EQ(p.name(), "elasticsearch");
+  std::string request;
+  std::string items;
+  for (int i = 0; i < 300; ++i) {
+    request += "{\"index\":{}}\n{\"n\":" + std::to_string(i) + "}\n";
+    items += i > 0 ? "," : "";
+    items += i == 299
+                 ? R"({"index":{"status":429,"error":{"type":"es_rejected_execution_exception"}}})"
+                 : R"({"index":{"status":201}})";
+  }
+  auto const answer = R"({"errors":true,"items":[)" + items + "]}";
+  auto const j = judged(p, {200, {}, answer}, request);
+  EXPECT_EQ(j.what, reaction::served);  // most of it was done
+  EXPECT_EQ(j.remainder, "{\"index\":{}}\n{\"n\":299}\n");
+  EXPECT_EQ(judged(p, {200, {}, answer}, *j.remainder).what, reaction::permanent);
+  EXPECT_EQ(p.joined(answer, R"({"errors":false,"items":[{"index":{"status":200}}]})").find("429"),
+            std::string::npos);
+
+  // Longer than what is looked at of other answers.
+  auto const pad = R"({"pad":")" + std::string(2 << 20, 'x') + R"(",)";
+  EXPECT_TRUE(judged(p, {200, {}, pad + answer.substr(1)}, request).remainder);
+
+  auto const failed = judged(
+      p,
+      {200,
+       {},
+       R"({"items":[{"index":{"status":400,"error":{"type":"mapper_parsing_exception"}}}]})"},
+      request);
+  EXPECT_EQ(failed.what, reaction::permanent);
+  EXPECT_EQ(failed.code, "mapper_parsing_exception");
+}
+
+TEST(profile, what_was_read_before_is_kept) {
+  auto const& aws = profile::of_host("dynamodb.eu-west-1.amazonaws.com");
+  EXPECT_EQ(aws.joined(R"({"Responses":{"t":[1]},"UnprocessedKeys":{"t":{}}})",
+                       R"({"Responses":{"t":[2]},"UnprocessedKeys":{}})"),
+            R"({"Responses":{"t":[1,2]},"UnprocessedKeys":{}})");
+}
+
+struct recorded {
+  std::initializer_list<http::field> fields;
+  std::string_view name;
+  std::optional<double> limit;
+};
+
+// Recorded from express-rate-limit 8.7.4 on 2026-11-21: the third of two requests a minute, in each
+// mode of its headers.
+recorded const express[] = {
+    {{{"X-RateLimit-Limit", "2"},
+      {"X-RateLimit-Remaining", "0"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"},
+      {"X-RateLimit-Reset", "1795265775"},
+      {"Retry-After", "60"}},
+     "",
+     2},
+    {{{"RateLimit-Policy", "2;w=60"},
+      {"RateLimit-Limit", "2"},
+      {"RateLimit-Remaining", "0"},
+      {"RateLimit-Reset", "60"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "",
+     2},
+    {{{"RateLimit-Policy", "2;w=60"},
+      {"RateLimit", "limit=2, remaining=0, reset=60"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "",
+     2},
+    {{{"RateLimit", R"("2-in-1min"; r=0; t=60)"},
+      {"RateLimit-Policy", R"("2-in-1min"; q=2; w=60; pk=:MTJjYTE3YjQ5YWYy:)"},
+      {"Retry-After", "60"},
+      {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
+     "2-in-1min",
+     std::nullopt},
+};
+
+TEST(profile, express_rate_limit_is_understood) {
+  for (auto const& r : express) {
+    auto const j =
+        profile::named("generic").judge({.status = 429,
+                                         .fields = std::vector<http::field>(r.fields),
+                                         .type = "text/html; charset=utf-8",
+                                         .body = "Too many requests, please try again later."},
+                                        {}, now);
+    SCOPED_TRACE(r.fields.begin()->value);
+    EXPECT_EQ(j.what, reaction::rate);
+    EXPECT_EQ(j.hold, 60s);
+    EXPECT_EQ(j.ignored, 0);
+    ASSERT_EQ(j.quotas.size(), 1U);
+    EXPECT_EQ(j.quotas[0].name, r.name);
+    EXPECT_EQ(j.quotas[0].limit, r.limit);
+    EXPECT_EQ(j.quotas[0].remaining, 0);
+    ASSERT_TRUE(j.quotas[0].reset);
+    EXPECT_NEAR(to_seconds(*j.quotas[0].reset), 60, 1);
+  }
+}
+
+TEST(profile, whatever_a_server_sends_is_judged) {
+  std::string deep(2000, '[');
+  std::string huge = R"({"error":{"code":")" + std::string(2 << 20, 'x') + "\"}}";
+  for (auto const& name : profile::names()) {
+    auto const p = profile::named(name);
+    for (std::string_view const body :
+         {std::string_view(""), std::string_view("{"), std::string_view("\xff\xfe"),
+          std::string_view("[]"), std::string_view("null"), std::string_view(deep),
+          std::string_view(huge), std::string_view("<Code>"), std::string_view(R"({"error":null})"),
+          std::string_view(R"({"error":{"details":{"a":{"retryDelay":-1e300}}}})"),
+          std::string_view("event: error\ndata:")})
+      for (int const status : {0, 100, 200, 400, 403, 429, 500, 503, 999})
+        for (auto const* type : {"", "text/event-stream"}) {
+          auto const j = judged(p, {status, {{"Retry-After", "-1"}}, body, type});
+          EXPECT_FALSE(j.hold && *j.hold < 0s);
+          EXPECT_LE(j.code.size(), 100U);
+        }
+  }
+}
+
+TEST(profile, a_file_that_is_wrong_is_named) {
+  struct {
+    char const* text;
+    char const* error;
+  } const rows[] = {
+      {"rule = 3", "f.toml:1: 'rule' must be written [[rule]]"},
+      {"color = 1",
+       "f.toml:1: 'color' is not a key here; known are about, hosts, scope, rule, quota, cost"},
+      {"[[rule]]\nstatus = [429]", "f.toml:1: a rule needs 'means'"},
+      {"[[rule]]\nmeans = \"slow\"",
+       "f.toml:2: 'means' is 'slow'; known are served, rate, concurrency, quota, long-quota, "
+       "money, "
+       "refused, transient, permanent"},
+      {"[[rule]]\nmeans = \"rate\"\nstatus = [42]",
+       "f.toml:3: 'status' must be like 429 or \"500-599\", from 100 to 599"},
+      {"[[rule]]\nmeans = \"rate\"\nstatus = [\"500-499\"]",
+       "f.toml:3: 'status' must be like 429 or \"500-599\", from 100 to 599"},
+      {"[[rule]]\nmeans = \"rate\"\npointer = \"error\"",
+       "f.toml:3: 'pointer' must begin with / (RFC 6901)"},
+      {"[[rule]]\nmeans = \"rate\"\nin = [\"x\"]",
+       "f.toml:1: 'in' needs pointer, xml or header, whose text it is"},
+      {"[[rule]]\nmeans = \"rate\"\nremainder = \"/x\"",
+       "f.toml:1: 'remainder' and 'into' go together"},
+      {"[[rule]]\nmeans = \"rate\"\nlimit = \"/x\"",
+       "f.toml:1: 'limit' and 'limit-name' go together"},
+      {"[[rule]]\nmeans = \"rate\"\ncollect = \"x\"", "f.toml:1: 'collect' needs 'remainder'"},
+      {"[[rule]]\nmeans = \"rate\"\nbulk = true",
+       "f.toml:1: 'bulk' needs pointer = \"/items/*/*/status\" and 'in', and no 'remainder'"},
+  };
+  for (auto const& row : rows) {
+    try {
+      profile::parse(row.text, "f.toml");
+      ADD_FAILURE() << row.text;
+    } catch (fatal const& e) {
+      EXPECT_STREQ(e.what(), row.error);
+      EXPECT_EQ(e.code, exit_usage);
+    }
+  }
+}
+
+TEST(profile, of_hosts) {
+  EXPECT_EQ(profile::of_host("API.OpenAI.com").name(), "openai");
+  EXPECT_EQ(profile::of_host("me.openai.azure.com").name(), "openai");
+  EXPECT_EQ(profile::of_host("openai.com.evil.example").name(), "generic");
+  EXPECT_EQ(profile::of_host("googleapis.com").name(), "generic");
+  EXPECT_EQ(profile::of_host("127.0.0.1").name(), "generic");
+}
+
+TEST(profile, what_a_request_has_cost) {
+  auto const cost = [](std::string_view host, std::string_view body) {
+    std::string text;
+    for (auto const& c : judged(profile::of_host(host), {200, {}, body}).costs)
+      text += c.quota + "=" + std::to_string(static_cast<int>(c.units)) + " " +
+              std::to_string(static_cast<int>(c.of_size.value_or(-1))) + ";";
+    return text;
+  };
+  EXPECT_EQ(cost("api.openai.com", R"({"usage":{"prompt_tokens":9,"total_tokens":12}})"),
+            "tokens=12 9;");
+  EXPECT_EQ(cost("any", R"({"usage":{"prompt_tokens":9,"total_tokens":12}})"), "tokens=12 9;");
+  EXPECT_EQ(cost("api.anthropic.com", R"({"usage":{"input_tokens":9,"output_tokens":3}})"),
+            "input-tokens=9 -1;output-tokens=3 -1;tokens=12 -1;");
+  EXPECT_EQ(cost("x.amazonaws.com", R"({"ConsumedCapacity":{"CapacityUnits":2.0,"Table":{)"
+                                    R"("CapacityUnits":2.0}}})"),
+            "capacity=2 -1;");
+  EXPECT_EQ(cost("x.amazonaws.com", R"({"ConsumedCapacity":[{"CapacityUnits":2},)"
+                                    R"({"CapacityUnits":3}]})"),
+            "capacity=5 -1;");
+  EXPECT_EQ(cost("a.myshopify.com", R"({"extensions":{"cost":{"actualQueryCost":7}}})"),
+            "points=7 -1;");
+  for (auto const* const junk : {R"({"usage":{"total_tokens":-1}})", R"({"usage":[]})",
+                                 R"({"usage":{"total_tokens":"12"}})", "\"usage\"", ""})
+    EXPECT_EQ(cost("any", junk), "") << junk;
+}
+
+TEST(profile, a_refusal_names_its_limit) {
+  auto const text =
+      R"({"error":{"code":"rate_limit_exceeded","message":"Rate limit reached for m on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s."}})";
+  auto const j = judged(profile::of_host("api.openai.com"), {429, {}, text});
+  ASSERT_EQ(j.quotas.size(), 1U);
+  EXPECT_EQ(j.quotas[0].name, "tokens");
+  EXPECT_EQ(j.quotas[0].limit, 30000);
+  EXPECT_EQ(j.quotas[0].remaining, 1000);
+  EXPECT_EQ(j.hold, 2s);
+  // Fields are more exact; a success tells no limit.
+  EXPECT_EQ(judged(profile::of_host("api.openai.com"),
+                   {429, {{"x-ratelimit-remaining-tokens", "7"}}, text})
+                .quotas[0]
+                .remaining,
+            7);
+  EXPECT_TRUE(judged(profile::of_host("api.openai.com"), {200, {}, text}).quotas.empty());
+
+  auto const google = judged(
+      profile::of_host("generativelanguage.googleapis.com"),
+      {429,
+       {},
+       R"({"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaMetric":"x","quotaId":"GenerateContentInputTokensPerModelPerMinute-FreeTier","quotaValue":"250000"}]},{"retryDelay":"19s"}]}})"});
+  ASSERT_EQ(google.quotas.size(), 1U);
+  EXPECT_EQ(google.quotas[0].name, "input-tokens");
+  EXPECT_EQ(google.quotas[0].limit, 250000);
+  EXPECT_EQ(google.quotas[0].period, 1min);
+}
+
+TEST(profile, a_body_says_what_remains) {
+  auto const& shopify = profile::of_host("shop.myshopify.com");
+  auto const j = judged(
+      shopify,
+      {200,
+       {},
+       R"({"data":{},"extensions":{"cost":{"requestedQueryCost":101,"actualQueryCost":46,"throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":954,"restoreRate":50}}}})"});
+  ASSERT_EQ(j.quotas.size(), 1U);
+  EXPECT_EQ(j.quotas[0].name, "points");
+  EXPECT_EQ(j.quotas[0].limit, 1000);
+  EXPECT_EQ(j.quotas[0].remaining, 954);
+  EXPECT_EQ(j.quotas[0].reset, 920ms);
+  EXPECT_EQ(j.quotas[0].period, 20s);
+  ASSERT_EQ(j.costs.size(), 1U);
+  EXPECT_EQ(j.costs[0].units, 46);
+  for (auto const* const junk : {"0", "-1", "\"50\"", "null"})
+    EXPECT_TRUE(
+        judged(
+            shopify,
+            {200,
+             {},
+             std::string(
+                 R"({"extensions":{"cost":{"throttleStatus":{"maximumAvailable":1000,"currentlyAvailable":9,"restoreRate":)") +
+                 junk + "}}}}"})
+            .quotas.empty());
+  EXPECT_THROW(profile::parse("[[quota]]\nname = \"x\"", "f.toml"), fatal);
+}
+
+TEST(profile, a_stream_says_what_it_has_cost) {
+  auto const cost = [](std::string_view host, std::string_view body) {
+    std::string text;
+    for (auto const& c :
+         judged(profile::of_host(host), {200, {}, body, "text/event-stream; charset=utf-8"}).costs)
+      text += c.quota + "=" + std::to_string(static_cast<int>(c.units)) + " " +
+              std::to_string(static_cast<int>(c.of_size.value_or(-1))) + ";";
+    return text;
+  };
+  // Constructed from the providers' documents as of 2026-06: stream_options.include_usage, and
+  // Messages.
+  EXPECT_EQ(
+      cost("api.openai.com",
+           "data: {\"choices\":[{}],\"usage\":null}\n\n"
+           "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"total_tokens\":12}}\r\n\r\n"
+           "data: [DONE]\n\n"),
+      "tokens=12 9;");
+  EXPECT_EQ(cost("api.openai.com",
+                 "event: response.completed\ndata: "
+                 "{\"response\":{\"usage\":{\"input_tokens\":9,\"total_tokens\":12}}}\n\n"),
+            "tokens=12 -1;");
+  EXPECT_EQ(
+      cost("api.anthropic.com",
+           "event: message_start\ndata: "
+           "{\"message\":{\"usage\":{\"input_tokens\":9,\"output_tokens\":1}}}\n\n"
+           "event: message_delta\ndata: {\"usage\":{\"output_tokens\":5}}\n\n"
+           "event: message_delta\ndata: {\"usage\":{\"input_tokens\":9,\"output_tokens\":15}}\n\n"),
+      "input-tokens=9 -1;output-tokens=15 -1;tokens=24 -1;");
+  EXPECT_EQ(cost("generativelanguage.googleapis.com",
+                 "data: {\"usageMetadata\":{\"promptTokenCount\":4,\"totalTokenCount\":6}}\n\n"
+                 "data: {\"usageMetadata\":{\"promptTokenCount\":4,\"totalTokenCount\":9}}\n\n"),
+            "tokens=9 4;input-tokens=4 -1;");
+  for (auto const* const junk :
+       {"", "data: usage", "data: {\"usage\":", "usage", "data:\ndata: \n"})
+    EXPECT_EQ(cost("api.openai.com", junk), "") << junk;
+}
+
+TEST(profile, which_limit_a_request_falls_under) {
+  auto const p = profile::parse(
+      "[scope]\npath = [\"/search/code\", \"/search\", \"/api/*\", \"/c/*/m\"]\npointer = "
+      "\"/model\"",
+      "f.toml");
+  auto const of = [&](std::string_view path, std::string_view body = "") {
+    return p.partition_of(std::string("https://h:443") + std::string(path), body);
+  };
+  EXPECT_EQ(of(""), "");
+  EXPECT_EQ(of("/"), "");
+  EXPECT_EQ(of("/searches"), "");
+  EXPECT_EQ(of("/search?q=/search/code"), "/search");
+  EXPECT_EQ(of("/search/issues"), "/search");
+  EXPECT_EQ(of("/search/code/"), "/search/code");
+  EXPECT_EQ(of("/api"), "");
+  EXPECT_EQ(of("/api/"), "");
+  EXPECT_EQ(of("/api/chat.postMessage"), "/api/chat.postMessage");
+  EXPECT_EQ(of("/c/7/m/8"), "/c/7/m");
+  EXPECT_EQ(of("/c/7/x"), "");
+  EXPECT_EQ(of("/v1", R"({"model":"a\nb"})"), "a b");
+  EXPECT_EQ(of("/search", R"({"model":"m"})"), "/search m");
+  EXPECT_EQ(of("/v1", R"({"model":5})"), "");
+  EXPECT_EQ(of("/v1", R"("model")"), "");
+  EXPECT_LE(
+      of("/api/" + std::string(500, 'x'), R"({"model":")" + std::string(500, 'x') + "\"}").size(),
+      200U);
+  for (auto const* const text : {"scope = 1", "[scope]\ncolor = 1", "[scope]\npath = \"x\"",
+                                 "[scope]\npointer = 1", "[[scope]]\npath = \"/x\""})
+    EXPECT_THROW(profile::parse(text, "f.toml"), fatal) << text;
+}
+
+TEST(profile, what_a_request_allows) {
+  auto const& p = profile::of_host("api.openai.com");
+  EXPECT_EQ(p.reserved_by(R"({"max_tokens":70})"), (std::vector<quota_units>{{"tokens", 70}}));
+  EXPECT_EQ(p.reserved_by(R"({"max_tokens":70,"max_completion_tokens":50})"),
+            (std::vector<quota_units>{{"tokens", 50}}));
+  EXPECT_TRUE(p.reserved_by(R"({"max_tokens":"70"})").empty());
+  EXPECT_TRUE(p.reserved_by("max_tokens").empty());
+  EXPECT_EQ(p.costs_of_a_byte(), (std::vector<quota_units>{{"tokens", 0.25}}));
+}
+
+TEST(profile, costs_that_are_wrong_are_told) {
+  for (auto const* const text : {"cost = 1", "[cost]\nquota = \"t\"", "[cost]\npointer = \"/a\"",
+                                 "[cost]\nquota = \"t\"\npointer = \"a\"", "[[cost]]\ncolor = 1",
+                                 "[cost]\nquota = \"t\"\npointer = \"/a\"\nper-byte = 0"})
+    EXPECT_THROW(profile::parse(text, "f.toml"), fatal) << text;
+  EXPECT_NO_THROW(profile::parse("[cost]\nquota = \"t\"\npointer = \"/a\"", "f.toml"));
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,172 @@
+#include "scenario/scenario_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/fatal.hpp"
+#include "scenario/comparison.hpp"
+#include "simulate/output.hpp"
+
+namespace headway::app {
+namespace {
+
+sim::scenario read(std::string_view text, std::vector<setting> const& instead = {}) {
+  return parse_scenario(text, "dir/mine.toml", instead);
+}
+
+std::string error_of(std::string_view text, std::vector<setting> const& instead = {}) {
+  try {
+    read(text, instead);
+  } catch (fatal const& error) {
+    EXPECT_EQ(error.code, exit_usage);
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(scenario_file, every_part_of_a_scenario_can_be_said) {
+  auto const s = read(R"(
+about = "all of it"
+limit = ["ban=5/10s,for=1min", "queue=50,waiting=500,shows=silence",
+         "table=100/s,saved=5min,level=20%,fastest=400/s,hot=80%,hot-minutes=3"]
+schedule = "0s:rate=50/s,burst=10; 20s:outage,shows=failure; 50s:unlimited"
+drift = { every = "1s", step = 0.05, min = 0.25, max = 4, seed = 7 }
+refusal = "failure"
+latency = ["1ms,weight=9", "lognormal=8s,cv=0.5", "exponential=2s"]
+slowdowns = "20s:10; 40s:1"
+error-latency = "3ms"
+failures = "1%"
+hints = { factor = 0.5, offset = "-2s" }
+connect = "4ms"
+jitter = "5ms"
+wakes-late = "6us"
+lost = "2%"
+timeout = "7s"
+misread = "3%"
+told = { rate = "25/s", window = 9 }
+lasts = "2h"
+first-alone = "0s"
+recovery-from = "50s"
+clients = [
+  { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
+  { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
+  { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
+]
+)");
+  sim::scenario is{.name = "mine", .about = "all of it"};
+  is.server.limits = {sim::ban{.rejects = 5, .period = 10s, .lasts = 1min},
+                      sim::queue{50, 500, sim::symptom::silence},
+                      sim::table_capacity{10ms, 5min, 0.2, 2500us, 0.8, 3}};
+  is.server.schedule = {{time_point(0s), sim::token_bucket{20ms, 10}},
+                        {time_point(20s), sim::outage{sim::symptom::failure}},
+                        {time_point(50s), sim::unlimited{}}};
+  is.server.drifts = {.every = 1s, .step = 0.05, .min = 0.25, .max = 4, .seed = 7};
+  is.server.refusal = sim::symptom::failure;
+  is.server.latency = sim::mixture{
+      {{9, sim::spread{1ms}}, {1, sim::lognormal{8s, 0.5}}, {1, sim::exponential{2s}}}};
+  is.server.slowdowns = {{time_point(20s), 10}, {time_point(40s), 1}};
+  is.server.error_latency = 3ms;
+  is.server.failures = 0.01;
+  is.server.hints = {.factor = 0.5, .offset = -2s};
+  is.hints = sim::telling::retry_after;
+  is.net = {4ms, 5ms, 6us, 0.02, 7s, 0.03};
+  is.told = {25, 9};
+  is.lasts = 2h;
+  is.first_alone = 0ns;
+  is.recovery_from = 50s;
+  sim::group a{.name = "a", .clients = 3, .work = sim::batch{7, 5}, .joins = 1s, .cost_mean = 2};
+  a.cost_cv = 1;
+  sim::group b{.law = "reno", .work = sim::closed_loop{4, 8ms}, .stagger = 9ms, .leaves = 10s};
+  sim::group c{.work = sim::open_arrivals{6, false, 30s, 20s}, .background = true};
+  is.groups = {a, b, c};
+  EXPECT_EQ(s, is);
+}
+
+TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
+  std::pair<char const*, char const*> const cases[]{
+      {"limt = \"rate=5/s\"", "1: 'limt' is not a key here; known are about, limit, schedule"},
+      {"\nlimit = \"rate=5\"", "2: limit '5' is not a count per time"},
+      {"limit = \"pace=5/s\"", "1: limit 'pace' is not rate, concurrent, window, sliding, queue"},
+      {"limit = \"queue=5,wait=3\"", "1: limit 'wait' is not a setting of queue; it has waiting"},
+      {"limit = 5", "1: limit 5 is not text: it takes quotes"},
+      {"limit = []", "1: limit has none"},
+      {"latency = \"lognormal=8s,cv=x\"", "1: latency 'x' is not a number from 0 to 100"},
+      {"clients = { requests = 0 }", "1: requests '0' is not a whole number from 1 to 1"},
+      {"clients = { requests = 1.5 }", "1: requests '1.5' is not a whole number"},
+      {"clients = { law = \"magic\" }", "1: law 'magic' is not a law"},
+      {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
+      {"clients = { think = \"5s\" }", "1: think goes with workers only"},
+      {"clients = { background = true }", "1: clients are all background"},
+      {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
+      {"schedule = \"5s:unlimited; 5s:unlimited\"", "1: schedule '5s:unlimited' is not later"},
+      {"about = \"a\nb\"", "1: "},
+  };
+  for (auto const& [text, what] : cases) {
+    auto const error = error_of(text);
+    EXPECT_EQ(error.find(std::string("dir/mine.toml:") + what), 0U) << text << " → " << error;
+    EXPECT_EQ(error.find('\n'), error.npos);
+  }
+}
+
+TEST(scenario_file, a_sweep_puts_values_where_their_path_leads) {
+  auto const s = read("limit = \"rate=5/s\"\nclients = [{ requests = 3 }, { requests = 4 }]",
+                      {{"latency", "20ms"},
+                       {"clients.requests", "30"},
+                       {"clients.1.count", "7"},
+                       {"told.rate", "9/s"}});
+  EXPECT_EQ(s.server.latency, sim::distribution(20ms));
+  EXPECT_EQ(std::get<sim::batch>(s.groups[0].work).requests, 30);
+  EXPECT_EQ(s.groups[1].clients, 7);
+  EXPECT_EQ(s.told.rate, 9);
+  EXPECT_EQ(error_of("", {{"latency", "fast"}}).find("dir/mine.toml: --sweep: latency 'fast'"), 0U);
+  EXPECT_EQ(error_of("", {{"about.x", "1"}}).find("dir/mine.toml:"), 0U);
+}
+
+TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
+  std::pair<char const*, sim::truth> const cases[]{
+      {"limit = \"rate=50/s,burst=10\"", {50, 0}},
+      {"limit = \"window=300/min\"", {5, 0}},
+      {"limit = [\"rate=50/s,burst=10\", \"window=300/min\"]", {5, 0}},
+      {"limit = \"concurrent=50\"\nlatency = \"500ms\"\nconnect = \"100ms\"", {99.5, 60}},
+      {"limit = \"rate=50/s,burst=9\"\nclients = { count = 5, cost = 2 }", {5, 0}},
+      {"schedule = \"0s:rate=9/s,burst=2; 9s:rate=20/s,burst=2\"", {20, 0}},
+      {"", {}},
+  };
+  for (auto const& [text, truth] : cases) {
+    EXPECT_NEAR(read(text).told.rate, truth.rate, 1e-9) << text;
+    EXPECT_NEAR(read(text).told.window, truth.window, 1e-9) << text;
+  }
+}
+
+TEST(comparison, does_not_depend_on_the_threads) {
+  auto const s = read("limit = \"rate=50/s,burst=10\"\nlatency = \"20ms..80ms\"");
+  comparing how{.laws = {sim::contender_named("seek"), sim::contender_named("reno")},
+                .seeds = {1, 2, 3, 4, 5}};
+  how.threads = 1;
+  auto const one = compare({s, s}, how);
+  how.threads = 7;
+  EXPECT_EQ(compare({s, s}, how), one);
+  EXPECT_EQ(one[0].told.runs.size(), 5U);
+}
+
+TEST(comparison, leaves_out_a_law_that_does_not_come_to_an_end) {
+  auto const s = read("limit = \"rate=1/s\"");
+  auto const all = compare(
+      {s}, {.laws = {sim::contender_named("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
+  EXPECT_TRUE(all[0].rows[0].runs.empty());
+  EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
+}
+
+TEST(comparison, median_and_90th_percentile_are_by_nearest_rank) {
+  auto const ten = spread({10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+  EXPECT_EQ(ten.median, 5);
+  EXPECT_EQ(ten.p90, 9);
+  EXPECT_EQ(spread({3}).p90, 3);
+}
+
+TEST(output, a_difference_shows_what_moved) {
+  EXPECT_EQ(difference("a\nb\n", "a\nc\n"), "- b\n+ c\n");
+  EXPECT_EQ(difference("a\n", "a\n"), "");
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,72 @@
+/// A trace, read line by line.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "headway/headway.hpp"
+#include "pacing/trace.hpp"
+
+namespace simdjson::dom {
+class parser;
+}
+
+namespace headway::app {
+
+/// One line of a trace. What the governor answered is not taken apart: see trace_reader::text().
+struct traced_call {
+  enum class kind : std::uint8_t { scope, submit, start, finish, cancel, wakeup, end };
+  kind what = kind::scope;
+  int scope = 0;
+  time_point at{};
+  ticket id{};
+  fraction u = 0;
+  request_terms terms{};    ///< of submit
+  attempt_result result{};  ///< of finish
+  bool ended = false;       ///< submit: it was refused; finish: the request has come to its end
+  std::string name{};       ///< of scope
+  std::optional<remembered> memory{};  ///< of scope
+};
+
+/// Memory does not grow with the trace. Errors: fatal(exit_usage) that names file:line.
+class trace_reader {
+ public:
+  explicit trace_reader(std::string path);
+  ~trace_reader();
+  trace_reader(trace_reader const&) = delete;
+  trace_reader& operator=(trace_reader const&) = delete;
+
+  trace_head const& head() const noexcept { return head_; }
+
+  /// The next call; nullopt at the end. A scope's first line is kind::scope, and none follows
+  /// kind::end.
+  std::optional<traced_call> next();
+
+  /// The line read last, without its line feed, and its number.
+  std::string_view text() const noexcept { return {buffer_.data(), size_}; }
+  std::int64_t line() const noexcept { return line_; }
+
+ private:
+  class object;
+
+  bool read_line();
+  object parse();
+  void read_head();
+  [[noreturn]] void fail(std::string_view what) const;
+
+  std::string path_;
+  std::ifstream in_;
+  std::string buffer_;
+  std::size_t size_ = 0;
+  std::int64_t line_ = 0;
+  std::unique_ptr<simdjson::dom::parser> json_;
+  std::unordered_set<int> open_;  // scopes
+  trace_head head_;
+};
+
+}  // namespace headway::app
