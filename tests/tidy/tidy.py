@@ -17,6 +17,21 @@ MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "http": ({"core", "http"}, True),
     "driver": ({"core", "driver"}, True),
 }
+ROOMS = {  # folder of apps/headway: the others that it may include
+    "base": set(),
+    "os": {"base"},
+    "provider": {"base"},
+    "client": {"base", "os"},
+    "pacing": {"base", "os", "provider"},
+    "jobs": {"base", "os", "provider", "client"},
+    "journal": {"base", "os"},
+    "status": {"base"},
+    "scenario": {"base"},
+    "page": {"base", "scenario"},
+    "whatif": {"base", "os", "provider", "pacing"},
+}
+SURFACES = ("run", "mock", "simulate", "replay")  # may include any room, and none of each other
+MAY_KNOW = ROOMS | dict.fromkeys(SURFACES, set(ROOMS))
 STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
 SYSTEM = re.compile(r"<(atomic|condition_variable|fstream|future|iostream|mutex|random|thread)>")
 CLOCK = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|sleep_for|sleep_until)\b")
@@ -54,6 +69,18 @@ def breaches_of_include(path, line):
             yield f"{layer(path)} includes {other}: {target}"
 
 
+def room(path):
+    """The room of a file of the program; None elsewhere."""
+    return path.parts[2] if path.parts[:2] == ("apps", "headway") and len(path.parts) == 4 else None
+
+
+def breaches_of_room(here, line):
+    match = INCLUDE.match(line)
+    there = match and match[2] and Path(match[2]).parts[0]
+    if there in MAY_KNOW and there != here and there not in MAY_KNOW[here]:
+        yield f"{here} includes {there}: {match[2]}"
+
+
 def breaches(root):
     """(file, line number, what) of every breach below root."""
     files = [*root.glob("*"), *(file for tree in TREES for file in (root / tree).rglob("*"))]
@@ -89,11 +116,16 @@ def is_test(path):
 def breaches_of_file(path, text):
     library = within_library(path)
     test = is_test(path)
+    if room(path) and room(path) not in MAY_KNOW:
+        yield path, 1, f"a room that tests/tidy does not know: {', '.join(MAY_KNOW)}"
     if path.parts[0] == "examples" and path.suffix == ".cpp" and len(text.splitlines()) > EXAMPLE_LINES_MAX:
         yield path, EXAMPLE_LINES_MAX + 1, f"an example has at most {EXAMPLE_LINES_MAX} lines"
     for number, line in enumerate(text.splitlines(), 1):
         if LEFTOVER.search(line):
             yield path, number, f"leftover work: {line.strip()}"
+        if room(path) in MAY_KNOW:
+            for what in breaches_of_room(room(path), line):
+                yield path, number, what
         if library is None:
             continue
         if not test:

@@ -1,5 +1,7 @@
 #include "base/base64.hpp"
 
+#include <openssl/evp.h>
+
 #include <cstdint>
 
 #include "base/text.hpp"

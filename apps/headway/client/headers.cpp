@@ -11,6 +11,7 @@
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 
 namespace headway::app {
 namespace {
@@ -25,15 +26,6 @@ bool is_token(std::string_view name) noexcept {  // RFC 9110 §5.6.2
 
 constexpr std::array<std::string_view, 4> credentials = {"authorization", "cookie", "x-api-key",
                                                          "api-key"};
-
-std::string_view name_of(std::string_view header) noexcept {
-  return header.substr(0, header.find(':'));
-}
-
-bool has(std::span<std::string const> headers, std::string_view name) noexcept {
-  return std::any_of(headers.begin(), headers.end(),
-                     [&](auto const& h) { return equal_ignoring_case(name_of(h), name); });
-}
 
 /// `text` with ${env:NAME} replaced. `where` names the option in errors.
 std::string with_environment(std::string_view text, std::string const& where) {
@@ -81,6 +73,15 @@ std::string read_host(std::string const& text) {
 }
 
 }  // namespace
+
+std::string_view name_of(std::string_view header) noexcept {
+  return header.substr(0, header.find(':'));
+}
+
+bool has_header(std::span<std::string const> lines, std::string_view name) noexcept {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](auto const& line) { return equal_ignoring_case(name_of(line), name); });
+}
 
 std::string header_problem(std::string_view name, std::string_view value) {
   if (!is_token(name)) return "is not a name: want letters, digits and !#$%&'*+-.^_`|~";
@@ -133,17 +134,6 @@ std::span<std::string const> bound_headers::of(std::string_view origin) const no
   for (auto const& chosen : hosts_)
     if (chosen == origin || chosen == with_port || chosen == host) return lines_;
   return {};
-}
-
-std::vector<std::string> request_headers(job const& j, std::span<std::string const> given) {
-  auto lines = j.headers;
-  for (auto const& line : given)
-    if (!has(j.headers, name_of(line))) lines.push_back(line);
-  if (j.json_body && !has(lines, "Content-Type"))
-    lines.emplace_back("Content-Type: application/json");
-  if (!j.idempotency_key.empty() && !has(lines, "Idempotency-Key"))
-    lines.push_back("Idempotency-Key: " + j.idempotency_key);
-  return lines;
 }
 
 std::string without_secrets(std::string_view text, std::span<std::string const> headers) {

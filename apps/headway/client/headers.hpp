@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/job.hpp"
-
 namespace headway::app {
 
 /// Why `name: value` cannot be sent as a header; "" if it can. Never contains the value.
@@ -44,10 +42,10 @@ class bound_headers {
   bool chosen_ = false;
 };
 
-/// All header lines of the request: the job's own, then those of `given` that it does not set
-/// itself, then the Content-Type of a JSON body and the Idempotency-Key unless set. A value may be
-/// empty.
-std::vector<std::string> request_headers(job const&, std::span<std::string const> given);
+/// Returns whether one of the header lines has this name.
+bool has_header(std::span<std::string const> lines, std::string_view name) noexcept;
+/// Returns the name of a header line.
+std::string_view name_of(std::string_view header) noexcept;
 
 /// `text`, which a server has sent, without what `headers` carry, should it repeat that: each
 /// value, what follows its first word, and its longer words, as they are or escaped as in JSON. The

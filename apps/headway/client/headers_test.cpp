@@ -126,19 +126,6 @@ TEST(BoundHeaders, NoHeadersNoRule) {
   EXPECT_TRUE(bound.of("https://a:443").empty());
 }
 
-TEST(RequestHeaders, WhatTheLineSaysComesFirst) {
-  job j;
-  j.headers = {"accept: x"};
-  EXPECT_EQ(request_headers(j, lines{"Accept: y", "B: z", "B: zz"}),
-            (lines{"accept: x", "B: z", "B: zz"}));
-  j.json_body = true;
-  j.idempotency_key = "k";
-  EXPECT_EQ(request_headers(j, {}),
-            (lines{"accept: x", "Content-Type: application/json", "Idempotency-Key: k"}));
-  EXPECT_EQ(request_headers(j, lines{"content-type: a/b"}),
-            (lines{"accept: x", "content-type: a/b", "Idempotency-Key: k"}));
-}
-
 TEST(WithoutSecrets, HoweverTheyAreRepeated) {
   lines const headers = {"Authorization: Bearer s3/cr\"et", "Cookie: a=1; session=0123456789",
                          "Content-Type: application/json", "X-Empty:"};

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "base/url.hpp"
-#include "client/headers.hpp"
-
 namespace headway::app {
 
-std::string account_of(job const& j, std::span<std::string const> headers) {
-  return fmt::format("{}\n{}\n{}", origin(j.url), credential_digest(headers), j.scope);
+std::string account_of(std::string_view origin, std::string_view credential,
+                       std::string_view scope) {
+  return fmt::format("{}\n{}\n{}", origin, credential, scope);
 }
 
 }  // namespace headway::app

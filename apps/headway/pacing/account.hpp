@@ -2,18 +2,17 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "jobs/job.hpp"
-
 namespace headway::app {
 
-/// As far as requests tell: the origin that `j` goes to, the credential that `headers` carry (its
-/// digest), and the scope that the job names. Three lines.
-std::string account_of(job const& j, std::span<std::string const> headers);
+/// Returns the account of a request, three lines: the origin that it goes to, the digest of its
+/// credential, and the scope that its job names.
+std::string account_of(std::string_view origin, std::string_view credential,
+                       std::string_view scope);
 
 /// The accounts that a run sends nothing more to. Scopes may be evicted and come again; this
 /// remembers.

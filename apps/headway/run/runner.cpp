@@ -17,6 +17,7 @@
 #include "client/headers.hpp"
 #include "client/redirect.hpp"
 #include "headway/headway.hpp"
+#include "jobs/request_headers.hpp"
 #include "journal/result.hpp"
 #include "os/descriptors.hpp"
 #include "os/poller.hpp"
@@ -196,7 +197,7 @@ class runner {
       return true;
     }
     auto headers = request_headers(j, input_.headers().of(origin(j.url)));
-    auto const account = account_of(j, headers);
+    auto const account = account_of(origin(j.url), credential_digest(headers), j.scope);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
     no_room_ = s == nullptr;
@@ -437,7 +438,7 @@ class runner {
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     requests_.weigh(index);
     r.headers = request_headers(r.what, input_.headers().of(origin(r.what.url)));
-    auto const account = account_of(r.what, r.headers);
+    auto const account = account_of(origin(r.what.url), credential_digest(r.headers), r.what.scope);
     if (stopped_accounts_.contains(account)) {
       leave_open(index);
       return true;

@@ -1,0 +1,347 @@
+#include "provider/judge.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "headway/http/classify.hpp"
+#include "provider/costs.hpp"
+#include "provider/json_pointer.hpp"
+#include "provider/remainder.hpp"
+
+namespace headway::app {
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+/// The limit that a refusal names by these pointers, of which nothing is left: Google's quotaValue
+/// and quotaId.
+std::optional<http::quota> limit_in(dom::element json, rule const& r) {
+  std::vector<dom::element> limits, names;
+  reach(json, r.limit, limits);
+  reach(json, r.limit_name, names);
+  std::string_view name;
+  if (limits.empty() || names.empty() || names.front().get(name) != simdjson::SUCCESS)
+    return std::nullopt;
+  auto const text = text_of(limits.front()).value_or("");
+  double limit = 0;
+  auto const* const last = text.data() + text.size();
+  auto const period = http::period_in_name(name);
+  if (std::from_chars(text.data(), last, limit).ptr != last || !(limit >= 1) || !period)
+    return std::nullopt;
+  auto const counted = lower(name);
+  auto const has = [&](std::string_view part) { return counted.find(part) != counted.npos; };
+  return http::quota{.name = !has("token")   ? "requests"
+                             : has("input")  ? "input-tokens"
+                             : has("output") ? "output-tokens"
+                                             : "tokens",
+                     .limit = limit,
+                     .remaining = 0,
+                     .reset = period,
+                     .period = period};
+}
+
+std::optional<http::quota> quota_in(dom::element json, quota_rule const& rule) {
+  auto const limit = sum_of(json, {rule.limit});
+  auto const remaining = sum_of(json, {rule.remaining});
+  auto const restore = sum_of(json, {rule.restore});
+  if (!limit || !remaining || !restore || !(*limit >= 1) || !(*restore > 0)) return std::nullopt;
+  auto const left = std::min(*remaining, *limit);
+  return http::quota{.name = rule.name,
+                     .limit = limit,
+                     .remaining = left,
+                     .reset = from_seconds((*limit - left) / *restore),
+                     .period = from_seconds(*limit / *restore)};
+}
+
+std::optional<std::string> xml_text(std::string_view body, std::string_view element) {
+  auto const open = fmt::format("<{}>", element);
+  auto const begin = body.find(open);
+  if (begin == body.npos) return std::nullopt;
+  auto const text = body.substr(begin + open.size());
+  auto const end = text.find('<');
+  if (end > 200) return std::nullopt;  // or there is none
+  return std::string(text.substr(0, end));
+}
+
+/// The last event of a stream that tells an error: its data.
+std::optional<std::string_view> error_in_stream(std::string_view body) {
+  auto const at = body.rfind("event: error");
+  if (at == body.npos || (at > 0 && body[at - 1] != '\n')) return std::nullopt;
+  auto const data = body.find("data:", at);
+  if (data == body.npos) return std::nullopt;
+  auto const line = body.substr(data + 5);
+  return line.substr(0, std::min(line.find('\n'), line.size()));
+}
+
+/// A protobuf Duration ("19s", "3.700s"), seconds as a number or text, or a text that names them.
+std::optional<duration> hold_of(dom::element e) {
+  if (double seconds = 0; e.get(seconds) == simdjson::SUCCESS)
+    return http::parse_reset(fmt::format("{:.6f}", std::clamp(seconds, 0.0, 9e8)), {});
+  std::string_view text;
+  if (e.get(text) != simdjson::SUCCESS) return std::nullopt;
+  return http::parse_reset(text, {});
+}
+
+bool good(int status) noexcept {
+  return status >= 200 && status <= 299;
+}
+
+bool is_stream(answer_view const& a) noexcept {
+  return a.type.starts_with("text/event-stream");
+}
+
+/// Whether `r` is about such answers; without a status it is about all that are no successes.
+bool is_about(rule const& r, int status, bool failed_stream) noexcept {
+  if (r.status.empty()) return !good(status) || failed_stream;
+  return std::ranges::any_of(
+      r.status, [&](status_range const& s) { return status >= s.from && status <= s.to; });
+}
+
+bool lists(rule const& r, std::string_view text) {
+  if (!r.in.empty() && std::ranges::none_of(r.in, [&](auto const& one) { return one == text; }))
+    return false;
+  return r.contains.empty() || std::ranges::any_of(r.contains, [&](auto const& part) {
+           return text.find(part) != text.npos;
+         });
+}
+
+/// Whether `r` looks at no more than status and fields.
+bool by_head(rule const& r) noexcept {
+  return r.pointer.empty() && r.xml.empty() && !r.header.empty();
+}
+
+/// One answer under the rules; its body is parsed once, if at all.
+class reading {
+ public:
+  reading(profile_rules const& rules, answer_view const& a, std::chrono::sys_seconds now)
+      : rules_(rules), answer_(a), told_(http::advice_of(a.fields, now)) {
+    // What a partial success leaves undone is never overlooked, however long its answer is.
+    whole_ = good(a.status) && std::ranges::any_of(rules.list, [&](rule const& r) {
+               return r.partial() && may_have(a.body, r.pointer);
+             });
+    body_ = whole_ ? a.body : a.body.substr(0, body_looked_at);
+    if (good(a.status) && is_stream(a))
+      if (auto const error = error_in_stream(body_)) {
+        body_ = *error;
+        broken_stream_ = true;
+      }
+  }
+
+  judgement judge(std::string_view request_body) {
+    judgement j;
+    j.ignored = told_.ignored;
+    j.quotas = std::move(told_.quotas);
+    find_rule(j.code);
+    j.what = decide();
+    read_hold(j);
+    read_limits(j);
+    read_costs(j);
+    read_remainder(j, request_body);
+    return j;
+  }
+
+ private:
+  // ── what an answer is ───────────────────────────────────────────────────────────────────────
+
+  struct sign {
+    std::string_view what;  // for the reader
+    std::optional<reaction> (*says)(reading const&);
+  };
+  /// Who decides, in order: the first that says something.
+  static constexpr std::array<sign, 9> precedence = {{
+      {"the profile's first rule that fits",
+       [](reading const& r) { return r.by_ ? std::optional(r.by_->means) : std::nullopt; }},
+      {"an error among the events of a good status",
+       [](reading const& r) { return if_so(r.broken_stream_, reaction::transient); }},
+      {"a status that throttles",
+       [](reading const& r) { return if_so(r.by_status() == outcome::throttle, reaction::rate); }},
+      {"a failure that says when to come back: the server wants to be left alone",
+       [](reading const& r) {
+         return if_so(r.told_.retry_after && r.answer_.status >= 500, reaction::rate);
+       }},
+      {"529: Anthropic, Notion and others say it when they are overloaded",
+       [](reading const& r) { return if_so(r.answer_.status == 529, reaction::concurrency); }},
+      {"x-should-retry, of what is no success",
+       [](reading const& r) -> std::optional<reaction> {
+         if (!r.told_.should_retry || good(r.answer_.status)) return std::nullopt;
+         return *r.told_.should_retry ? reaction::transient : reaction::permanent;
+       }},
+      {"a status that failed",
+       [](reading const& r) {
+         return if_so(r.by_status() == outcome::failure, reaction::transient);
+       }},
+      {"a good status",
+       [](reading const& r) { return if_so(good(r.answer_.status), reaction::served); }},
+      {"any other", [](reading const&) { return std::optional(reaction::permanent); }},
+  }};
+
+  static std::optional<reaction> if_so(bool so, reaction then) {
+    return so ? std::optional(then) : std::nullopt;
+  }
+  outcome by_status() const noexcept { return http::classify(answer_.status); }
+
+  reaction decide() const {
+    for (auto const& s : precedence)
+      if (auto const what = s.says(*this)) {
+        auto const vain = *what == reaction::transient && told_.should_retry == false;
+        return vain ? reaction::permanent : *what;
+      }
+    return reaction::permanent;
+  }
+
+  // ── the rules ───────────────────────────────────────────────────────────────────────────────
+
+  void find_rule(std::string& code) {
+    for (auto const& r : rules_.list)
+      if (fits(r, code)) {
+        by_ = &r;
+        return;
+      }
+    code.clear();
+  }
+
+  /// Whether all conditions of `r` hold; `code` is what the server called it then.
+  bool fits(rule const& r, std::string& code) {
+    if (!is_about(r, answer_.status, broken_stream_)) return false;
+    if (!r.header.empty()) {
+      auto const value = http::value_of(answer_.fields, r.header);
+      if (!value) return false;
+      if (by_head(r)) {
+        if (!lists(r, *value)) return false;
+        code = std::string(value->substr(0, 100));
+        return true;
+      }
+    }
+    if (!r.pointer.empty()) return fits_json(r, code);
+    if (!r.xml.empty()) {
+      auto const text = xml_text(body_, r.xml);
+      if (!text || !lists(r, *text)) return false;
+      code = *text;
+      return true;
+    }
+    return r.header.empty() ? lists(r, body_) : true;
+  }
+
+  bool fits_json(rule const& r, std::string& code) {
+    if (!is_json()) return false;
+    std::vector<dom::element> found;
+    reach(json_, r.pointer, found);
+    for (auto const e : found) {
+      auto const text = text_of(e);
+      if (!text) continue;
+      // AWS: "com.amazonaws.dynamodb.v20120810#ThrottlingException"
+      auto const plain = text->find('#') == text->npos ? *text : text->substr(text->find('#') + 1);
+      if (!lists(r, *text) && !lists(r, plain)) continue;
+      code = plain.substr(0, 100);
+      return true;
+    }
+    return false;
+  }
+
+  bool is_json() {
+    if (!std::exchange(parsed_, true)) {
+      auto const first = body_.find_first_not_of(" \t\r\n");
+      is_json_ = (whole_ || answer_.body.size() <= body_looked_at) && first != body_.npos &&
+                 (body_[first] == '{' || body_[first] == '[') &&
+                 parser().parse(simdjson::padded_string(body_)).get(json_) == simdjson::SUCCESS;
+    }
+    return is_json_;
+  }
+  static dom::parser& parser() {
+    thread_local dom::parser one;
+    return one;
+  }
+
+  // ── what else it says ───────────────────────────────────────────────────────────────────────
+
+  bool refuses() const noexcept {
+    return !good(answer_.status) || broken_stream_ || by_ != nullptr;
+  }
+
+  /// From the field, else from the rule, else from the text.
+  void read_hold(judgement& j) {
+    if (by_ != nullptr && !by_->hold_pointer.empty() && is_json()) {
+      std::vector<dom::element> found;
+      reach(json_, by_->hold_pointer, found);
+      for (auto const e : found) j.hold = std::max(j.hold, hold_of(e));
+    }
+    if (by_ != nullptr && by_->hold) j.hold = std::max(j.hold.value_or(0s), *by_->hold);
+    if (!refuses()) return;
+    if (told_.retry_after) j.hold = told_.retry_after;
+    if (throttles(j.what) && !j.hold) j.hold = http::time_in_text(body_);
+  }
+
+  void read_limits(judgement& j) {
+    if (refuses() && throttles(j.what)) {
+      auto limit = http::quota_in_text(body_);
+      if (by_ != nullptr && !by_->limit.empty() && is_json()) limit = limit_in(json_, *by_);
+      // What fields say is more exact.
+      if (limit &&
+          std::ranges::none_of(j.quotas, [&](auto const& q) { return q.name == limit->name; }))
+        j.quotas.push_back(std::move(*limit));
+      if (http::never_fits(body_.substr(0, 4096))) j.what = reaction::permanent;
+    }
+    for (auto const& q : rules_.quotas)
+      if (may_have(body_, q.limit) && is_json())
+        if (auto told_here = quota_in(json_, q)) j.quotas.push_back(std::move(*told_here));
+  }
+
+  void read_costs(judgement& j) {
+    if (!good(answer_.status) || broken_stream_) return;
+    if (is_stream(answer_))
+      j.costs = costs_in_stream(answer_.body, rules_.costs);
+    else if (may_tell_costs(body_, rules_.costs) && is_json())
+      j.costs = costs_in(json_, body_, rules_.costs);
+  }
+
+  void read_remainder(judgement& j, std::string_view request_body) {
+    if (by_ == nullptr || !by_->partial() || !is_json()) return;
+    std::optional<remainder> again;
+    dom::element rest;
+    if (by_->bulk)
+      again = refused_operations(request_body, body_, by_->in);
+    else if (json_.at_pointer(by_->remainder).get(rest) == simdjson::SUCCESS)
+      again = with_member(request_body, by_->into, simdjson::minify(rest));
+    if (again && again->share <= 0.75) j.what = reaction::served;
+    if (again) j.remainder = std::move(again->body);
+    if (by_->bulk && !again) j.what = reaction::permanent;  // the rest would be done twice
+  }
+
+  profile_rules const& rules_;
+  answer_view const& answer_;
+  http::advice told_;
+  bool whole_ = false;
+  bool broken_stream_ = false;
+  std::string_view body_;     // as far as it is looked at
+  rule const* by_ = nullptr;  // the one that fits
+  bool parsed_ = false, is_json_ = false;
+  dom::element json_;
+};
+
+}  // namespace
+
+judgement judge(profile_rules const& rules, answer_view const& a, std::string_view request_body,
+                std::chrono::sys_seconds now) {
+  return reading(rules, a, now).judge(request_body);
+}
+
+std::optional<judgement> judge_head(profile_rules const& rules, answer_view const& a,
+                                    std::chrono::sys_seconds now) {
+  if (!good(a.status)) return std::nullopt;
+  if (is_stream(a) && a.body.find("\n\n") == a.body.npos && a.body.find("\r\n\r\n") == a.body.npos)
+    return std::nullopt;
+  for (auto const& r : rules.list)
+    if (is_about(r, a.status, false) && !by_head(r)) return std::nullopt;
+  return judge(rules, a, {}, now);
+}
+
+}  // namespace headway::app
