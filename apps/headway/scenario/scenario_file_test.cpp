@@ -4,7 +4,6 @@
 
 #include "base/fatal.hpp"
 #include "scenario/comparison.hpp"
-#include "simulate/output.hpp"
 
 namespace headway::app {
 namespace {
@@ -148,24 +147,11 @@ TEST(comparison, does_not_depend_on_the_threads) {
   EXPECT_EQ(one[0].told.runs.size(), 5U);
 }
 
-TEST(comparison, leaves_out_a_law_that_does_not_come_to_an_end) {
-  auto const s = read("limit = \"rate=1/s\"");
-  auto const all = compare(
-      {s}, {.laws = {sim::contender_named("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
-  EXPECT_TRUE(all[0].rows[0].runs.empty());
-  EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
-}
-
 TEST(comparison, median_and_90th_percentile_are_by_nearest_rank) {
   auto const ten = spread({10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
   EXPECT_EQ(ten.median, 5);
   EXPECT_EQ(ten.p90, 9);
   EXPECT_EQ(spread({3}).p90, 3);
-}
-
-TEST(output, a_difference_shows_what_moved) {
-  EXPECT_EQ(difference("a\nb\n", "a\nc\n"), "- b\n+ c\n");
-  EXPECT_EQ(difference("a\n", "a\n"), "");
 }
 
 }  // namespace

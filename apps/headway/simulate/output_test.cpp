@@ -1,0 +1,26 @@
+#include "simulate/output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "scenario/scenario_file.hpp"
+
+namespace headway::app {
+namespace {
+
+TEST(output, leaves_out_a_law_that_does_not_come_to_an_end) {
+  auto const s = read_scenario("limit = \"rate=1/s\"", "here");
+  auto const all = compare(
+      {s}, {.laws = {sim::contender_named("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
+  EXPECT_TRUE(all[0].rows[0].runs.empty());
+  EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
+}
+
+TEST(output, a_difference_shows_what_moved) {
+  EXPECT_EQ(difference("a\nb\n", "a\nc\n"), "- b\n+ c\n");
+  EXPECT_EQ(difference("a\n", "a\n"), "");
+}
+
+}  // namespace
+}  // namespace headway::app
