@@ -22,6 +22,6 @@ const array = (name, bytes) => `
 static constexpr unsigned char ${name}_bytes[] = {${bytes.join(",")}};
 std::string_view const ${name}{reinterpret_cast<char const*>(${name}_bytes), sizeof ${name}_bytes};
 `;
-writeFileSync(out, `#include "report/page_text.hpp"
+writeFileSync(out, `#include "page/page_text.hpp"
 namespace headway::app {${array("page_head", head)}${array("page_tail", tail)}}
 `);

@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -119,6 +118,60 @@ bool by_head(rule const& r) noexcept {
   return r.pointer.empty() && r.xml.empty() && !r.header.empty();
 }
 
+/// What decides what an answer is.
+struct evidence {
+  rule const* fits;    // the profile's first rule that does; null: none
+  bool broken_stream;  // an error among the events of a good status
+  int status;
+  std::optional<bool> should_retry;  // x-should-retry
+  bool names_a_time;                 // Retry-After and its like
+};
+
+std::optional<reaction> if_so(bool so, reaction then) {
+  return so ? std::optional(then) : std::nullopt;
+}
+
+struct sign {
+  std::string_view what;  // for the reader
+  std::optional<reaction> (*says)(evidence const&);
+};
+/// The first that says something decides.
+constexpr sign precedence[] = {
+    {"the profile's rule",
+     [](evidence const& e) { return e.fits ? std::optional(e.fits->means) : std::nullopt; }},
+    {"an error event in a stream",
+     [](evidence const& e) { return if_so(e.broken_stream, reaction::transient); }},
+    {"a status that throttles",
+     [](evidence const& e) {
+       return if_so(http::classify(e.status) == outcome::throttle, reaction::rate);
+     }},
+    {"a failure that says when to come back: the server wants to be left alone",
+     [](evidence const& e) { return if_so(e.names_a_time && e.status >= 500, reaction::rate); }},
+    {"529, by which Anthropic, Notion and others mean an overload",
+     [](evidence const& e) { return if_so(e.status == 529, reaction::concurrency); }},
+    {"x-should-retry, of what is no success",
+     [](evidence const& e) -> std::optional<reaction> {
+       if (!e.should_retry || good(e.status)) return std::nullopt;
+       return *e.should_retry ? reaction::transient : reaction::permanent;
+     }},
+    {"a status that failed",
+     [](evidence const& e) {
+       return if_so(http::classify(e.status) == outcome::failure, reaction::transient);
+     }},
+    {"a good status", [](evidence const& e) { return if_so(good(e.status), reaction::served); }},
+};
+
+reaction decide(evidence const& e) {
+  auto what = reaction::permanent;
+  for (auto const& s : precedence)
+    if (auto const said = s.says(e)) {
+      what = *said;
+      break;
+    }
+  auto const in_vain = what == reaction::transient && e.should_retry == false;
+  return in_vain ? reaction::permanent : what;
+}
+
 /// One answer under the rules; its body is parsed once, if at all.
 class reading {
  public:
@@ -141,7 +194,11 @@ class reading {
     j.ignored = told_.ignored;
     j.quotas = std::move(told_.quotas);
     find_rule(j.code);
-    j.what = decide();
+    j.what = decide({.fits = by_,
+                     .broken_stream = broken_stream_,
+                     .status = answer_.status,
+                     .should_retry = told_.should_retry,
+                     .names_a_time = told_.retry_after.has_value()});
     read_hold(j);
     read_limits(j);
     read_costs(j);
@@ -150,56 +207,6 @@ class reading {
   }
 
  private:
-  // ── what an answer is ───────────────────────────────────────────────────────────────────────
-
-  struct sign {
-    std::string_view what;  // for the reader
-    std::optional<reaction> (*says)(reading const&);
-  };
-  /// Who decides, in order: the first that says something.
-  static constexpr std::array<sign, 9> precedence = {{
-      {"the profile's first rule that fits",
-       [](reading const& r) { return r.by_ ? std::optional(r.by_->means) : std::nullopt; }},
-      {"an error among the events of a good status",
-       [](reading const& r) { return if_so(r.broken_stream_, reaction::transient); }},
-      {"a status that throttles",
-       [](reading const& r) { return if_so(r.by_status() == outcome::throttle, reaction::rate); }},
-      {"a failure that says when to come back: the server wants to be left alone",
-       [](reading const& r) {
-         return if_so(r.told_.retry_after && r.answer_.status >= 500, reaction::rate);
-       }},
-      {"529: Anthropic, Notion and others say it when they are overloaded",
-       [](reading const& r) { return if_so(r.answer_.status == 529, reaction::concurrency); }},
-      {"x-should-retry, of what is no success",
-       [](reading const& r) -> std::optional<reaction> {
-         if (!r.told_.should_retry || good(r.answer_.status)) return std::nullopt;
-         return *r.told_.should_retry ? reaction::transient : reaction::permanent;
-       }},
-      {"a status that failed",
-       [](reading const& r) {
-         return if_so(r.by_status() == outcome::failure, reaction::transient);
-       }},
-      {"a good status",
-       [](reading const& r) { return if_so(good(r.answer_.status), reaction::served); }},
-      {"any other", [](reading const&) { return std::optional(reaction::permanent); }},
-  }};
-
-  static std::optional<reaction> if_so(bool so, reaction then) {
-    return so ? std::optional(then) : std::nullopt;
-  }
-  outcome by_status() const noexcept { return http::classify(answer_.status); }
-
-  reaction decide() const {
-    for (auto const& s : precedence)
-      if (auto const what = s.says(*this)) {
-        auto const vain = *what == reaction::transient && told_.should_retry == false;
-        return vain ? reaction::permanent : *what;
-      }
-    return reaction::permanent;
-  }
-
-  // ── the rules ───────────────────────────────────────────────────────────────────────────────
-
   void find_rule(std::string& code) {
     for (auto const& r : rules_.list)
       if (fits(r, code)) {
@@ -260,8 +267,6 @@ class reading {
     thread_local dom::parser one;
     return one;
   }
-
-  // ── what else it says ───────────────────────────────────────────────────────────────────────
 
   bool refuses() const noexcept {
     return !good(answer_.status) || broken_stream_ || by_ != nullptr;

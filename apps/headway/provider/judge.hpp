@@ -2,15 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <optional>
 #include <string_view>
 
 #include "provider/rules.hpp"
 
 namespace headway::app {
-
-inline constexpr std::size_t body_looked_at = std::size_t{1} << 20;
 
 /// Returns what to make of an answer to a request with this body. Never throws, whatever the server
 /// sent; looks at the first MiB of a body, and at all of one that may be a partial success.

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "provider/costs.hpp"
 #include "provider/json_pointer.hpp"
+#include "provider/judge.hpp"
 #include "provider/profile_file.hpp"
 #include "provider/remainder.hpp"
 #include "shipped_profiles.hpp"

@@ -1,6 +1,7 @@
 /// What a profile's file says, read.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "provider/judgement.hpp"
 
 namespace headway::app {
+
+inline constexpr std::size_t body_looked_at = std::size_t{1} << 20;  // bytes; what rules see
 
 struct status_range {
   int from = 0, to = 0;
