@@ -11,11 +11,11 @@ namespace headway::app {
 /// What is known when an answer has been judged and its lane has ruled.
 struct circumstances {
   reaction what = reaction::served;
-  bool value_refused = false;     ///< a 401, and a new value of --header-cmd has not been tried
-  bool has_remainder = false;     ///< the answer left a part undone, which may go by itself
-  bool may_follow = false;        ///< a whole redirect that the caller does not call a success
-  bool lane_stopped = false;      ///< nothing more goes to its account
-  bool deadline_passed = false;   ///< its next attempt would come after --request-deadline
+  bool value_refused = false;      ///< a 401, and a new value of --header-cmd has not been tried
+  bool has_remainder = false;      ///< the answer left a part undone, which may go by itself
+  bool may_follow = false;         ///< a whole redirect that the caller does not call a success
+  bool lane_stopped = false;       ///< nothing more goes to its account
+  bool deadline_passed = false;    ///< its next attempt would come after --request-deadline
   verdict ruling = verdict::done;  ///< of the lane
 };
 

@@ -10,7 +10,7 @@ namespace headway::app {
 namespace {
 
 TEST(output, leaves_out_a_law_that_does_not_come_to_an_end) {
-  auto const s = read_scenario("limit = \"rate=1/s\"", "here");
+  auto const s = parse_scenario("limit = \"rate=1/s\"", "here");
   auto const all = compare(
       {s}, {.laws = {sim::contender_named("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
   EXPECT_TRUE(all[0].rows[0].runs.empty());
