@@ -46,8 +46,7 @@ class runner {
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
         scopes_(options_, room_for_connections(options_.concurrency_ceiling)),
-        http_(events_, options_.http,
-              [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
+        http_(events_, options_.http, [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
 
   int run() {
     if (options_.dry_run) {
@@ -194,7 +193,7 @@ class runner {
           "it was in flight when an earlier run was stopped, and may have been carried out");
       return true;
     }
-    auto headers = request_headers(j, input_.headers().of(origin(j.url)));
+    auto headers = request_headers(j, input_.headers().of(j.origin));
     auto const account = account_of(j, headers);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
@@ -233,7 +232,8 @@ class runner {
   /// It waits for its turn again. False where its scope has no room.
   bool queue(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
-    auto const submitted = r.where->governor.submit(now, {.cost = r.what.cost});
+    auto const submitted = r.where->governor.submit(
+        now, {.cost = r.what.cost, .failures = r.broken, .throttles = r.throttled});
     auto const* const id = std::get_if<ticket>(&submitted);
     if (id != nullptr) r.where->queue(now, r.id = *id, index);
     return id != nullptr;
@@ -251,7 +251,9 @@ class runner {
       while (spending_.room_beside(out())) {
         auto const turn = s.next(now, requests_, chance_);
         if (!turn) break;
-        if (turn->never.empty())
+        if (turn->elsewhere)
+          move_on(turn->request, now);
+        else if (turn->never.empty())
           begin(turn->request, now);
         else
           never_goes(turn->request, turn->never);
@@ -260,6 +262,19 @@ class runner {
       s.look_at_machine(now, room);              // perhaps it waits no more
       if (room) s.rest(now, options_.wait_max);  // else until an answer
     }
+  }
+
+  /// Its turn has come, but it waits for another: at home, or, if this was at home, where it goes.
+  void move_on(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    if (r.bound_for) {
+      r.where = std::exchange(r.bound_for, {}).get();
+      r.size = size_of(r);
+      r.had_turn_at_home = true;
+    } else {
+      r.wait_at_home();
+    }
+    if (r.where->stopped || !queue(index, now)) leave_open(index);
   }
 
   /// Those whose turn has come and that have no answer.
@@ -331,6 +346,7 @@ class runner {
 
   void send(std::uint32_t index) {
     auto& r = requests_[index];
+    r.had_turn_at_home = false;
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -376,6 +392,7 @@ class runner {
       ++standing_.throttled;
     } else if (taught.what == outcome::failure) {
       ++standing_.broken;
+      ++r.broken;
     }
 
     auto const u = chance_();
@@ -427,15 +444,16 @@ class runner {
   /// here: r.said is why.
   bool follow(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
-    auto hop = next_hop(r.what.method, r.what.url, answer.status, answer.fields);
+    auto hop = next_hop(r.what.method, r.what.url, r.what.origin, answer.status, answer.fields);
     r.said = why_not(hop, r.what.url, r.hops, options_.redirects_max);
     if (r.said.empty() && !hop.same_origin && !options_.http.sigv4.empty())
       r.said = "the redirect leads to another origin, which --aws-sigv4 does not sign for";
     if (!r.said.empty()) return false;
     r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
+    r.what.origin = std::move(hop.origin);
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     requests_.weigh(index);
-    r.headers = request_headers(r.what, input_.headers().of(origin(r.what.url)));
+    r.headers = request_headers(r.what, input_.headers().of(r.what.origin));
     auto const account = account_of(r.what, r.headers);
     if (stopped_accounts_.contains(account)) {
       leave_open(index);
@@ -446,8 +464,10 @@ class runner {
       r.said = "the redirect leads to one scope more than there is room for";
       return false;
     }
+    if (!r.home && s != r.where) r.home = scope_pin(*r.where);
     r.where = s;
     r.size = size_of(r);
+    if (r.needs_turn_at_home()) r.wait_at_home();
     queue_again(index, now);
     return true;
   }
