@@ -105,6 +105,9 @@ class requests {
   request const& operator[](std::uint32_t index) const noexcept { return all_[index]; }
   void forget(std::uint32_t index);
 
+  /// What was read of body_file is read again when it goes again.
+  void unload(std::uint32_t index) noexcept { std::string().swap(all_[index].content); }
+
   /// Its URL or body has changed.
   void weigh(std::uint32_t index) noexcept;
   /// Of its body only `remainder` must go again; the answers so far are `so_far`.

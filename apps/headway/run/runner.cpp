@@ -1,6 +1,9 @@
 #include "run/runner.hpp"
 
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +49,10 @@ class runner {
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
         scopes_(options_, room_for_connections(options_.concurrency_ceiling)),
-        http_(events_, options_.http, [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
+        http_(events_, options_.http, [this](std::uint64_t key, reply const& r) {
+          on_reply(key, r);
+          requests_.unload(static_cast<std::uint32_t>(key));
+        }) {}
 
   int run() {
     if (options_.dry_run) {
@@ -113,7 +119,7 @@ class runner {
       show(now);
       if (ended()) return;
       for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
-      http_.flush();
+      http_.flush([this] { return out_->log().pending_bytes() < recorder_bytes_max; });
       if (halt_.hurried()) return;
     }
   }
@@ -247,8 +253,8 @@ class runner {
       s.wake = never;                                           // but for what follows
       if (s.renewable && header_commands_.refused()) continue;  // until there is a new value
       s.held = {};
-      s.look_at_machine(now, spending_.room_beside(out()));
-      while (spending_.room_beside(out())) {
+      s.look_at_machine(now, room_to_send());
+      while (room_to_send()) {
         auto const turn = s.next(now, requests_, chance_);
         if (!turn) break;
         if (turn->elsewhere)
@@ -258,7 +264,7 @@ class runner {
         else
           never_goes(turn->request, turn->never);
       }
-      auto const room = spending_.room_beside(out());
+      auto const room = room_to_send();
       s.look_at_machine(now, room);              // perhaps it waits no more
       if (room) s.rest(now, options_.wait_max);  // else until an answer
     }
@@ -304,11 +310,6 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (r.what.body_file && r.attempts == 0 && !r.read_body_file()) {
-      auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-      give_up_unsent(index, now, error, reason::none);
-      return;
-    }
     if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
       send(index);
       return;
@@ -316,6 +317,16 @@ class runner {
     r.intended = true;
     r.intent = out_->log().intend(r.what.line);
     intending_.push_back(index);
+  }
+
+  /// Whether one more may go, as far as all scopes share what it needs. Where not, answers wake
+  /// them.
+  bool room_to_send() {
+    if (!room_for_bodies()) starved_ = true;
+    return !starved_ && spending_.room_beside(out());
+  }
+  bool room_for_bodies() const noexcept {
+    return http_.body_bytes() <= options_.http.bodies_max / 2;
   }
 
   /// Its turn had come, but it does not go.
@@ -332,7 +343,7 @@ class runner {
       auto const index = intending_.front();
       auto& r = requests_[index];
       auto const given_up = halt_.draining() || r.where->stopped;
-      if (!given_up && r.intent > committed) return;
+      if (!given_up && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
       if (given_up) {
         out_->log().clear(r.what.line);
@@ -347,6 +358,12 @@ class runner {
   void send(std::uint32_t index) {
     auto& r = requests_[index];
     r.had_turn_at_home = false;
+    if (r.what.body_file && !r.read_body_file()) {
+      if (std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+      auto const error = fmt::format("cannot read {}", r.what.body_file->string());
+      give_up_unsent(index, r.sent, error, reason::none);
+      return;
+    }
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -383,7 +400,8 @@ class runner {
     if (told.what == reaction::served)
       if (auto why = spending_.charge(r.size.given, told.costs); !why.empty())
         halt_.stop(std::move(why));
-    if (!spending_.empty()) scopes_.wake(now);  // all of them wait for any answer
+    if (std::exchange(starved_, false) || !spending_.empty())
+      scopes_.wake(now);  // all of them wait for any answer
     auto const taught = learn(now, r, told, answer, options_);
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
@@ -598,6 +616,7 @@ class runner {
 
   scopes scopes_;
   bool no_room_ = false;  // for the scope of what comes next
+  bool starved_ = false;  // bodies in flight leave no room to send
   stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;
@@ -615,6 +634,9 @@ class runner {
 }  // namespace
 
 int run(run_options const& options) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a large body has taken goes back at its end
+#endif
   return runner(options).run();
 }
 
