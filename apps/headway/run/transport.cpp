@@ -325,13 +325,21 @@ class transport::impl {
   /// A request may be larger than all that; its answer needs room, too.
   std::size_t held() const noexcept { return received_ + std::min(sending_, half()); }
 
+  /// A stream of HTTP/2 that is paused is read on by libcurl 7.88, and kept where it is not
+  /// counted.
+  static bool can_pause(exchange const& e) {
+    long version = CURL_HTTP_VERSION_NONE;
+    curl_easy_getinfo(e.easy, CURLINFO_HTTP_VERSION, &version);
+    return version < CURL_HTTP_VERSION_2_0;
+  }
+
   /// Whether `e` may take `size` bytes more.
   bool admit(exchange& e, std::size_t size) {
     if (crowded(size)) {
       if (lead_ == nullptr) lead_ = &e;
       auto const room = options_.bodies_max - (lead_ == &e ? 0 : options_.body_max);
       if (held() + size > room) return false;
-      if (lead_ != &e && !e.paused) {
+      if (lead_ != &e && !e.paused && can_pause(e)) {
         e.paused = true;
         crowd_.push_back(&e);
       }
