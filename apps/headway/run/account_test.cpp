@@ -13,6 +13,7 @@ using lines = std::vector<std::string>;
 
 job job_to(std::string url, std::string scope = {}) {
   job j;
+  j.origin = destination_of(url).origin;
   j.url = std::move(url);
   j.scope = std::move(scope);
   return j;
