@@ -64,6 +64,8 @@ using refused = held_back;
 struct request_terms {
   std::int64_t cost = 1;        ///< at least 1
   time_point deadline = never;  ///< not sent after this
+  int failures = 0;             ///< attempts of it that broke before, under another ticket
+  int throttles = 0;            ///< … and that were refused; backoffs go on from there
   friend bool operator==(request_terms const&, request_terms const&) = default;
 };
 
@@ -167,7 +169,7 @@ class governor {
   /// Throws std::bad_alloc above the high-water mark, or first of a copy, and has changed nothing
   /// then; after it no other act allocates.
   std::variant<ticket, refused> submit(time_point now, request_terms terms = {}) {
-    HEADWAY_REQUIRE(terms.cost >= 1);
+    HEADWAY_REQUIRE(terms.cost >= 1 && terms.failures >= 0 && terms.throttles >= 0);
     if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
     auto const earliest = ready_for(terms.cost, now);
     if (earliest.until == never)
@@ -177,6 +179,8 @@ class governor {
     auto const index = allocate();
     auto& r = requests_[index];
     r.terms = terms;
+    r.failures = terms.failures;
+    r.throttles = terms.throttles;
     r.ready_since = now;
     r.sequence = next_sequence_++;
     enqueue(index);

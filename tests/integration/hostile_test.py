@@ -1,4 +1,8 @@
-"""Servers that mean harm: whatever they answer, each request ends once, in bounded time, memory and CPU."""
+"""Servers that mean harm: whatever they answer, each request ends once, in bounded time, memory and CPU.
+
+HEADWAY_LONG=1 has bodies as large as they may be.
+"""
+import collections
 import gzip
 import itertools
 import json
@@ -11,11 +15,12 @@ from typing import NamedTuple
 import servers
 import sockets
 from memory_test import high_water_kib
-from work import Work, gets, measured
+from work import Work, gets, measured, succeeded
 
 MIB = 1 << 20
 BODY_MAX = 64 * MIB
 DEADLINE = 2  # seconds
+BODIES, STOPPED = ((512, 62), 20) if os.environ.get("HEADWAY_LONG") else ((64, 15), 2)  # MiB; seconds
 HEAD = b"HTTP/1.1 200 OK\r\n"
 BOMB = gzip.compress(bytes(BODY_MAX + MIB))
 NESTED = b'{"error":' + b"[" * 100_000
@@ -35,6 +40,11 @@ def slowly(parts, seconds=0.2):
 
 def packed(encoding, body):
     return HEAD + b"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n" % (encoding, len(body)) + body
+
+
+def stops(head, part):
+    yield head + part
+    time.sleep(10 * STOPPED)
 
 
 def silent():
@@ -136,6 +146,45 @@ class Hostile(unittest.TestCase):
         measured(
             f"{len(HOSTILE)} hostile answers: at most {worst.cpu:.2f} s of CPU, {worst.mib:.0f} MiB"
         )
+
+    def test_bodies_in_flight_share_a_bound(self):
+        """24 answers that stop short of their end, together far beyond it; then they come whole."""
+        bound, size = BODIES
+        whole = {
+            "as they are": (b"x" * size * MIB, b""),
+            "bombs": (gzip.compress(bytes(size * MIB)), b"Content-Encoding: gzip\r\n"),
+        }
+        for name, (body, encoding) in whole.items():
+            head = HEAD + encoding + b"Content-Length: %d\r\n\r\n" % len(body)
+            heard = collections.Counter()
+
+            def answer(request, before):
+                heard[request.path] += 1
+                if heard[request.path] > 1:
+                    return iter([head + body])
+                return stops(head, body[: -len(body) // 20])
+
+            with self.subTest(name), sockets.Server(answer) as bad, servers.nginx() as good:
+                lines = [json.dumps({"url": f"{bad.url}/{i}", "timeout": STOPPED}) for i in range(24)]
+                with Work(lines + gets(good, 200)) as work:
+                    options = ["--cold", "--law", "fixed", "--rate", "1000/s:24", "--bodies-max", f"{bound}MiB"]
+                    options += ["--select", "/none", "--attempts-max", "100", "--retry-budget", "off"]
+                    ended = run(work, *options, seconds=40 * STOPPED)
+                    self.assertEqual(ended.code, 0, work.stderr())
+                    self.assertEqual(work.outcomes(), succeeded(224))
+                    measured(f"24 answers of {size} MiB, {name}, bound {bound} MiB: {ended.mib:.0f} MiB")
+                    self.assertLess(ended.mib, bound + 2 * size + 50)
+
+    def test_bodies_of_files_share_it(self):
+        with sockets.Server(lambda *_: sockets.ok()) as server, Work() as work:
+            (work.path / "body").write_bytes(bytes(8 * MIB))
+            line = {"url": f"{server.url}/", "method": "PUT", "body_file": "body"}
+            work.write([json.dumps(line)] * 30)
+            options = "--cold", "--law", "fixed", "--rate", "1000/s:30", "--bodies-max", "64MiB"
+            ended = run(work, *options)
+            self.assertEqual(ended.code, 0, work.stderr())
+            self.assertEqual([len(r.body) for r in server.heard], [8 * MIB] * 30)
+            self.assertLess(ended.mib, 64 + 8 + 40)
 
     def test_no_hint_moves_a_request_forward(self):
         """Refused four times: as many attempts, no sooner, as after the same statuses without a hint."""

@@ -1,4 +1,6 @@
 """Redirects are followed: by the rules, at the pace of whom they lead to, without its neighbour's secrets."""
+import bisect
+import collections
 import json
 import unittest
 
@@ -112,6 +114,74 @@ class Redirects(unittest.TestCase):
             self.assertEqual([len(one.log()), len(two.log()), len(other.log())], [30, 30, 60])
             self.assertLessEqual(other.log().busiest(1), 21)
 
+    def test_no_redirect_makes_it_faster_than_its_rate(self):
+        """One server of many names, each of which is a scope of its own."""
+
+        def along(number, request):
+            hop, line = map(int, request.path[1:].split("/"))
+            if hop == 5:
+                return 200, {}, b"ok"
+            return 302, {"Location": f"http://n{hop}.localhost:{port}/{hop + 1}/{line}"}, b""
+
+        def aside(number, request):
+            hop, line = map(int, request.path[1:].split("/"))
+            if hop == 0:
+                return 302, {"Location": f"http://n{line}.localhost:{port}/1/{line}"}, b""
+            refused[line] += 1
+            return (429 if refused[line] <= 3 else 200), {}, b""
+
+        refused = collections.Counter()
+        for script, sends in ((along, 6), (aside, 5)):
+            with self.subTest(script.__name__), sockets.Scripted(script) as server:
+                port = server.server_address[1]
+                with Work([f"http://localhost:{port}/0/{i}" for i in range(1, 21)]) as work:
+                    options = "--law", "fixed", "--rate", "50/s", "--cold"
+                    self.assertEqual(work.run(*options), 0, work.stderr())
+                    self.assertEqual(work.outcomes(), succeeded(20))
+                    self.assertEqual({r["attempts"] for r in work.results()}, {sends})
+                times = sorted(at for at, _, _ in server.log)
+                self.assertEqual(len(times), 20 * sends)
+                busiest = max(bisect.bisect(times, at + 1) - i for i, at in enumerate(times))
+                self.assertLessEqual(busiest, 60)  # some arrive late
+
+    def test_attempts_count_across_hops(self):
+        """A server that breaks each hop as often as it may before it sends it on."""
+        heard = collections.Counter()
+
+        def breaks(number, request):
+            heard[request.path] += 1
+            if heard[request.path] < 3:
+                return 500, {}, b""
+            hop = int(request.path[1:])
+            return 302, {"Location": f"http://n{hop}.localhost:{port}/{hop + 1}"}, b""
+
+        with sockets.Scripted(breaks) as server:
+            port = server.server_address[1]
+            with Work([f"http://localhost:{port}/0"]) as work:
+                options = "--attempts-max", "4", "--retry-budget", "off", "--cold"
+                self.assertEqual(work.run(*options), 1, work.stderr())
+            self.assertEqual([status for _, _, status in server.log], [500, 500, 302, 500, 500])
+
+    def test_a_hop_of_a_scope_that_is_stopped_is_left(self):
+        """Its lines send nothing more, wherever they have been sent on to."""
+
+        def script(number, request):
+            if request.path == "/key":
+                return 401, {}, {"error": {"code": "account_deactivated"}}
+            if request.path.startswith("/there"):
+                return 429, {}, b""
+            return 302, {"Location": f"http://other.localhost:{port}/there{request.path}"}, b""
+
+        with sockets.Scripted(script) as server:
+            port = server.server_address[1]
+            lines = [f"http://localhost:{port}/{i}" for i in range(4)] + [f"http://localhost:{port}/key"]
+            with Work(lines) as work:
+                options = "--law", "fixed", "--rate", "20/s", "--cold", "--profile", "openai"
+                self.assertEqual(work.run(*options, timeout=30), 77, work.stderr())
+                self.assertEqual(work.outcomes(), {})
+            paths = [path for _, path, _ in server.log]
+            self.assertLessEqual(len(paths) - 1 - paths.index("/key"), 4)
+
     def test_a_hop_that_is_throttled_goes_again_and_not_from_the_start(self):
         with servers.limit_req(20, "burst=2 nodelay") as other, to(other) as server:
             with Work(gets(server, 60)) as work:
@@ -119,6 +189,32 @@ class Redirects(unittest.TestCase):
                 self.assertEqual(len(server.log()), 60)
                 self.assertEqual((len(other.log().accepted()), other.log().twice()), (60, []))
                 self.assertGreater(len(other.log().throttled()), 0)
+
+    def test_a_secret_reaches_its_origin_only_however_urls_are_written(self):
+        """By a proxy's log: to whom libcurl sends, and what."""
+        urls = [
+            "http://victim.example#@evil.example/1",
+            "http://victim.example?@evil.example/2",
+            "http://evil.example#@victim.example/3",
+            "http://evil.example/http://victim.example/4",
+            "http://victim.example.evil.example/5",
+            "http://victim%2eexample/6",
+            "HTTP://VICTIM.example:00080/a/../7",
+            "http://victim.example:/./8",
+            "http://victim.example:8080/9",
+            "http://0x7f.1/10",
+        ]
+        with sockets.Server(lambda request, before: sockets.ok()) as proxy, Work(urls) as work:
+            options = "--header", f"Authorization: {SECRET}", "--header-for", "http://victim.example"
+            self.assertEqual(work.run(*options, http_proxy=proxy.url), 0, work.stderr())
+            heard = [(r.path, "authorization" in r.headers) for r in proxy.heard]
+        sent = "/", "/?@evil.example/2", "/6", "/a/../7", "/./8"
+        self.assertEqual(
+            sorted(path.lower() for path, secret in heard if secret),
+            sorted(f"http://victim.example{path}" for path in sent),
+        )
+        self.assertEqual(len(heard), len(urls))
+        self.assertIn(("http://127.0.0.1/10", False), heard)
 
     def test_a_status_that_is_a_success_is_not_followed(self):
         with servers.nginx(EACH) as server, Work([f"{server.url}/302/x"]) as work:

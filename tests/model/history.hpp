@@ -20,9 +20,9 @@ namespace headway {
 template <law L>
 struct naive_governor {
   struct request {
-    ticket id;
-    std::uint64_t sequence;
-    time_point ready_since;
+    ticket id{};
+    std::uint64_t sequence = 0;
+    time_point ready_since{};
     reason rests = reason::none;
     request_terms terms{};
     bool flying = false;
@@ -244,6 +244,8 @@ class history {
     request_terms terms{.cost = 1 + static_cast<std::int64_t>(pick(5))};
     constexpr duration deadlines[] = {-1s, 0ns, 1ns, 50ms, 3s};
     if (pick(3) == 0) terms.deadline = now_ + deadlines[pick(std::size(deadlines))];
+    if (pick(8) == 0) terms.failures = static_cast<int>(pick(4));
+    if (pick(8) == 0) terms.throttles = static_cast<int>(pick(4));
     auto const expect = naive_.refuses(now_, terms);
     auto const result = both([&](auto& g) { return g.submit(now_, terms); });
     auto const* const refusal = std::get_if<refused>(&result);
@@ -256,7 +258,12 @@ class history {
     }
     auto const id = std::get<ticket>(result);
     ASSERT_TRUE(seen_.insert(id).second) << "a ticket is never reused";
-    naive_.alive.push_back({id, naive_.submitted++, now_, reason::none, terms});
+    naive_.alive.push_back({.id = id,
+                            .sequence = naive_.submitted++,
+                            .ready_since = now_,
+                            .terms = terms,
+                            .failures = terms.failures,
+                            .throttles = terms.throttles});
   }
 
   void pump() {

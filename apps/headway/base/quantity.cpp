@@ -71,6 +71,16 @@ rate parse_rate(std::string_view text) {
   return {units->first, period};
 }
 
+std::size_t parse_bytes(std::string_view text) {
+  auto const value = number(text);
+  auto const mib = !value                   ? 0
+                   : value->second == "MiB" ? value->first
+                   : value->second == "GiB" ? 1024 * value->first
+                                            : 0;
+  if (!(mib >= 16 && mib <= 1024 * 1024)) wrong("'{}' is not from 16MiB to 1024GiB", text);
+  return static_cast<std::size_t>(mib * (1 << 20));
+}
+
 double parse_share(std::string_view text) {
   auto const value = number(text);
   if (!value || value->second != "%" || value->first > 100)

@@ -1,6 +1,7 @@
 /// Numbers with units, as users write them.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ rate parse_rate(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.
 double parse_share(std::string_view text);
+
+/// 512MiB, 2GiB: bytes, from 16MiB to 1024GiB. Throws as parse_time does.
+std::size_t parse_bytes(std::string_view text);
 
 /// parse(text), with errors as fatal(exit_usage) that name the option.
 template <class Parse>

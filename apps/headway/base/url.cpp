@@ -1,12 +1,14 @@
 #include "base/url.hpp"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <optional>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -15,92 +17,93 @@ namespace {
 
 constexpr std::size_t url_bytes_max = 65'536;
 
-struct target {
-  bool https = false;
-  std::string host;  // lower case; an IPv6 address canonical and in brackets
-  int port = 0;
+struct cleanup {
+  void operator()(CURLU* u) const noexcept { curl_url_cleanup(u); }
+  void operator()(char* text) const noexcept { curl_free(text); }
 };
 
-/// The host of an authority without its port, normalised; "" where it is not one.
-std::string read_host(std::string_view host) {
-  if (host.starts_with('[') && host.ends_with(']')) {
+std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
+  char* text = nullptr;
+  if (curl_url_get(url, which, &text, flags) != CURLUE_OK) return {};
+  std::unique_ptr<char, cleanup> const owned(text);
+  return text;
+}
+
+/// A host as libcurl reads it, normalised: lower case, an IPv6 address canonical and in brackets;
+/// "" where it is not one.
+std::string normalised(std::string host) {
+  if (host.starts_with('[')) {
     in6_addr address{};
     std::array<char, INET6_ADDRSTRLEN> canonical{};
-    std::string const inside(host.substr(1, host.size() - 2));
-    if (inet_pton(AF_INET6, inside.c_str(), &address) != 1) return {};
+    if (inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) != 1) return {};
     inet_ntop(AF_INET6, &address, canonical.data(), canonical.size());
     return fmt::format("[{}]", canonical.data());
   }
   auto const allowed = [](char c) {
     return is_alphanumeric(c) || c == '-' || c == '.' || c == '_';
   };
-  if (!std::all_of(host.begin(), host.end(), allowed)) return {};
-  return lower(host);
+  return std::ranges::all_of(host, allowed) ? lower(host) : std::string();
 }
 
-/// A URL's beginning. Without a scheme, the authority is what might be meant as one.
-struct beginning {
-  std::string_view scheme;
-  std::string_view authority;
-};
+constexpr std::string_view no_host =
+    "want a host of letters, digits, '-', '.', '_' (other scripts as xn--…), or [IPv6]";
+constexpr std::string_view no_port = "want a port from 1 to 65535";
 
-beginning read_beginning(std::string_view url) noexcept {
-  auto const ends_authority = [](char c) { return c == '/' || c == '?' || c == '#'; };
-  beginning read;
-  auto const mark = url.find("://");
-  if (mark != url.npos && std::none_of(url.begin(), url.begin() + mark, ends_authority)) {
-    read.scheme = url.substr(0, mark);
-    url.remove_prefix(mark + 3);
-  }
-  auto const end = std::find_if(url.begin(), url.end(), ends_authority);
-  read.authority = url.substr(0, static_cast<std::size_t>(end - url.begin()));
-  return read;
-}
-
-/// Where `url` goes, or nullopt and why it goes nowhere.
-std::optional<target> read_target(std::string_view url, std::string_view& why) {
+/// The origin of `url`, or "" and why it has none. libcurl's own parser says, as it is the one that
+/// says where a request goes: credentials are for whom they reach.
+std::string read_origin(std::string const& url, std::string_view& why) {
   auto const fail = [&](std::string_view problem) {
     why = problem;
-    return std::nullopt;
+    return std::string();
   };
-  auto const [scheme, authority] = read_beginning(url);
-  // May be meant even where the rest does not read as a URL, hence first.
-  if (authority.find('@') != authority.npos)
-    return fail("user:password is a secret in the file; want --header instead");
-  if (scheme.empty()) return fail("want http://… or https://…, or a path with --base-url");
-  target t;
-  t.https = equal_ignoring_case(scheme, "https");
-  if (!t.https && !equal_ignoring_case(scheme, "http")) return fail("want http or https");
+  auto const mark = url.find("://");
+  if (mark == url.npos || mark == 0 || url.find_first_of("/?#") != mark + 1)
+    return fail("want http://… or https://…, or a path with --base-url");
+  std::string_view const scheme(url.data(), mark);
+  bool const https = equal_ignoring_case(scheme, "https");
+  if (!https && !equal_ignoring_case(scheme, "http")) return fail("want http or https");
+  if (url.compare(mark, 4, ":///") == 0) return fail(no_host);  // libcurl reads on for a host
 
-  auto const port_mark = authority.find(':', authority.find(']') + 1);  // npos + 1 == 0
-  t.host = read_host(authority.substr(0, port_mark));
-  if (t.host.empty())
-    return fail(
-        "want a host of letters, digits, '-', '.', '_' (other scripts as xn--…), or [IPv6]");
-  t.port = t.https ? 443 : 80;
-  if (port_mark == authority.npos) return t;
-  auto const port = authority.substr(port_mark + 1);
-  auto const [end, error] = std::from_chars(port.data(), port.data() + port.size(), t.port);
-  if (error != std::errc() || end != port.data() + port.size() || t.port < 1 || t.port > 65535)
-    return fail("want a port from 1 to 65535");
-  return t;
+  std::unique_ptr<CURLU, cleanup> const u(curl_url());
+  if (!u) throw std::bad_alloc();
+  switch (curl_url_set(u.get(), CURLUPART_URL, url.c_str(), CURLU_DISALLOW_USER)) {
+    case CURLUE_OK:
+      break;
+    case CURLUE_OUT_OF_MEMORY:
+      throw std::bad_alloc();
+    case CURLUE_USER_NOT_ALLOWED:
+      return fail("user:password is a secret in the file; want --header instead");
+    case CURLUE_BAD_PORT_NUMBER:
+      return fail(no_port);
+    default:
+      return fail(no_host);
+  }
+  auto const host = normalised(part(u.get(), CURLUPART_HOST));
+  if (host.empty() || !part(u.get(), CURLUPART_ZONEID).empty()) return fail(no_host);
+  auto const port = part(u.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  if (port.empty() || port == "0") return fail(no_port);
+  return fmt::format("{}://{}:{}", https ? "https" : "http", host, port);
 }
 
 /// `url` for a message, without what may be secret.
 std::string shown(std::string_view url) {
-  auto const authority = read_beginning(url).authority;
-  return authority.find('@') == authority.npos ? in_quotes(url.substr(0, url.find('?')))
-                                               : "(hidden)";
+  return url.find('@') == url.npos ? in_quotes(url.substr(0, url.find('?'))) : "(hidden)";
 }
 
 }  // namespace
 
-std::string origin(std::string_view url) {
+destination destination_of(std::string const& url) {
+  if (url.size() > url_bytes_max)
+    return {.problem = fmt::format("url has {} bytes; want at most {}", url.size(), url_bytes_max)};
+  auto const strange = std::ranges::find_if(url, [](char c) { return c <= ' ' || c > '~'; });
+  if (strange != url.end())
+    return {.problem =
+                fmt::format("url {}: byte {} must be written as %{:02X}", shown(url),
+                            strange - url.begin() + 1, static_cast<unsigned char>(*strange))};
   std::string_view why;
-  auto const t = read_target(url, why);
-  if (!t) return {};
-  auto const port = std::to_string(t->port);
-  return std::string(t->https ? "https://" : "http://").append(t->host).append(":").append(port);
+  auto origin = read_origin(url, why);
+  if (origin.empty()) return {.problem = fmt::format("url {}: {}", shown(url), why)};
+  return {.origin = std::move(origin)};
 }
 
 std::string_view host_of(std::string_view origin) {
@@ -110,21 +113,10 @@ std::string_view host_of(std::string_view origin) {
   return host.substr(0, std::min(host.find(':'), host.size()));
 }
 
-std::string url_problem(std::string_view url) {
-  if (url.size() > url_bytes_max)
-    return fmt::format("url has {} bytes; want at most {}", url.size(), url_bytes_max);
-  auto const strange =
-      std::find_if(url.begin(), url.end(), [](char c) { return c <= ' ' || c > '~'; });
-  if (strange != url.end())
-    return fmt::format("url {}: byte {} must be written as %{:02X}", shown(url),
-                       strange - url.begin() + 1, static_cast<unsigned char>(*strange));
-  std::string_view why;
-  if (!read_target(url, why)) return fmt::format("url {}: {}", shown(url), why);
-  return {};
-}
-
 std::string absolute_url(std::string_view url, std::string_view base) {
-  if (base.empty() || !read_beginning(url).scheme.empty()) return std::string(url);
+  auto const mark = url.find("://");
+  auto const absolute = mark != url.npos && mark > 0 && url.find_first_of("/?#") == mark + 1;
+  if (base.empty() || absolute) return std::string(url);
   auto const separator = url.starts_with('/') || url.starts_with('?') ? "" : "/";
   return fmt::format("{}{}{}", base, separator, url);
 }

@@ -6,16 +6,21 @@
 
 namespace headway::app {
 
-/// "https://host:port" of `url`: lower case, default port made explicit; "" where url_problem()
-/// finds one. Two URLs with the same origin share a server.
-std::string origin(std::string_view url);
+/// Where a URL goes, or why headway does not send there: one of the two is "".
+struct destination {
+  /// "https://host:port": lower case, default port made explicit, addresses canonical. Two URLs
+  /// with the same origin share a server.
+  std::string origin{};
+  /// A sentence. Shows neither user:password nor the query, which may be secrets.
+  std::string problem{};
+};
 
-/// The host of an origin(), without brackets or port.
+/// Reads `url` as libcurl does when it sends it, so that both always see the same server; narrower
+/// in what it takes. Throws std::bad_alloc.
+destination destination_of(std::string const& url);
+
+/// The host of an origin, without brackets or port.
 std::string_view host_of(std::string_view origin);
-
-/// Why headway does not send to `url`; "" if it does. Narrower than what libcurl takes, so that
-/// both always see the same host. Shows neither user:password nor the query, which may be secrets.
-std::string url_problem(std::string_view url);
 
 /// `url`, put behind `base` if it is only a path. Joined, not resolved as by RFC 3986: nothing that
 /// follows a base changes its host, and a base of https://host/v1 keeps its /v1. Requires: no

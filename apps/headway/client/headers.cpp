@@ -61,7 +61,7 @@ std::string read_header(std::string_view text, std::string const& where) {
 /// One of --header-for, as bound_headers keeps it.
 std::string read_host(std::string const& text) {
   bool const whole = text.find("://") != text.npos;
-  auto full = origin(whole ? text : "https://" + text);
+  auto full = destination_of(whole ? text : "https://" + text).origin;
   if (full.empty() || text.find_first_of("/?#", whole ? text.find("://") + 3 : 0) != text.npos)
     throw fatal(
         exit_usage,
@@ -114,7 +114,8 @@ bound_headers::bound_headers(std::vector<std::string> lines, std::span<std::stri
                              std::string_view base_url)
     : lines_(std::move(lines)), chosen_(!hosts.empty() || !base_url.empty()) {
   for (auto const& host : hosts) hosts_.push_back(read_host(host));
-  if (hosts.empty() && !base_url.empty()) hosts_.push_back(origin(base_url));
+  if (hosts.empty() && !base_url.empty())
+    hosts_.push_back(destination_of(std::string(base_url)).origin);
 }
 
 void bound_headers::admit(std::string_view origin) {

@@ -35,7 +35,7 @@ bool is_redirect(int status) noexcept {
   return (status >= 301 && status <= 303) || status == 307 || status == 308;
 }
 
-redirect next_hop(std::string_view method, std::string_view url, int status,
+redirect next_hop(std::string_view method, std::string_view url, std::string_view from, int status,
                   std::span<http::field const> fields) {
   if (method != "GET" && method != "HEAD" && status != 307 && status != 308)
     return {.why = "it is followed for GET and HEAD only"};
@@ -44,11 +44,12 @@ redirect next_hop(std::string_view method, std::string_view url, int status,
     if (equal_ignoring_case(f.name, "Location")) location = trimmed(f.value);
   if (location.empty()) return {.why = "it has no Location"};
   auto next = resolved(std::string(url), std::string(location));
-  if (next.empty() || !url_problem(next).empty()) return {.why = "its Location is no URL to go to"};
-  auto const from = origin(url), to = origin(next);
+  auto to = destination_of(next).origin;
+  if (to.empty()) return {.why = "its Location is no URL to go to"};
   if (from.starts_with("https:") && !to.starts_with("https:"))
     return {.why = "it leads from https to http"};
-  return {.url = std::move(next), .same_origin = from == to};
+  auto const same_origin = from == to;
+  return {.url = std::move(next), .origin = std::move(to), .same_origin = same_origin};
 }
 
 std::string why_not(redirect const& hop, std::string_view from, std::span<std::string const> hops,

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/url.hpp"
+
 namespace headway::app {
 namespace {
 
 redirect follow(std::string_view method, int status, std::string_view location,
                 std::string_view url = "https://a.example/x/y?q=1") {
   std::array<http::field, 1> const fields{{{"location", location}}};
-  return next_hop(method, url, status, fields);
+  return next_hop(method, url, destination_of(std::string(url)).origin, status, fields);
 }
 
 TEST(redirect, resolves_as_rfc_3986_does) {
@@ -40,7 +42,7 @@ TEST(redirect, leads_nowhere_it_should_not) {
     EXPECT_EQ(hop.url, "") << location;
     EXPECT_NE(hop.why, "") << location;
   }
-  EXPECT_EQ(next_hop("GET", "https://a.example/", 302, {}).url, "");
+  EXPECT_EQ(next_hop("GET", "https://a.example/", "https://a.example:443", 302, {}).url, "");
   EXPECT_NE(follow("GET", 302, "https://a.example/", "http://a.example/").url, "");
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <stdexcept>
 #include <utility>
 
@@ -78,7 +79,9 @@ class transport::impl {
     e.too_large = false;
     e.header_bytes = 0;
     e.error[0] = '\0';
+    e.crowded_out = false;
     e.sending = e.unread = a.body.value_or(std::string_view{});
+    sending_ += e.sending.size();
     e.repeatable = a.repeatable;
     prepare(e, a);
     curl_multi_add_handle(multi_, e.easy);
@@ -97,19 +100,27 @@ class transport::impl {
     if (e.events & EPOLLERR) action |= CURL_CSELECT_ERR;
     int running = 0;
     curl_multi_socket_action(multi_, e.fd, action, &running);
+    pause_the_crowd();
     return true;
   }
 
-  void flush() {
+  void flush(std::function<bool()> const& has_room) {
     if (clock_now() >= timer_) {
       timer_ = never;
       int running = 0;
       curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+      pause_the_crowd();
     }
     int left = 0;
-    while (auto const* message = curl_multi_info_read(multi_, &left))
+    while (has_room()) {
+      auto const* const message = curl_multi_info_read(multi_, &left);
+      if (message == nullptr) break;
       if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
+    }
+    resume();
   }
+
+  std::size_t body_bytes() const noexcept { return sending_ + received_; }
 
   time_point wakeup() const noexcept { return timer_; }
 
@@ -124,6 +135,9 @@ class transport::impl {
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
+    bool crowded_out = false;  // its body broke off for want of room
+    bool paused = false;       // read no further, as it is in crowd_
+    impl* owner = nullptr;
     std::size_t header_bytes = 0;
     std::string url, method;
     std::array<char, CURL_ERROR_SIZE> error{};
@@ -141,6 +155,7 @@ class transport::impl {
       e->easy = curl_easy_init();
       if (e->easy == nullptr) throw std::runtime_error("libcurl is out of memory");
       e->body_max = options_.body_max;
+      e->owner = this;
       set_common(*e);
       exchanges_.push_back(std::move(e));
       return *exchanges_.back();
@@ -156,6 +171,7 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(h, CURLOPT_PATH_AS_IS, 1L);  // a line is sent as it is written
     curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
     curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, whole_milliseconds(options_.connect_timeout));
@@ -265,24 +281,28 @@ class transport::impl {
       curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
       r.state = sent > 0 || connected > 0 ? send_state::sent : send_state::not_sent;
     }
+    leave_crowd(e);
     if (e.too_large) std::string().swap(e.body);
     r.body = e.body;
     char const* type = nullptr;
     curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
     if (type != nullptr) r.type = type;
     r.too_large = e.too_large;
+    r.crowded_out = e.crowded_out;
     r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
     if (code == CURLE_SEND_FAIL_REWIND)
       r.error = "the connection was closed before there was an answer";
     else if (e.header_bytes > header_max)
       r.error = "the header of the answer is longer than 256 KiB";
-    else if (code == CURLE_OUT_OF_MEMORY)  // how libcurl says it
-      r.error = "a line in the header of the answer is longer than 100 KiB";
+    else if (e.crowded_out)
+      r.error = "there was no room for its body beside the others in flight (--bodies-max)";
+    else if (code == CURLE_OUT_OF_MEMORY && r.state != send_state::not_sent)  // it says no more
+      r.error = "a line in the header of the answer is longer than 100 KiB, or memory ran out";
     else if (code != CURLE_OK)
       r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
-    if (e.body.capacity() > (1U << 20)) std::string().swap(e.body);
+    if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
     idle_.push_back(&e);
   }
 
@@ -295,10 +315,76 @@ class transport::impl {
       fields_.push_back({field->name, field->value});
   }
 
+  // Of bodies_max one half is for all, and a body's size is for the lead. What lies between is room
+  // for what libcurl has read already when an answer is to pause: a block, after decompression.
+  // libcurl's own way to refuse a block, CURL_WRITEFUNC_PAUSE, keeps what comes of it where it is
+  // not counted, and of a compressed one that may be megabytes.
+
+  bool crowded(std::size_t more = 0) const noexcept { return held() + more > half(); }
+  std::size_t half() const noexcept { return options_.bodies_max / 2; }
+  /// A request may be larger than all that; its answer needs room, too.
+  std::size_t held() const noexcept { return received_ + std::min(sending_, half()); }
+
+  /// A stream of HTTP/2 that is paused is read on by libcurl 7.88, and kept where it is not
+  /// counted.
+  static bool can_pause(exchange const& e) {
+    long version = CURL_HTTP_VERSION_NONE;
+    curl_easy_getinfo(e.easy, CURLINFO_HTTP_VERSION, &version);
+    return version < CURL_HTTP_VERSION_2_0;
+  }
+
+  /// Whether `e` may take `size` bytes more.
+  bool admit(exchange& e, std::size_t size) {
+    if (crowded(size)) {
+      if (lead_ == nullptr) lead_ = &e;
+      auto const room = options_.bodies_max - (lead_ == &e ? 0 : options_.body_max);
+      if (held() + size > room) return false;
+      if (lead_ != &e && !e.paused && can_pause(e)) {
+        e.paused = true;
+        crowd_.push_back(&e);
+      }
+    }
+    received_ += size;
+    return true;
+  }
+
+  /// Not from within a callback of libcurl's.
+  void pause_the_crowd() {
+    for (; pausing_ < crowd_.size(); ++pausing_)
+      curl_easy_pause(crowd_[pausing_]->easy, CURLPAUSE_RECV);
+  }
+
+  void leave_crowd(exchange& e) {
+    received_ -= e.body.size();
+    sending_ -= e.sending.size();
+    if (lead_ == &e) lead_ = nullptr;
+    if (!std::exchange(e.paused, false)) return;
+    auto const at = std::ranges::find(crowd_, &e);
+    if (at - crowd_.begin() < static_cast<std::ptrdiff_t>(pausing_)) --pausing_;
+    crowd_.erase(at);
+  }
+
+  /// The first of the crowd goes on where there is no lead, all of it where there is room.
+  void resume() {
+    while (!crowd_.empty() && (lead_ == nullptr || !crowded())) {
+      auto& e = *crowd_.front();
+      if (crowded()) lead_ = &e;
+      crowd_.pop_front();
+      e.paused = false;
+      if (pausing_ > 0) --pausing_;
+      curl_easy_pause(e.easy, CURLPAUSE_CONT);
+    }
+    pause_the_crowd();
+  }
+
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
     auto& e = *static_cast<exchange*>(user);
     if (e.body.size() + size * count > e.body_max) {
       e.too_large = true;
+      return 0;
+    }
+    if (!e.owner->admit(e, size * count)) {
+      e.crowded_out = true;
       return 0;
     }
     e.body.append(data, size * count);
@@ -382,6 +468,11 @@ class transport::impl {
   std::vector<http::field> fields_;    // of the answer that is being told
   std::vector<socket_state> sockets_;  // by descriptor
   time_point timer_ = never;
+  std::size_t sending_ = 0;  // bytes of bodies in flight
+  std::size_t received_ = 0;
+  exchange* lead_ = nullptr;     // goes on whatever the others hold
+  std::deque<exchange*> crowd_;  // are read no further, the first to go on first
+  std::size_t pausing_ = 0;      // so many of them are paused already
 };
 
 transport::transport(poller& events, transport_options options, done on_done)
@@ -393,8 +484,11 @@ void transport::send(std::uint64_t key, attempt const& a) {
 bool transport::ready(poller::event const& e) {
   return impl_->ready(e);
 }
-void transport::flush() {
-  impl_->flush();
+void transport::flush(std::function<bool()> const& has_room) {
+  impl_->flush(has_room);
+}
+std::size_t transport::body_bytes() const noexcept {
+  return impl_->body_bytes();
 }
 time_point transport::wakeup() const noexcept {
   return impl_->wakeup();

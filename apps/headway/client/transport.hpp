@@ -33,6 +33,7 @@ struct reply {
   std::string_view type{};   ///< Content-Type, "" if none
   std::string_view error{};  ///< what broke, one line; "" when the answer is complete
   bool too_large = false;    ///< the body was longer than allowed; it is not told in part
+  bool crowded_out = false;  ///< it broke off as bodies_max had no room for its body then
   bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
   std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
 };
@@ -41,7 +42,8 @@ struct transport_options {
   duration connect_timeout = 10s;
   duration silence_max = 60s;  ///< without a byte
   std::size_t body_max = std::size_t{64} << 20;
-  std::string ca_file;      ///< "": the system's
+  std::size_t bodies_max = std::size_t{512} << 20;  ///< of all in flight
+  std::string ca_file;                              ///< "": the system's
   std::string sigv4;        ///< "aws:amz:REGION:SERVICE": every attempt is signed; "": none
   std::string sigv4_key{};  ///< "ID:SECRET"
   std::string user_agent = "headway/" HEADWAY_VERSION;
@@ -76,8 +78,14 @@ class transport {
   /// `fd` of the poller is ready. False when it is none of ours.
   bool ready(poller::event const&);
 
-  /// Does what is due; to be called once after every wait.
-  void flush();
+  /// Does what is due, and tells of answers as long as `has_room`; to be called once after every
+  /// wait.
+  void flush(std::function<bool()> const& has_room);
+
+  /// Bytes of the bodies in flight, both ways. Beyond half of bodies_max nothing more should be
+  /// sent, and answers are read no further, but for one: so there always is one that goes on until
+  /// it ends or falls silent. What would be beyond all of bodies_max breaks off.
+  std::size_t body_bytes() const noexcept;
 
   /// When flush() must be called at the latest.
   time_point wakeup() const noexcept;

@@ -264,7 +264,7 @@ job_parser::job_parser(line_options options)
     : options_(std::move(options)), json_(std::make_unique<dom::parser>()) {
   auto& base = options_.base_url;
   if (!base.empty()) {
-    if (auto const problem = url_problem(base); !problem.empty())
+    if (auto const problem = destination_of(base).problem; !problem.empty())
       throw fatal(exit_usage, "--base-url: " + problem);
     if (base.find_first_of("?#") != base.npos)
       throw fatal(exit_usage, "--base-url: want no ? and no #, as paths are put behind it");
@@ -303,7 +303,7 @@ void job_parser::check_template() {
   };
   auto const url_alone = read("--url", url, std::nullopt);
   if (url_alone.fields().empty())
-    if (auto const problem = url_problem(absolute_url(url, base)); !problem.empty())
+    if (auto const problem = destination_of(absolute_url(url, base)).problem; !problem.empty())
       throw fatal(exit_usage, "--url: " + problem);
   if (!body && url_alone.fields().empty()) return;
   template_ = std::make_unique<request_template>(read("--body", url, body));
@@ -329,7 +329,9 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     j->line = first_line_;
     if (j->id.empty()) j->id = std::to_string(first_line_);
     j->url = absolute_url(j->url, options_.base_url);
-    if (auto const problem = url_problem(j->url); !problem.empty()) throw malformed{problem};
+    auto to = destination_of(j->url);
+    if (!to.problem.empty()) throw malformed{to.problem};
+    j->origin = std::move(to.origin);
     return j;
   } catch (malformed const& wrong) {
     throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.why));

@@ -26,6 +26,7 @@ struct job {
   std::string id;         ///< as given, else the line number
   std::string method = "GET";
   std::string url;                   ///< absolute, http or https
+  std::string origin{};              ///< of `url`
   std::vector<std::string> headers;  ///< "Name: value"
   std::optional<std::string> body;
   bool json_body = false;                          ///< the body was given as JSON

@@ -221,9 +221,8 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
       }
       found.all_idempotent = found.all_idempotent && idempotent(*j);
       auto& origins = found.origins;
-      if (origins.size() < 2)
-        if (auto here = origin(j->url); origins.empty() || origins.front() != here)
-          origins.push_back(std::move(here));
+      if (origins.size() < 2 && (origins.empty() || origins.front() != j->origin))
+        origins.push_back(j->origin);
     }
     if (progress) progress(read_, size_);
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -15,12 +16,25 @@
 
 namespace headway::app {
 
+namespace {
+
+// A line of results has one level more: at most 100, as parsers of other languages take by default
+// (Ruby's 100, serde_json's 128, Python's somewhat less than 1000).
+constexpr std::size_t depth_max = 99;
+
+constexpr std::size_t buffers_max = 8 << 20;  // bytes that are kept for the next line
+
+}  // namespace
+
 struct result_writer::parser {
-  simdjson::dom::parser json;
+  simdjson::dom::parser json;  // of what stands in a result as JSON
+  simdjson::dom::parser whole;
   simdjson::ondemand::parser lazy;
 };
 
-result_writer::result_writer() : parser_(std::make_unique<parser>()) {}
+result_writer::result_writer() {
+  begin_small();
+}
 result_writer::~result_writer() = default;
 
 namespace {
@@ -31,7 +45,18 @@ std::int64_t milliseconds(duration d) {
 
 }  // namespace
 
+void result_writer::begin_small() {
+  std::string().swap(text_);
+  std::string().swap(compact_);
+  parser_ = std::make_unique<parser>();
+  if (parser_->json.allocate(1 << 16, depth_max) != simdjson::SUCCESS) throw std::bad_alloc();
+}
+
 std::string_view result_writer::line_of(result const& r) {
+  if (text_.capacity() + compact_.capacity() + parser_->json.capacity() +
+          parser_->whole.capacity() >
+      buffers_max)
+    begin_small();
   text_ = R"({"id":)";
   append_quoted(text_, r.id);
   auto out = std::back_inserter(text_);
@@ -93,25 +118,24 @@ void result_writer::append_body(result const& r) {
 void result_writer::append_part(std::string_view body, std::string_view pointer) {
   text_ += R"(,"body":)";
   simdjson::dom::element part;
-  if (parser_->json.parse(body.data(), body.size()).at_pointer(pointer).get(part) !=
+  if (parser_->whole.parse(body.data(), body.size()).at_pointer(pointer).get(part) !=
       simdjson::SUCCESS) {
     text_ += "null";
-    return;
-  }
-  if (pointer.empty()) {
-    append_compact(body);
     return;
   }
   // This parser checks less, but knows how the part was written: no digit of a number is lost.
   simdjson::padded_string const padded(body);
   simdjson::ondemand::document document;
   simdjson::ondemand::value value;
-  std::string_view written;
-  if (parser_->lazy.iterate(padded).get(document) == simdjson::SUCCESS &&
-      document.at_pointer(pointer).get(value) == simdjson::SUCCESS &&
-      simdjson::to_json_string(value).get(written) == simdjson::SUCCESS && append_compact(written))
-    return;
-  text_ += simdjson::minify(part);  // a key with escapes
+  std::string_view written = body;
+  std::string escaped;
+  if (!pointer.empty() && (parser_->lazy.iterate(padded).get(document) != simdjson::SUCCESS ||
+                           document.at_pointer(pointer).get(value) != simdjson::SUCCESS ||
+                           simdjson::to_json_string(value).get(written) != simdjson::SUCCESS))
+    written = escaped = simdjson::minify(part);  // a key with escapes
+  if (parser_->json.parse(written.data(), written.size()).error() != simdjson::SUCCESS ||
+      !append_compact(written))
+    append_quoted(text_, written);  // nested too deep
 }
 
 bool result_writer::append_compact(std::string_view json) {

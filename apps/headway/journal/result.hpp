@@ -53,6 +53,7 @@ class result_writer {
   void append_body(result const&);
   void append_part(std::string_view body, std::string_view pointer);
   bool append_compact(std::string_view json);
+  void begin_small();
 
   std::string text_;
   std::string compact_;

@@ -28,6 +28,20 @@ TEST(result, keeps_the_body_as_what_it_is) {
   EXPECT_EQ(rest_of({}), "");
 }
 
+TEST(result, is_nested_no_deeper_than_others_read) {
+  auto const nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  auto const fits = nested(99), deep = nested(100);
+  EXPECT_EQ(rest_of({.body = fits, .type = "application/json"}), R"(,"body":)" + fits);
+  EXPECT_EQ(rest_of({.body = deep, .type = "application/json"}), R"(,"body":")" + deep + '"');
+  auto const within = R"({"a":)" + deep + R"(,"b":[1]})";
+  EXPECT_EQ(part("/a", within), R"(,"body":")" + deep + '"');
+  EXPECT_EQ(part("/a/0", within), R"(,"body":)" + fits);
+  EXPECT_EQ(part("/b", within), R"(,"body":[1])");
+  EXPECT_EQ(part("", deep), R"(,"body":")" + deep + '"');
+}
+
 TEST(result, keeps_a_part_as_it_was_written) {
   auto const* const body =
       R"( {"a": {"b": [10, {"c": 1.50e0}, "x\u00e9\n"]}, "d/e": null, "~": true, "\u0066": [ 1 ]} )";

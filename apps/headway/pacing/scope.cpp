@@ -20,11 +20,17 @@ std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chanc
   while (auto const first = governor.next(now)) {
     auto const index = by_ticket[static_cast<std::uint32_t>(*first)];
     auto& r = all[index];
-    if (auto why = book.never_fits(r.size)) {
+    if (r.needs_turn_at_home()) {
       governor.cancel(now, *first);
-      return turn{index, std::move(*why)};
+      return turn{.request = index, .elsewhere = true};
     }
-    if (auto const until = book.ready_at(now, r.size).until; until > now) {
+    // What a send costs of the quotas is charged where its answer comes from.
+    auto const at_home = static_cast<bool>(r.bound_for);
+    if (auto why = book.never_fits(r.size); why && !at_home) {
+      governor.cancel(now, *first);
+      return turn{.request = index, .never = std::move(*why)};
+    }
+    if (auto const until = book.ready_at(now, r.size).until; !at_home && until > now) {
       held = {reason::quota, until};
       r.held = true;
       return std::nullopt;
@@ -35,8 +41,12 @@ std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chanc
       continue;
     }
     governor.start(now, *first, u);
+    if (at_home) {  // the turn is taken; there is no answer to learn from
+      governor.cancel(now, *first);
+      return turn{.request = index, .elsewhere = true};
+    }
     r.receipt = book.take(now, r.size);
-    return turn{index};
+    return turn{.request = index};
   }
   return std::nullopt;
 }

@@ -33,6 +33,7 @@ struct scope {
   bool renewable = false;                       ///< it has headers of --header-cmd
   time_point parked_until = time_point::min();  ///< it asks for more patience than we have
   bool stopped = false;                         ///< nothing more goes there
+  int pins = 0;                                 ///< requests that will come back to it
 
   /// The request `index` waits in its governor, as `id`.
   void queue(time_point now, ticket id, std::uint32_t index);
@@ -40,7 +41,8 @@ struct scope {
   /// What comes next, by law and book.
   struct turn {
     std::uint32_t request;
-    std::string never{};  ///< why it cannot ever go, a sentence; "" if it goes
+    std::string never{};     ///< why it cannot ever go, a sentence; "" if it can
+    bool elsewhere = false;  ///< it does not go, but waits for its next turn in another scope
   };
   /// Starts it, if it goes; nullopt: nothing may go now.
   std::optional<turn> next(time_point now, requests&, rng& chance);
@@ -50,7 +52,8 @@ struct scope {
   void cancel(time_point now, request&);
 
   bool parked() const noexcept { return parked_until != time_point::min(); }
-  int in_flight() const noexcept { return governor.in_flight(); }
+  /// What keeps it from being evicted.
+  int in_flight() const noexcept { return governor.in_flight() + pins; }
   std::size_t waiting() const noexcept { return governor.waiting(); }
   /// Until when one that knows nothing could be faster in its place.
   time_point busy_until() const noexcept {

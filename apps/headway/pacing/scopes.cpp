@@ -53,9 +53,8 @@ void scopes::trace_to(std::string const& path, time_point began) {
 }
 
 scope* scopes::at(time_point now, std::string_view account, job const& j) {
-  auto const within = profile_of(origin(j.url))
-                          .partition_of(std::string_view(j.url),
-                                        j.body ? std::string_view(*j.body) : std::string_view());
+  auto const within = profile_of(j.origin).partition_of(
+      std::string_view(j.url), j.body ? std::string_view(*j.body) : std::string_view());
   return all_.at(now, fmt::format("{}\n{}", account, within));
 }
 

@@ -108,6 +108,8 @@ void trace::submit(int scope, time_point now, request_terms const& terms,
   open_line("submit", scope, now);
   fmt::format_to(out, FMT_COMPILE(R"(,"cost":{})"), terms.cost);
   if (terms.deadline != never) field("deadline", terms.deadline);
+  if (terms.failures > 0) fmt::format_to(out, FMT_COMPILE(R"(,"failures":{})"), terms.failures);
+  if (terms.throttles > 0) fmt::format_to(out, FMT_COMPILE(R"(,"throttles":{})"), terms.throttles);
   if (auto const* no = std::get_if<refused>(&answer)) {
     fmt::format_to(out, FMT_COMPILE(R"(,"refused":"{}")"), to_string(no->why));
     field("until", no->until);

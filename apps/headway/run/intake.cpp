@@ -44,9 +44,13 @@ std::unique_ptr<journal> open_journal(run_options const& options, line_options c
 bound_headers bind(run_options const& options, std::vector<std::string> others) {
   auto all = expand_headers(options.headers);
   std::ranges::move(others, std::back_inserter(all));
-  // The origin of a --url whose host has a {{field}} is not known yet.
+  // The origin of a --url whose host has a {{field}} is not known yet. A field's name may have
+  // what no URL has.
+  auto url = options.url;
+  std::ranges::replace_if(
+      url, [](char c) { return c <= ' ' || c > '~'; }, '_');
   return {std::move(all), options.header_hosts,
-          origin(options.url).empty() ? options.base_url : options.url};
+          destination_of(url).origin.empty() ? options.base_url : url};
 }
 
 }  // namespace
@@ -110,7 +114,7 @@ std::optional<job> intake::take() {
   auto next = is_stream() ? jobs_.ready() : jobs_.next();
   if (next) {
     ++taken_;
-    if (is_stream()) headers_.admit(origin(next->url));
+    if (is_stream()) headers_.admit(next->origin);
   } else if (!is_stream() || closed_) {
     ended_ = true;
   } else if (readable_ || !polls_) {

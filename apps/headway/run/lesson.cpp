@@ -78,6 +78,8 @@ judgement judge(request const& r, reply const& answer) {
   // A body that broke off proves nothing, whatever its status was.
   if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
     told.what = reaction::transient;
+  // Fewer at once will do, as when the server says so.
+  if (answer.crowded_out && idempotent(r.what)) told.what = reaction::concurrency;
   return told;
 }
 

@@ -10,6 +10,14 @@
 
 namespace headway::app {
 
+scope_pin::scope_pin(scope& to) noexcept : to_(&to) {
+  ++to.pins;
+}
+
+scope_pin::~scope_pin() {
+  if (to_ != nullptr) --to_->pins;
+}
+
 std::optional<std::string_view> request::body() const noexcept {
   if (what.body_file) return content;
   if (what.body) return *what.body;
@@ -58,6 +66,7 @@ void requests::reduce(std::uint32_t index, std::string remainder, std::string_vi
   r.what.body = std::move(remainder);
   r.what.body_file.reset();
   r.so_far = so_far;
+  r.broken = 0;  // it got on
   weigh(index);
   r.size = size_of(r);
 }

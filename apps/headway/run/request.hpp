@@ -19,9 +19,32 @@ namespace headway::app {
 
 struct scope;
 
+/// Keeps a scope from being evicted while a request will come back to it.
+class scope_pin {
+ public:
+  scope_pin() = default;
+  explicit scope_pin(scope&) noexcept;
+  scope_pin(scope_pin&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
+  scope_pin& operator=(scope_pin other) noexcept {
+    std::swap(to_, other.to_);
+    return *this;
+  }
+  ~scope_pin();
+
+  scope* get() const noexcept { return to_; }
+  explicit operator bool() const noexcept { return to_ != nullptr; }
+
+ private:
+  scope* to_ = nullptr;
+};
+
 /// It waits in its scope's governor, or is `out`: its turn has come, and it goes once the journal
 /// knows of it or flies. Either way it may be `intended`: as the journal knows, it may have been
 /// carried out.
+///
+/// Once a redirect has led it out of the scope of its line, its `home`, each send takes a turn
+/// there as well: it waits at home first, and then in the scope that it goes to. So whatever
+/// redirects say, the lines of a scope make no more sends than its limit allows.
 struct request {
   job what;
   scope* where = nullptr;  ///< null: there is no request
@@ -39,6 +62,10 @@ struct request {
   std::string said{};    ///< what the server called the last refusal
   std::string so_far{};  ///< the answer to what has been done of it, where something was left
   std::vector<std::string> hops{};  ///< URLs that have sent it on
+  scope_pin home{};                 ///< null: no redirect has led it out of there
+  scope_pin bound_for{};            ///< it waits at home for a turn, to go there
+  bool had_turn_at_home = false;    ///< for its next send
+  int broken = 0;                   ///< attempts; what --attempts-max counts
   std::uint64_t values = 0;         ///< generation of --header-cmd's, in the last attempt
   bool denied = false;              ///< a good status, but the profile says that it failed
   bool renewed = false;             ///< it goes again with new ones
@@ -46,6 +73,17 @@ struct request {
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it
+
+  /// Whether its next send needs a turn at home before it has one here.
+  bool needs_turn_at_home() const noexcept {
+    return home && home.get() != where && !had_turn_at_home;
+  }
+
+  /// It waits at home next, and then here. Requires: needs_turn_at_home().
+  void wait_at_home() noexcept {
+    bound_for = scope_pin(*where);
+    where = home.get();
+  }
 
   /// What goes out as its body; nullopt: none.
   std::optional<std::string_view> body() const noexcept;
@@ -66,6 +104,9 @@ class requests {
   request& operator[](std::uint32_t index) noexcept { return all_[index]; }
   request const& operator[](std::uint32_t index) const noexcept { return all_[index]; }
   void forget(std::uint32_t index);
+
+  /// What was read of body_file is read again when it goes again.
+  void unload(std::uint32_t index) noexcept { std::string().swap(all_[index].content); }
 
   /// Its URL or body has changed.
   void weigh(std::uint32_t index) noexcept;

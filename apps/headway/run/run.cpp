@@ -70,7 +70,7 @@ struct arguments {
   std::vector<std::string> stop_if, fail_if, quotas, spend_max;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
-              retry_budget = "20%,10/s", connect_timeout = "10s";
+              retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
 
   /// The key is where AWS's own tools look for it, and in no argument that others could see.
   void sign(run_options& o) const {
@@ -119,6 +119,8 @@ struct arguments {
     o.wait_max = option_value("--wait-max", wait_max, parse_patience);
     o.request_deadline = option_value("--request-deadline", request_deadline, parse_patience);
     o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_patience);
+    o.http.bodies_max = option_value("--bodies-max", bodies_max, parse_bytes);
+    o.http.body_max = std::min(o.http.body_max, o.http.bodies_max / 4);
     if (!header_ttl.empty()) o.header_ttl = option_value("--header-ttl", header_ttl, parse_ttl);
     o.budget = option_value("--retry-budget", retry_budget, parse_budget);
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
@@ -288,6 +290,11 @@ void add_run(CLI::App& program, action& chosen) {
       ->capture_default_str();
   run->add_option("--time-max", a->time_max, "Stop after this long; the same command goes on");
   run->add_option("--connect-timeout", a->connect_timeout, "For name, connection and TLS")
+      ->capture_default_str();
+  run->add_option(
+         "--bodies-max", a->bodies_max,
+         "Memory for the bodies in flight, as 2GiB; one answer has at most a quarter of it, "
+         "and 64MiB")
       ->capture_default_str();
   run->add_flag("--retry-unsafe", o.retry_unsafe,
                 "Also repeat non-idempotent requests that may have been carried out");

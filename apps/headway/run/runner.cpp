@@ -1,6 +1,9 @@
 #include "run/runner.hpp"
 
 #include <fmt/format.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,8 +51,10 @@ class runner {
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
         scopes_(options_, room_for_connections(options_.concurrency_ceiling)),
-        http_(events_, options_.http,
-              [this](std::uint64_t key, reply const& r) { on_reply(key, r); }) {}
+        http_(events_, options_.http, [this](std::uint64_t key, reply const& r) {
+          on_reply(key, r);
+          requests_.unload(static_cast<std::uint32_t>(key));
+        }) {}
 
   int run() {
     if (options_.dry_run) {
@@ -116,7 +121,7 @@ class runner {
       show(now);
       if (ended()) return;
       for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
-      http_.flush();
+      http_.flush([this] { return out_->log().pending_bytes() < recorder_bytes_max; });
       if (halt_.hurried()) return;
     }
   }
@@ -196,8 +201,8 @@ class runner {
           "it was in flight when an earlier run was stopped, and may have been carried out");
       return true;
     }
-    auto headers = request_headers(j, input_.headers().of(origin(j.url)));
-    auto const account = account_of(origin(j.url), credential_digest(headers), j.scope);
+    auto headers = request_headers(j, input_.headers().of(j.origin));
+    auto const account = account_of(j.origin, credential_digest(headers), j.scope);
     if (stopped_accounts_.contains(account)) return true;  // left for a later run
     auto* const s = scope_of(now, account, j, headers);
     no_room_ = s == nullptr;
@@ -235,7 +240,8 @@ class runner {
   /// It waits for its turn again. False where its scope has no room.
   bool queue(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
-    auto const submitted = r.where->governor.submit(now, {.cost = r.what.cost});
+    auto const submitted = r.where->governor.submit(
+        now, {.cost = r.what.cost, .failures = r.broken, .throttles = r.throttled});
     auto const* const id = std::get_if<ticket>(&submitted);
     if (id != nullptr) r.where->queue(now, r.id = *id, index);
     return id != nullptr;
@@ -249,19 +255,34 @@ class runner {
       s.wake = never;                                           // but for what follows
       if (s.renewable && header_commands_.refused()) continue;  // until there is a new value
       s.held = {};
-      s.look_at_machine(now, spending_.room_beside(out()));
-      while (spending_.room_beside(out())) {
+      s.look_at_machine(now, room_to_send());
+      while (room_to_send()) {
         auto const turn = s.next(now, requests_, chance_);
         if (!turn) break;
-        if (turn->never.empty())
+        if (turn->elsewhere)
+          move_on(turn->request, now);
+        else if (turn->never.empty())
           begin(turn->request, now);
         else
           never_goes(turn->request, turn->never);
       }
-      auto const room = spending_.room_beside(out());
+      auto const room = room_to_send();
       s.look_at_machine(now, room);              // perhaps it waits no more
       if (room) s.rest(now, options_.wait_max);  // else until an answer
     }
+  }
+
+  /// Its turn has come, but it waits for another: at home, or, if this was at home, where it goes.
+  void move_on(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    if (r.bound_for) {
+      r.where = std::exchange(r.bound_for, {}).get();
+      r.size = size_of(r);
+      r.had_turn_at_home = true;
+    } else {
+      r.wait_at_home();
+    }
+    if (r.where->stopped || !queue(index, now)) leave_open(index);
   }
 
   /// Those whose turn has come and that have no answer.
@@ -291,11 +312,6 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (r.what.body_file && r.attempts == 0 && !r.read_body_file()) {
-      auto const error = fmt::format("cannot read {}", r.what.body_file->string());
-      give_up_unsent(index, now, error, reason::none);
-      return;
-    }
     if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
       send(index);
       return;
@@ -303,6 +319,16 @@ class runner {
     r.intended = true;
     r.intent = out_->log().intend(r.what.line);
     intending_.push_back(index);
+  }
+
+  /// Whether one more may go, as far as all scopes share what it needs. Where not, answers wake
+  /// them.
+  bool room_to_send() {
+    if (!room_for_bodies()) starved_ = true;
+    return !starved_ && spending_.room_beside(out());
+  }
+  bool room_for_bodies() const noexcept {
+    return http_.body_bytes() <= options_.http.bodies_max / 2;
   }
 
   /// Its turn had come, but it does not go.
@@ -319,7 +345,7 @@ class runner {
       auto const index = intending_.front();
       auto& r = requests_[index];
       auto const given_up = halt_.draining() || r.where->stopped;
-      if (!given_up && r.intent > committed) return;
+      if (!given_up && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
       if (given_up) {
         out_->log().clear(r.what.line);
@@ -333,6 +359,13 @@ class runner {
 
   void send(std::uint32_t index) {
     auto& r = requests_[index];
+    r.had_turn_at_home = false;
+    if (r.what.body_file && !r.read_body_file()) {
+      if (std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+      auto const error = fmt::format("cannot read {}", r.what.body_file->string());
+      give_up_unsent(index, r.sent, error, reason::none);
+      return;
+    }
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -369,7 +402,8 @@ class runner {
     if (told.what == reaction::served)
       if (auto why = spending_.charge(r.size.given, told.costs); !why.empty())
         halt_.stop(std::move(why));
-    if (!spending_.empty()) scopes_.wake(now);  // all of them wait for any answer
+    if (std::exchange(starved_, false) || !spending_.empty())
+      scopes_.wake(now);  // all of them wait for any answer
     auto const taught = learn(now, r, told, answer, options_);
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
@@ -378,6 +412,7 @@ class runner {
       ++standing_.throttled;
     } else if (taught.what == outcome::failure) {
       ++standing_.broken;
+      ++r.broken;
     }
 
     auto const u = chance_();
@@ -429,16 +464,17 @@ class runner {
   /// here: r.said is why.
   bool follow(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
-    auto hop = next_hop(r.what.method, r.what.url, answer.status, answer.fields);
+    auto hop = next_hop(r.what.method, r.what.url, r.what.origin, answer.status, answer.fields);
     r.said = why_not(hop, r.what.url, r.hops, options_.redirects_max);
     if (r.said.empty() && !hop.same_origin && !options_.http.sigv4.empty())
       r.said = "the redirect leads to another origin, which --aws-sigv4 does not sign for";
     if (!r.said.empty()) return false;
     r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
+    r.what.origin = std::move(hop.origin);
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     requests_.weigh(index);
-    r.headers = request_headers(r.what, input_.headers().of(origin(r.what.url)));
-    auto const account = account_of(origin(r.what.url), credential_digest(r.headers), r.what.scope);
+    r.headers = request_headers(r.what, input_.headers().of(r.what.origin));
+    auto const account = account_of(r.what.origin, credential_digest(r.headers), r.what.scope);
     if (stopped_accounts_.contains(account)) {
       leave_open(index);
       return true;
@@ -448,8 +484,10 @@ class runner {
       r.said = "the redirect leads to one scope more than there is room for";
       return false;
     }
+    if (!r.home && s != r.where) r.home = scope_pin(*r.where);
     r.where = s;
     r.size = size_of(r);
+    if (r.needs_turn_at_home()) r.wait_at_home();
     queue_again(index, now);
     return true;
   }
@@ -580,6 +618,7 @@ class runner {
 
   scopes scopes_;
   bool no_room_ = false;  // for the scope of what comes next
+  bool starved_ = false;  // bodies in flight leave no room to send
   stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;
@@ -597,6 +636,9 @@ class runner {
 }  // namespace
 
 int run(run_options const& options) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a large body has taken goes back at its end
+#endif
   return runner(options).run();
 }
 

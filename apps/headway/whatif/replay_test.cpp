@@ -120,7 +120,8 @@ TEST(Trace, ReadsBackEveryCall) {
     trace to(file.path);
     to.head({.law = law("reno-0.9"), .settings = settings, .began = began});
     to.scope(3, "é\"\\");
-    to.submit(3, began + 1ns, {.cost = 4, .deadline = began + 5s}, ticket{1ULL << 40});
+    to.submit(3, began + 1ns, {.cost = 4, .deadline = began + 5s, .failures = 2, .throttles = 3},
+              ticket{1ULL << 40});
     to.submit(3, began + 2ns, {}, refused{reason::quota, never});
     to.start(3, began + 3ns, ticket{7}, ~fraction{0});
     to.finish(3, began + 4ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s});
@@ -146,7 +147,8 @@ TEST(Trace, ReadsBackEveryCall) {
     EXPECT_EQ(read[i].at, i == 0 ? time_point{} : began + duration(i));
   }
   EXPECT_EQ(read[0].name, "é\"\\");
-  EXPECT_EQ(read[1].terms, (request_terms{.cost = 4, .deadline = began + 5s}));
+  EXPECT_EQ(read[1].terms,
+            (request_terms{.cost = 4, .deadline = began + 5s, .failures = 2, .throttles = 3}));
   EXPECT_EQ(read[1].id, ticket{1ULL << 40});
   EXPECT_FALSE(read[1].ended);
   EXPECT_TRUE(read[2].ended);

@@ -165,6 +165,10 @@ std::optional<traced_call> trace_reader::next() {
     c.terms.cost = o.whole("cost", {1, any_of_type<std::int64_t>.second});
     if (o.has("deadline"))
       c.terms.deadline = head_.began + duration(o.whole("deadline", {0, instant_max}));
+    if (o.has("failures"))
+      c.terms.failures = o.whole<int>("failures", {0, any_of_type<int>.second});
+    if (o.has("throttles"))
+      c.terms.throttles = o.whole<int>("throttles", {0, any_of_type<int>.second});
     c.ended = o.has("refused");
   }
   auto const has_ticket = c.what == kind::start || c.what == kind::finish ||
