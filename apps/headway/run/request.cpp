@@ -6,17 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "pacing/scope.hpp"
-
 namespace headway::app {
-
-scope_pin::scope_pin(scope& to) noexcept : to_(&to) {
-  ++to.pins;
-}
-
-scope_pin::~scope_pin() {
-  if (to_ != nullptr) --to_->pins;
-}
 
 std::optional<std::string_view> request::body() const noexcept {
   if (what.body_file) return content;
@@ -30,17 +20,21 @@ bool request::read_body_file() {
   return static_cast<bool>(in);
 }
 
-request_size size_of(request const& r) {
-  request_size size{.given = r.what.costs};
+load load_of(request const& r) {
+  load what{.cost = r.what.cost,
+            .size = {.given = r.what.costs},
+            .failures = r.broken,
+            .throttles = r.throttled,
+            .turn_only = static_cast<bool>(r.bound_for)};
   if (r.what.body_file) {
     std::error_code missing;  // it is told when it is to go
     auto const bytes = std::filesystem::file_size(*r.what.body_file, missing);
-    if (!missing) size.bytes = static_cast<double>(bytes);
+    if (!missing) what.size.bytes = static_cast<double>(bytes);
   } else if (r.what.body) {
-    size.bytes = static_cast<double>(r.what.body->size());
-    size.reserved = r.where->speaks->reserved_by(*r.what.body);
+    what.size.bytes = static_cast<double>(r.what.body->size());
+    what.size.reserved = r.where->speaks().reserved_by(*r.what.body);
   }
-  return size;
+  return what;
 }
 
 std::uint32_t requests::add(request r) {
@@ -68,7 +62,6 @@ void requests::reduce(std::uint32_t index, std::string remainder, std::string_vi
   r.so_far = so_far;
   r.broken = 0;  // it got on
   weigh(index);
-  r.size = size_of(r);
 }
 
 void requests::weigh(std::uint32_t index) noexcept {

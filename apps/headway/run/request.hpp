@@ -13,41 +13,19 @@
 
 #include "headway/governor.hpp"
 #include "jobs/job.hpp"
-#include "pacing/quota_book.hpp"
+#include "pacing/lane.hpp"
 
 namespace headway::app {
 
-struct scope;
-
-/// Keeps a scope from being evicted while a request will come back to it.
-class scope_pin {
- public:
-  scope_pin() = default;
-  explicit scope_pin(scope&) noexcept;
-  scope_pin(scope_pin&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
-  scope_pin& operator=(scope_pin other) noexcept {
-    std::swap(to_, other.to_);
-    return *this;
-  }
-  ~scope_pin();
-
-  scope* get() const noexcept { return to_; }
-  explicit operator bool() const noexcept { return to_ != nullptr; }
-
- private:
-  scope* to_ = nullptr;
-};
-
-/// It waits in its scope's governor, or is `out`: its turn has come, and it goes once the journal
-/// knows of it or flies. Either way it may be `intended`: as the journal knows, it may have been
-/// carried out.
+/// It waits in its lane, or is `out`: its turn has come, and it goes once the journal knows of it
+/// or flies. Either way it may be `intended`: as the journal knows, it may have been carried out.
 ///
-/// Once a redirect has led it out of the scope of its line, its `home`, each send takes a turn
-/// there as well: it waits at home first, and then in the scope that it goes to. So whatever
-/// redirects say, the lines of a scope make no more sends than its limit allows.
+/// Once a redirect has led it out of the lane of its line, its `home`, each send takes a turn there
+/// as well: it waits at home first, and then in the lane that it goes to. So whatever redirects
+/// say, the lines of one lane make no more sends than its limit allows.
 struct request {
   job what;
-  scope* where = nullptr;  ///< null: there is no request
+  lane* where = nullptr;  ///< null: there is no request
   ticket id{};
   std::vector<std::string> headers{};
   std::string content{};  ///< of body_file
@@ -55,15 +33,12 @@ struct request {
   std::optional<time_point> first_sent{};
   time_point sent{};
   int attempts = 0;
-  request_size size{};
-  quota_receipt receipt{};
-  bool held = false;  ///< by the book, since its last attempt
   int throttled = 0;
   std::string said{};    ///< what the server called the last refusal
   std::string so_far{};  ///< the answer to what has been done of it, where something was left
   std::vector<std::string> hops{};  ///< URLs that have sent it on
-  scope_pin home{};                 ///< null: no redirect has led it out of there
-  scope_pin bound_for{};            ///< it waits at home for a turn, to go there
+  lane_pin home{};                  ///< null: no redirect has led it out of there
+  lane_pin bound_for{};             ///< it waits at home for a turn, to go there
   bool had_turn_at_home = false;    ///< for its next send
   int broken = 0;                   ///< attempts; what --attempts-max counts
   std::uint64_t values = 0;         ///< generation of --header-cmd's, in the last attempt
@@ -81,7 +56,7 @@ struct request {
 
   /// It waits at home next, and then here. Requires: needs_turn_at_home().
   void wait_at_home() noexcept {
-    bound_for = scope_pin(*where);
+    bound_for = lane_pin(*where);
     where = home.get();
   }
 
@@ -91,8 +66,8 @@ struct request {
   bool read_body_file();
 };
 
-/// What is known of its size before it goes. Requires: it has a scope.
-request_size size_of(request const&);
+/// Returns what it asks of the lane that it is in.
+load load_of(request const&);
 
 /// All of them, by an index that stays while the request lives; bounded. References stay valid.
 class requests {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pacing/test_scope.hpp"
+#include "pacing/test_lane.hpp"
 
 namespace headway::app {
 namespace {
@@ -15,7 +15,7 @@ struct requests_test : testing::Test {
     return r;
   }
 
-  scope s = idle_scope();
+  lane s = test_lane();
   requests all;
 };
 
@@ -51,7 +51,7 @@ TEST_F(requests_test, are_bounded_by_bytes_as_these_change) {
   EXPECT_FALSE(all.full());
   EXPECT_EQ(all[second].body(), "rest");
   EXPECT_EQ(all[second].so_far, "answer so far");
-  EXPECT_EQ(all[second].size.bytes, 4);
+  EXPECT_EQ(load_of(all[second]).size.bytes, 4);
   all[second].what.url = half;
   all.weigh(second);
   EXPECT_TRUE(all.full());

@@ -25,14 +25,14 @@
 #include "os/descriptors.hpp"
 #include "os/poller.hpp"
 #include "os/signals.hpp"
-#include "pacing/account.hpp"
-#include "pacing/scopes.hpp"
+#include "pacing/lanes.hpp"
 #include "provider/profile.hpp"
+#include "run/answer.hpp"
 #include "run/canary.hpp"
+#include "run/disposition.hpp"
 #include "run/ending.hpp"
 #include "run/halt.hpp"
 #include "run/intake.hpp"
-#include "run/lesson.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
@@ -40,6 +40,23 @@
 
 namespace headway::app {
 namespace {
+
+pacing_settings pacing_of(run_options const& o) {
+  auto const most = o.concurrency_ceiling;
+  auto const connections = room_for_connections(most);
+  return {.law = o.law,
+          .governor = {.attempts_max = o.attempts_max,
+                       .queue_max = requests::requests_max,
+                       .hint_max = o.wait_max,
+                       .throttled = o.law.throttled,
+                       .rate_ceiling = o.rate_ceiling,
+                       .in_flight_max = most > 0 ? most : connections,
+                       .budget = o.budget},
+          .quotas = o.quotas,
+          .speaks = o.speaks,
+          .state = o.state,
+          .alone = o.alone};
+}
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
@@ -50,7 +67,7 @@ class runner {
       : options_(options),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
-        scopes_(options_, room_for_connections(options_.concurrency_ceiling)),
+        lanes_(pacing_of(options_)),
         http_(events_, options_.http, [this](std::uint64_t key, reply const& r) {
           on_reply(key, r);
           requests_.unload(static_cast<std::uint32_t>(key));
@@ -62,10 +79,10 @@ class runner {
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
-    if (!options_.cold) scopes_.recall();
+    if (!options_.cold) lanes_.recall();
     out_.emplace(options_, input_.log());
     events_.watch(out_->log().event_fd(), EPOLLIN);
-    if (!options_.trace.empty()) scopes_.trace_to(options_.trace, began_);
+    if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     if (!input_.is_stream()) {
       standing_.total = input_.survey().wanted;
       standing_.before = input_.before().success + input_.before().lost();
@@ -127,7 +144,7 @@ class runner {
   }
 
   void renew_values(time_point now) {
-    if (header_commands_.flush(now)) scopes_.wake(now);
+    if (header_commands_.flush(now)) lanes_.wake(now);
     auto const failures = header_commands_.failures();
     if (failures > std::exchange(renewals_failed_, failures)) {
       if (header_commands_.refused() && failures >= renewals_max)
@@ -167,9 +184,9 @@ class runner {
     if (input_.ready() && !full() && !halt_.draining()) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
     if (!halt_.draining()) {
-      if (no_room_) at = std::min(at, scopes_.room_at());
+      if (no_room_) at = std::min(at, lanes_.room_at());
       at = std::min(at, header_commands_.wakeup());
-      at = std::min(at, scopes_.wakeup());
+      at = std::min(at, lanes_.wakeup());
     }
     if (options_.time_max && !halt_.draining()) at = std::min(at, began_ + *options_.time_max);
     return at;
@@ -193,7 +210,7 @@ class runner {
     if (auto const failed = input_.failure()) halt_.fail(failed);  // what flies is finished first
   }
 
-  /// False when its scope has no room: it is held until there is some.
+  /// False when its lane has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
     if (!options_.retry_unsafe && input_.perhaps_sent(j)) {
       record_unsent(
@@ -202,73 +219,73 @@ class runner {
       return true;
     }
     auto headers = request_headers(j, input_.headers().of(j.origin));
-    auto const account = account_of(j.origin, credential_digest(headers), j.scope);
-    if (stopped_accounts_.contains(account)) return true;  // left for a later run
-    auto* const s = scope_of(now, account, j, headers);
-    no_room_ = s == nullptr;
+    auto const credential = credential_digest(headers);
+    auto const key = key_of(j, credential, header_commands::needed_by(headers));
+    if (lanes_.stopped(key)) return true;  // left for a later run
+    auto* const l = lanes_.at(now, key);
+    no_room_ = l == nullptr;
     if (no_room_) {
       input_.put_back(std::move(j));
       return false;
     }
-    auto const submitted = s->governor.submit(now, {.cost = j.cost});
-    if (auto const* no = std::get_if<refused>(&submitted)) {
-      if (no->why == reason::queue) {
-        input_.put_back(std::move(j));
-        return false;
-      }
-      record_unsent(j, final_outcome::failed,
-                    fmt::format("not sent: {}: a cost of {} can never be admitted",
-                                to_string(no->why), j.cost));
-      return true;
+    request r{.what = std::move(j), .where = l, .headers = std::move(headers), .read = now};
+    auto const index = requests_.add(std::move(r));
+    auto const submitted = submit(index, now);
+    auto const* const no = std::get_if<refused>(&submitted);
+    if (no == nullptr) return true;
+    auto back = std::move(requests_[index].what);
+    requests_.forget(index);
+    if (no->why == reason::queue) {
+      input_.put_back(std::move(back));
+      return false;
     }
-    auto const id = std::get<ticket>(submitted);
-    request r{
-        .what = std::move(j), .where = s, .id = id, .headers = std::move(headers), .read = now};
-    r.size = size_of(r);
-    s->queue(now, id, requests_.add(std::move(r)));
+    record_unsent(back, final_outcome::failed,
+                  fmt::format("not sent: {}: a cost of {} can never be admitted",
+                              to_string(no->why), back.cost));
     return true;
   }
 
-  /// Null while there is no room for one more.
-  scope* scope_of(time_point now, std::string_view account, job const& j,
-                  std::span<std::string const> headers) {
-    auto* const s = scopes_.at(now, account, j);
-    if (s != nullptr && header_commands::needed_by(headers)) s->renewable = true;
-    return s;
+  static lane_key key_of(job const& j, std::string const& credential, bool renewable) {
+    return {.origin = j.origin,
+            .credential = credential,
+            .given = j.scope,
+            .url = j.url,
+            .body = j.body ? std::string_view(*j.body) : std::string_view(),
+            .renewable = renewable};
   }
 
-  /// It waits for its turn again. False where its scope has no room.
-  bool queue(std::uint32_t index, time_point now) {
+  /// It waits for its turn in its lane.
+  std::variant<ticket, refused> submit(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
-    auto const submitted = r.where->governor.submit(
-        now, {.cost = r.what.cost, .failures = r.broken, .throttles = r.throttled});
-    auto const* const id = std::get_if<ticket>(&submitted);
-    if (id != nullptr) r.where->queue(now, r.id = *id, index);
-    return id != nullptr;
+    auto const answer = r.where->submit(now, load_of(r), index);
+    if (auto const* const id = std::get_if<ticket>(&answer)) {
+      r.id = *id;
+      if (r.needs_turn_at_home()) r.where->call_back(r.id);
+    }
+    return answer;
+  }
+  bool queue(std::uint32_t index, time_point now) {
+    return std::holds_alternative<ticket>(submit(index, now));
   }
 
   // ── attempts go out ─────────────────────────────────────────────────────────────────────────
 
   void pump(time_point now) {
-    for (auto& [key, s] : scopes_) {
-      if (s.wake > now || s.parked()) continue;
-      s.wake = never;                                           // but for what follows
-      if (s.renewable && header_commands_.refused()) continue;  // until there is a new value
-      s.held = {};
-      s.look_at_machine(now, room_to_send());
-      while (room_to_send()) {
-        auto const turn = s.next(now, requests_, chance_);
+    for (auto& [key, l] : lanes_) {
+      if (!l.due(now)) continue;
+      auto const wants_value = l.renewable() && header_commands_.refused();
+      l.open(now, !wants_value && room_to_send());
+      while (!wants_value && room_to_send()) {
+        auto const turn = l.next(now, chance_);
         if (!turn) break;
-        if (turn->elsewhere)
-          move_on(turn->request, now);
-        else if (turn->never.empty())
-          begin(turn->request, now);
+        if (turn->what == lane::turn::kind::send)
+          begin(turn->number, now);
+        else if (turn->what == lane::turn::kind::never)
+          never_goes(turn->number, turn->why);
         else
-          never_goes(turn->request, turn->never);
+          move_on(turn->number, now);
       }
-      auto const room = room_to_send();
-      s.look_at_machine(now, room);              // perhaps it waits no more
-      if (room) s.rest(now, options_.wait_max);  // else until an answer
+      l.rest(now, !wants_value && room_to_send());
     }
   }
 
@@ -277,12 +294,11 @@ class runner {
     auto& r = requests_[index];
     if (r.bound_for) {
       r.where = std::exchange(r.bound_for, {}).get();
-      r.size = size_of(r);
       r.had_turn_at_home = true;
     } else {
       r.wait_at_home();
     }
-    if (r.where->stopped || !queue(index, now)) leave_open(index);
+    if (!queue(index, now)) leave_open(index);
   }
 
   /// Those whose turn has come and that have no answer.
@@ -321,7 +337,7 @@ class runner {
     intending_.push_back(index);
   }
 
-  /// Whether one more may go, as far as all scopes share what it needs. Where not, answers wake
+  /// Whether one more may go, as far as all lanes share what it needs. Where not, answers wake
   /// them.
   bool room_to_send() {
     if (!room_for_bodies()) starved_ = true;
@@ -334,7 +350,7 @@ class runner {
   /// Its turn had come, but it does not go.
   void give_up_unsent(std::uint32_t index, time_point now, std::string_view error, reason why) {
     auto& r = requests_[index];
-    r.where->cancel(now, r);
+    r.where->cancel(now, r.id);
     end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
@@ -344,7 +360,7 @@ class runner {
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = requests_[index];
-      auto const given_up = halt_.draining() || r.where->stopped;
+      auto const given_up = halt_.draining() || r.where->stopped();
       if (!given_up && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
       if (given_up) {
@@ -385,7 +401,7 @@ class runner {
   void on_reply(std::uint64_t key, reply const& answer) {
     auto const index = static_cast<std::uint32_t>(key);
     auto& r = requests_[index];
-    auto& s = *r.where;
+    auto& l = *r.where;
     auto const now = clock_now();
     --standing_.in_flight;
     r.out = false;
@@ -400,64 +416,81 @@ class runner {
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     if (told.what == reaction::served)
-      if (auto why = spending_.charge(r.size.given, told.costs); !why.empty())
+      if (auto why = spending_.charge(r.what.costs, told.costs); !why.empty())
         halt_.stop(std::move(why));
     if (std::exchange(starved_, false) || !spending_.empty())
-      scopes_.wake(now);  // all of them wait for any answer
-    auto const taught = learn(now, r, told, answer, options_);
+      lanes_.wake(now);  // all of them wait for any answer
+    auto const safe =
+        answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
+    auto const [taught, ruling] =
+        l.settle(now, r.id, told,
+                 {.status = answer.status,
+                  .may_repeat = safe && !answer.futile && told.what != reaction::permanent},
+                 chance_());
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
-    if (taught.what == outcome::throttle) {
+    if (taught == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
-    } else if (taught.what == outcome::failure) {
-      ++standing_.broken;
+    } else if (taught == outcome::failure) {
       ++r.broken;
+      ++standing_.broken;
     }
-
-    auto const u = chance_();
-    auto const ruling = s.governor.finish(now, r.id, taught, u);
-    s.wake = now;
-
-    if (answer.status == 401 && s.renewable && !std::exchange(r.renewed, true)) {
-      header_commands_.refuse(r.values);
-      queue_again(index, now);
-      return;
-    }
-    if (stops(told.what)) {
-      auto why = fmt::format("status {}: {}", answer.status, r.said);
-      leave_open(index);
-      stop(s, std::move(why));
-      return;
-    }
-    if (told.what == reaction::served && told.remainder && queue(index, now)) return;
-    if (told.what == reaction::permanent && is_redirect(answer.status) && answer.error.empty() &&
-        !options_.ok.contains(answer.status) && follow(index, now, answer))
-      return;
-    auto const again = ruling.what == verdict::retry || ruling.what == verdict::park;
-    if (!again) {
-      end(index, now, whole, taught.what, ruling);
-      return;
-    }
-    // Not carried out: a throttle says so, and what never left us cannot have been.
-    if (r.intended && r.so_far.empty() &&
-        (taught.what == outcome::throttle || answer.state == send_state::not_sent)) {
-      out_->log().clear(r.what.line);
-      r.intended = false;
-    }
-    if (ruling.what == verdict::park) {
-      s.parked_until = std::max(s.parked_until, ruling.until);
-    } else if (std::max(now, ruling.until) - *r.first_sent > options_.request_deadline) {
-      s.governor.cancel(now, r.id);
-      end(index, now, answer, taught.what, {verdict::give_up, reason::deadline, never});
+    auto const refused_value = answer.status == 401 && l.renewable() && !r.renewed;
+    switch (disposition_of(
+        {.what = told.what,
+         .value_refused = refused_value,
+         .has_remainder = told.remainder.has_value(),
+         .may_follow = is_redirect(answer.status) && answer.error.empty() &&
+                       !options_.ok.contains(answer.status),
+         .lane_stopped = l.stopped(),
+         .deadline_passed = std::max(now, ruling.until) - *r.first_sent > options_.request_deadline,
+         .ruling = ruling.what})) {
+      case disposition::renew:
+        r.renewed = true;
+        header_commands_.refuse(r.values);
+        return queue_again(index, now);
+      case disposition::stop_lane: {
+        auto const why = fmt::format("status {}: {}", answer.status, r.said);
+        leave_open(index);
+        return stop(l, why);
+      }
+      case disposition::leave_open:
+        was_not_carried_out(r, taught, answer.state);
+        return leave_open(index);
+      case disposition::go_on:
+        if (!queue(index, now)) leave_open(index);
+        return;
+      case disposition::follow:
+        if (!follow(index, now, answer)) end(index, now, whole, taught, ruling);
+        return;
+      case disposition::expire:
+        l.cancel(now, r.id);
+        return end(index, now, answer, taught, {verdict::give_up, reason::deadline, never});
+      case disposition::end:
+        return end(index, now, whole, taught, ruling);
+      case disposition::park:
+      case disposition::wait:
+        was_not_carried_out(r, taught, answer.state);
+        if (r.needs_turn_at_home()) l.call_back(r.id);
+        return;
     }
   }
 
-  /// It was not carried out: it goes again like any other, through the queue of its scope.
+  /// Takes its intent back where it was not carried out: a throttle says so, and what never left us
+  /// cannot have been.
+  void was_not_carried_out(request& r, outcome taught, send_state state) {
+    if (!r.intended || !r.so_far.empty()) return;
+    if (taught != outcome::throttle && state != send_state::not_sent) return;
+    out_->log().clear(r.what.line);
+    r.intended = false;
+  }
+
+  /// It was not carried out: it goes again like any other, through the queue of its lane.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
     if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
-    if (r.where->stopped || !queue(index, now)) leave_open(index);
+    if (!queue(index, now)) leave_open(index);
   }
 
   /// Sends it where a redirect says, without what the next origin must not see. False where it ends
@@ -474,36 +507,35 @@ class runner {
     if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
     requests_.weigh(index);
     r.headers = request_headers(r.what, input_.headers().of(r.what.origin));
-    auto const account = account_of(r.what.origin, credential_digest(r.headers), r.what.scope);
-    if (stopped_accounts_.contains(account)) {
+    auto const credential = credential_digest(r.headers);
+    auto const key = key_of(r.what, credential, header_commands::needed_by(r.headers));
+    if (lanes_.stopped(key)) {
       leave_open(index);
       return true;
     }
-    auto* const s = scope_of(now, account, r.what, r.headers);
-    if (s == nullptr) {
+    auto* const l = lanes_.at(now, key);
+    if (l == nullptr) {
       r.said = "the redirect leads to one scope more than there is room for";
       return false;
     }
-    if (!r.home && s != r.where) r.home = scope_pin(*r.where);
-    r.where = s;
-    r.size = size_of(r);
+    if (!r.home && l != r.where) r.home = lane_pin(*r.where);
+    r.where = l;
     if (r.needs_turn_at_home()) r.wait_at_home();
     queue_again(index, now);
     return true;
   }
 
   /// Nothing more goes there; what waits is left for a later run.
-  void stop(scope& s, std::string_view why) {
-    if (s.stopped) return;
+  void stop(lane const& l, std::string_view why) {
+    if (l.stopped()) return;
     halt_.stop_in_part();
-    stopped_accounts_.insert(s.account);
-    scopes_.stop(s.account);
+    lanes_.stop(l);
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
-    requests_.each([](request const& r) { return r.where->stopped && !r.out; },
+    say(fmt::format("{}: stopped: {}", l.name(), in_quotes(why)));
+    requests_.each([](request const& r) { return r.where->stopped() && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
-    if (stopped_accounts_.full())
-      halt_.stop(fmt::format("{} scopes were refused", stopped_accounts::accounts_max));
+    if (lanes_.too_many_stopped())
+      halt_.stop(fmt::format("{} scopes were refused", lanes::stopped_max));
   }
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
@@ -554,27 +586,27 @@ class runner {
   void abandon(std::uint32_t index) {
     auto& r = requests_[index];
     auto const now = clock_now();
-    r.where->cancel(now, r);
+    r.where->cancel(now, r.id);
     requests_.forget(index);
   }
 
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    standing_.waiting = scopes_.look(now, now - std::exchange(shown_, now));
+    standing_.waiting = lanes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
     progress_.update(now, standing_);
   }
 
   int conclude() {
     out_->conclude(halt_.hurried());
-    scopes_.conclude();
+    lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
     auto text = summary(s, now - began_);
-    text += scopes_.where_time_went() + scopes_.findings();
-    scopes_.keep();
+    text += lanes_.where_time_went() + lanes_.findings();
+    lanes_.keep();
     if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
     if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
 
@@ -587,7 +619,7 @@ class runner {
     if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
-      auto const until = scopes_.parked_until();
+      auto const until = lanes_.parked_until();
       say(fmt::format(
           "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "
           "command again then",
@@ -616,10 +648,9 @@ class runner {
   intake input_;
   std::optional<outputs> out_;
 
-  scopes scopes_;
-  bool no_room_ = false;  // for the scope of what comes next
+  lanes lanes_;
+  bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
-  stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;
   halt halt_;

@@ -1,4 +1,4 @@
-/// The scopes of a run, with what earlier runs learned of them.
+/// The lanes of a run, with what earlier runs learned of them.
 #pragma once
 
 #include <array>
@@ -6,25 +6,37 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "headway/headway.hpp"
-#include "jobs/job.hpp"
+#include "pacing/lane.hpp"
 #include "pacing/memory.hpp"
-#include "pacing/scope.hpp"
-#include "run/options.hpp"
+#include "pacing/settings.hpp"
 
 namespace headway::app {
 
-/// At most scopes_max: a new one takes the place of one that is idle. Threads: one.
-class scopes {
- public:
-  static constexpr std::size_t scopes_max = 1000;
+/// Whose limit a request falls under, as far as it tells.
+struct lane_key {
+  std::string_view origin;      ///< where it goes
+  std::string_view credential;  ///< the digest of what it carries
+  std::string_view given;       ///< the scope that the caller names
+  std::string_view url, body;   ///< of which a profile may tell parts of a limit apart
+  bool renewable = false;       ///< see lane::renewable()
 
-  /// `options` must live as long; `connections`: at most so many at once.
-  scopes(run_options const& options, int connections);
-  scopes(scopes const&) = delete;
-  scopes& operator=(scopes const&) = delete;
+  /// Origin, credential and given scope: what is stopped together.
+  std::string account() const;
+};
+
+/// At most lanes_max: a new one takes the place of one that is idle. Threads: one.
+class lanes {
+ public:
+  static constexpr std::size_t lanes_max = 1000;
+  static constexpr std::size_t stopped_max = 10'000;
+
+  explicit lanes(pacing_settings);
+  lanes(lanes const&) = delete;
+  lanes& operator=(lanes const&) = delete;
 
   /// Begins with what earlier runs learned. Errors: fatal where the file that was asked for cannot
   /// be read; of the default one that is only said.
@@ -32,12 +44,21 @@ class scopes {
   /// The calls of all governors go to a file from now on. Errors: fatal(exit_io).
   void trace_to(std::string const& path, time_point began);
 
-  /// Where `j` of this account belongs; null while there is no room for one more.
-  scope* at(time_point now, std::string_view account, job const& j);
+  /// The lane of a request; null while there is no room for one more.
+  lane* at(time_point now, lane_key const&);
   /// When there is room for one more, if nothing happens before.
   time_point room_at() const { return all_.room_at(); }
 
-  /// Of pairs (key, scope).
+  /// Whether nothing more goes to this account.
+  bool stopped(lane_key const& key) const {
+    return !stopped_.empty() && stopped_.contains(key.account());
+  }
+  /// Nothing more goes to the account of this lane, whatever lanes it has or gets.
+  void stop(lane const&);
+  /// Stopped accounts can be told apart no longer.
+  bool too_many_stopped() const noexcept { return stopped_.size() >= stopped_max; }
+
+  /// Of pairs (key, lane).
   auto begin() noexcept { return all_.begin(); }
   auto end() noexcept { return all_.end(); }
 
@@ -47,8 +68,6 @@ class scopes {
   void wake(time_point at) noexcept;
   /// When the last of them that are parked go on; time_point::min(): none is.
   time_point parked_until() noexcept;
-  /// Nothing more goes to this account.
-  void stop(std::string_view account) noexcept;
 
   /// What holds back the first of them that has a request waiting; counts why they waited since the
   /// last look, which was `since` ago.
@@ -64,19 +83,24 @@ class scopes {
   void keep();
 
  private:
-  scope make(std::string_view key);
+  struct wanted {
+    lane_key const* key = nullptr;
+    std::string account{}, partition{};
+  };
+  lane make(std::string_view key, wanted const&);
   std::shared_ptr<machine_pace> join_machine(std::string_view key,
                                              std::optional<remembered> const& known);
   profile const& profile_of(std::string_view origin) const;
 
-  run_options const& options_;
-  governor_settings const settings_;
+  pacing_settings const settings_;
   memory memory_;
-  std::unique_ptr<trace> trace_;  // outlives the scopes, which write their end to it
+  std::unique_ptr<trace> trace_;  // outlives the lanes, which write their end to it
   std::vector<std::weak_ptr<machine_pace>> machines_;
   bool said_alone_ = false;
   int made_ = 0;
-  keyed<scope> all_;
+  wanted wanted_{};  // of at(), which may make it
+  keyed<lane> all_;
+  std::unordered_set<std::string> stopped_{};  // accounts
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
 };
 

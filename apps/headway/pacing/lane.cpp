@@ -1,0 +1,138 @@
+#include "pacing/lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "pacing/settle.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr int refused_in_a_row_max = 8;  // that a quota excuses
+
+}  // namespace
+
+lane::lane(parts p) : parts_(std::move(p)) {}
+
+std::variant<ticket, refused> lane::submit(time_point now, load what, std::uint32_t number) {
+  if (stopped_) return refused{reason::cancelled, never};
+  auto const answer = parts_.governor.submit(
+      now, {.cost = what.cost, .failures = what.failures, .throttles = what.throttles});
+  if (auto const* const id = std::get_if<ticket>(&answer)) {
+    auto const slot = static_cast<std::uint32_t>(*id);
+    if (slot >= entries_.size()) entries_.resize(slot + 1);
+    entries_[slot] = {.what = std::move(what), .number = number};
+    wake_ = now;
+  }
+  return answer;
+}
+
+void lane::call_back(ticket t) noexcept {
+  of(t).called_back = true;
+}
+
+void lane::look_at_machine(time_point now, bool may_send) {
+  if (parts_.machine)
+    look_at(*parts_.machine, parts_.governor, now, held_.why != reason::none || !may_send);
+}
+
+void lane::open(time_point now, bool may_send) {
+  wake_ = never;  // but for what follows
+  held_ = {};
+  look_at_machine(now, may_send);
+}
+
+std::optional<lane::turn> lane::next(time_point now, rng& chance) {
+  auto& governor = parts_.governor;
+  auto& quotas = parts_.quotas;
+  while (auto const first = stopped_ ? std::nullopt : governor.next(now)) {
+    auto& e = of(*first);
+    if (e.called_back) {
+      governor.cancel(now, *first);
+      return turn{e.number, turn::kind::elsewhere};
+    }
+    if (!e.what.turn_only) {
+      if (auto why = quotas.never_fits(e.what.size)) {
+        governor.cancel(now, *first);
+        return turn{e.number, turn::kind::never, std::move(*why)};
+      }
+      if (auto const until = quotas.ready_at(now, e.what.size).until; until > now) {
+        held_ = {reason::quota, until};
+        e.held = true;
+        return std::nullopt;
+      }
+    }
+    auto const u = chance();
+    if (parts_.machine && !parts_.machine->claim(now, e.what.cost, u)) {  // another was faster
+      look_at_machine(now, true);
+      continue;
+    }
+    governor.start(now, *first, u);
+    if (e.what.turn_only) {
+      governor.cancel(now, *first);
+      return turn{e.number, turn::kind::elsewhere};
+    }
+    e.receipt = quotas.take(now, e.what.size);
+    return turn{e.number};
+  }
+  return std::nullopt;
+}
+
+void lane::rest(time_point now, bool may_send) {
+  look_at_machine(now, may_send);     // perhaps it waits no more
+  if (!may_send || stopped_) return;  // until an answer
+  auto const park_beyond = [&](time_point until) {
+    if (until != never && until > later(now, parts_.wait_max))
+      parked_until_ = std::max(parked_until_, until);
+  };
+  if (held_.why != reason::none) {  // an answer wakes it, too
+    wake_ = held_.until;
+    park_beyond(held_.until);
+    return;
+  }
+  wake_ = parts_.governor.wakeup(now);
+  if (!parts_.machine || waiting() == 0) return;
+  wake_ = std::min(wake_, parts_.machine->look_again(now));
+  park_beyond(parts_.machine->held_until());  // perhaps another process was told
+}
+
+lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,
+                           fraction u) {
+  auto& e = of(t);
+  auto taught = lesson_of(told, end.status, parts_.quotas, parts_.wait_max);
+  if (end.says_nothing) taught.what = outcome::ignore;
+  auto const refused = taught.what == outcome::throttle;
+  auto const blamed = parts_.quotas.settle(
+      now, e.receipt, e.what.size,
+      {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
+  // A server that goes on refusing whatever the quotas do is the law's, whatever it says.
+  refused_in_a_row_ = refused ? refused_in_a_row_ + 1 : 0;
+  auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
+  taught.held_elsewhere =
+      ours || (!refused && (std::exchange(e.held, false) || held_.why != reason::none));
+  if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
+  taught.may_retry = end.may_repeat;
+  settled result{taught.what, parts_.governor.finish(now, t, taught, u)};
+  auto const waits = result.ruling.what == verdict::retry || result.ruling.what == verdict::park;
+  if (waits && stopped_) parts_.governor.cancel(now, t);
+  if (result.ruling.what == verdict::park && !stopped_)
+    parked_until_ = std::max(parked_until_, result.ruling.until);
+  wake_ = now;
+  return result;
+}
+
+void lane::cancel(time_point now, ticket t) {
+  parts_.governor.cancel(now, t);
+  parts_.quotas.forget(of(t).receipt);
+}
+
+held_back lane::why(time_point now) const {
+  if (waiting() == 0) return {};
+  return held_.why != reason::none ? held_ : parts_.governor.why(now);
+}
+
+time_point lane::busy_until() const noexcept {
+  return std::max(parts_.governor.busy_until(), parts_.quotas.busy_until());
+}
+
+}  // namespace headway::app

@@ -1,0 +1,167 @@
+/// A lane: one limit of a server, as far as we know, and the queue before it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "headway/driver/machine_pace.hpp"
+#include "headway/random.hpp"
+#include "pacing/quota_book.hpp"
+#include "pacing/trace.hpp"
+#include "provider/profile.hpp"
+
+namespace headway::app {
+
+/// What a request asks of a lane.
+struct load {
+  std::int64_t cost = 1;   ///< of the rate
+  request_size size{};     ///< of the quotas
+  int failures = 0;        ///< of it before, under another ticket …
+  int throttles = 0;       ///< … as it had refusals
+  bool turn_only = false;  ///< it is sent elsewhere, but takes a turn here: no quota, no answer
+};
+
+/// Decides for one limit what goes when: by its law, by the quotas that are told or set, by the
+/// pace that other processes of the machine share, and not at all once it is stopped. Nothing else
+/// writes its state. A request is a ticket here, with a number that its owner knows it by.
+///
+/// A round of sends is open(), next() until there is none, rest(). Threads: one.
+class lane {
+ public:
+  struct parts {
+    std::string account;                    ///< that stop() is about
+    std::string name;                       ///< for people: without the credential
+    bool renewable = false;                 ///< it sends headers of --header-cmd
+    std::shared_ptr<machine_pace> machine;  ///< null: it paces alone
+    traced_governor governor;
+    quota_book quotas;
+    profile const& speaks;
+    duration wait_max;  ///< what holds it for longer parks it
+  };
+  explicit lane(parts);
+
+  std::string const& account() const noexcept { return parts_.account; }
+  std::string const& name() const noexcept { return parts_.name; }
+  bool renewable() const noexcept { return parts_.renewable; }
+  profile const& speaks() const noexcept { return parts_.speaks; }
+
+  /// Queues a request. Refused as governor::submit() does, and with `cancelled` once it is stopped.
+  std::variant<ticket, refused> submit(time_point now, load, std::uint32_t number);
+  /// The request waits here no more once its turn comes: next() hands it back.
+  void call_back(ticket) noexcept;
+
+  /// Whether it is time for a round.
+  bool due(time_point now) const noexcept { return wake_ <= now && !parked(); }
+  /// Begins a round. `may_send`: something is sent if its turn has come.
+  void open(time_point now, bool may_send);
+  /// What comes next in a round.
+  struct turn {
+    enum class kind : std::uint8_t {
+      send,       ///< it has started
+      never,      ///< it can never go, and its ticket is gone
+      elsewhere,  ///< it was called back, or has had the turn that it wanted; its ticket is gone
+    };
+    std::uint32_t number = 0;
+    kind what = kind::send;
+    std::string why{};  ///< of `never`, a sentence
+  };
+  std::optional<turn> next(time_point now, rng& chance);
+  /// Ends a round; wake() is new.
+  void rest(time_point now, bool may_send);
+
+  /// What the caller knows of an attempt besides its judgement.
+  struct attempt_end {
+    int status = 0;             ///< 0: no answer
+    bool says_nothing = false;  ///< of the limit
+    bool may_repeat = true;
+  };
+  struct settled {
+    outcome taught = outcome::success;
+    decision ruling{};
+  };
+  /// The answer to a request that was sent. Where it is stopped, nothing that would wait again
+  /// keeps its ticket.
+  settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
+  /// Forgets a request, waiting or sent: it gives back what it took.
+  void cancel(time_point now, ticket);
+
+  /// Nothing more goes here.
+  void stop() noexcept { stopped_ = true; }
+  bool stopped() const noexcept { return stopped_; }
+  /// It asks for more patience than wait_max.
+  bool parked() const noexcept { return parked_until_ != time_point::min(); }
+  time_point parked_until() const noexcept { return parked_until_; }
+
+  /// When to open the next round, if nothing happens before.
+  time_point wake() const noexcept { return wake_; }
+  void wake_by(time_point at) noexcept { wake_ = std::min(wake_, at); }
+
+  /// What holds back the first that waits; `none`: nothing waits, or it may go.
+  held_back why(time_point now) const;
+  /// What held it back at the last look; `now` takes its place.
+  reason look(reason now) noexcept { return std::exchange(shown_, now); }
+  std::size_t waiting() const noexcept { return parts_.governor.waiting(); }
+  /// What it has in flight, or will come back to it.
+  int in_flight() const noexcept { return parts_.governor.in_flight() + pins_; }
+  /// Until when one that knows nothing could be faster in its place.
+  time_point busy_until() const noexcept;
+
+  any_law const& law_state() const noexcept { return parts_.governor.law_state(); }
+  quota_book const& quotas() const noexcept { return parts_.quotas; }
+  /// Other processes that share its pace.
+  int company() const { return parts_.machine ? parts_.machine->company() : 0; }
+  /// There are no more calls: the trace is whole.
+  void end() { parts_.governor.end(); }
+
+ private:
+  friend class lane_pin;
+
+  struct entry {
+    load what;
+    std::uint32_t number = 0;
+    quota_receipt receipt{};
+    bool held = false;  // by the quotas, since its last attempt
+    bool called_back = false;
+  };
+  entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
+  void look_at_machine(time_point now, bool may_send);
+
+  parts parts_;
+  std::vector<entry> entries_{};  // by the ticket's low half
+  held_back held_{};              // what the quotas hold the next request back for
+  reason shown_ = reason::none;
+  int refused_in_a_row_ = 0;
+  time_point wake_ = time_point::min();
+  time_point parked_until_ = time_point::min();
+  bool stopped_ = false;
+  int pins_ = 0;
+};
+
+/// Keeps a lane from being evicted while a request will come back to it.
+class lane_pin {
+ public:
+  lane_pin() = default;
+  explicit lane_pin(lane& to) noexcept : to_(&to) { ++to.pins_; }
+  lane_pin(lane_pin&& other) noexcept : to_(std::exchange(other.to_, nullptr)) {}
+  lane_pin& operator=(lane_pin other) noexcept {
+    std::swap(to_, other.to_);
+    return *this;
+  }
+  ~lane_pin() {
+    if (to_ != nullptr) --to_->pins_;
+  }
+
+  lane* get() const noexcept { return to_; }
+  explicit operator bool() const noexcept { return to_ != nullptr; }
+
+ private:
+  lane* to_ = nullptr;
+};
+
+}  // namespace headway::app

@@ -1,0 +1,218 @@
+#include "pacing/lane.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "pacing/test_lane.hpp"
+
+namespace headway::app {
+namespace {
+
+using kind = lane::turn::kind;
+
+/// A lane that only its quotas hold back: ten tokens a minute, six at once.
+struct lane_test : testing::Test {
+  ticket submit(double tokens, std::uint32_t number = 0) {
+    return std::get<ticket>(l.submit(now, {.size = {.given = {{"tokens", tokens}}}}, number));
+  }
+  lane::settled answer(ticket t, judgement const& told, bool may_repeat = true) {
+    return l.settle(now, t, told, {.status = 200, .may_repeat = may_repeat}, chance());
+  }
+  /// It goes, and is answered.
+  void go(std::uint32_t number, ticket t) {
+    auto const turn = l.next(now, chance);
+    ASSERT_TRUE(turn);
+    EXPECT_EQ(turn->number, number);
+    EXPECT_EQ(turn->what, kind::send);
+    EXPECT_EQ(answer(t, {}).ruling.what, verdict::done);
+  }
+
+  time_point now{1h};
+  rng chance{1};
+  std::array<quota_ceiling, 1> quotas{
+      {{.name = "tokens", .units = 10, .period = 1min, .burst = 6}}};
+  lane l = test_lane("fixed", {.first_alone = 0ns}, quota_book(quotas), 29s);
+};
+
+TEST_F(lane_test, requests_go_in_their_order_as_far_as_the_quotas_allow) {
+  auto const first = submit(3, 1), second = submit(3, 2), third = submit(1, 3);
+  l.open(now, true);
+  go(1, first);
+  go(2, second);
+  EXPECT_EQ(l.why(now), held_back{});
+  EXPECT_FALSE(l.next(now, chance));
+  EXPECT_EQ(l.why(now).why, reason::quota);
+  l.rest(now, true);
+  EXPECT_FALSE(l.parked());
+  EXPECT_NEAR(to_seconds(l.wake() - now), 6, 1e-3);
+  EXPECT_FALSE(l.due(now));
+  now = l.wake();
+  EXPECT_TRUE(l.due(now));
+  l.open(now, true);
+  go(3, third);
+}
+
+TEST_F(lane_test, is_parked_where_the_quotas_ask_for_more_patience_than_we_have) {
+  go(0, submit(6));
+  submit(5);
+  EXPECT_FALSE(l.next(now, chance));
+  l.rest(now, true);
+  EXPECT_TRUE(l.parked());
+  EXPECT_NEAR(to_seconds(l.parked_until() - now), 30, 1e-3);
+}
+
+TEST_F(lane_test, what_can_never_go_does_not_wait) {
+  submit(11, 7);
+  auto const after_it = submit(1, 8);
+  auto const turn = l.next(now, chance);
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->number, 7U);
+  EXPECT_EQ(turn->what, kind::never);
+  EXPECT_EQ(turn->why, "it needs 11 tokens, but the limit is 10");
+  EXPECT_EQ(l.waiting(), 1U);
+  EXPECT_EQ(l.in_flight(), 0);
+  go(8, after_it);
+}
+
+TEST_F(lane_test, what_did_not_go_costs_nothing) {
+  auto const first = submit(6), second = submit(6);
+  ASSERT_TRUE(l.next(now, chance));
+  EXPECT_EQ(l.in_flight(), 1);
+  l.cancel(now, first);
+  EXPECT_EQ(l.in_flight(), 0);
+  go(0, second);
+}
+
+TEST_F(lane_test, rests_until_something_happens) {
+  l.rest(now, true);
+  EXPECT_EQ(l.wake(), never);
+  submit(1);
+  EXPECT_EQ(l.wake(), now);
+}
+
+TEST_F(lane_test, a_turn_without_a_send_costs_no_quota) {
+  go(0, submit(6));
+  ASSERT_TRUE(std::holds_alternative<ticket>(l.submit(now, {.turn_only = true}, 4)));
+  auto const turn = l.next(now, chance);
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->number, 4U);
+  EXPECT_EQ(turn->what, kind::elsewhere);
+  EXPECT_EQ(l.in_flight(), 0);
+}
+
+TEST_F(lane_test, what_is_called_back_does_not_go) {
+  l.call_back(submit(1, 5));
+  auto const turn = l.next(now, chance);
+  ASSERT_TRUE(turn);
+  EXPECT_EQ(turn->number, 5U);
+  EXPECT_EQ(turn->what, kind::elsewhere);
+  EXPECT_EQ(l.waiting() + static_cast<std::size_t>(l.in_flight()), 0U);
+}
+
+TEST_F(lane_test, nothing_more_goes_once_it_is_stopped) {
+  auto const flying = submit(1), broken = submit(1), waiting = submit(1);
+  l.open(now, true);
+  ASSERT_TRUE(l.next(now, chance));
+  ASSERT_TRUE(l.next(now, chance));
+  l.stop();
+  EXPECT_FALSE(l.next(now, chance));
+  auto const no = l.submit(now, {}, 9);
+  ASSERT_TRUE(std::holds_alternative<refused>(no));
+  EXPECT_EQ(std::get<refused>(no).why, reason::cancelled);
+  // What was in flight comes back refused, and broken: neither waits again.
+  EXPECT_EQ(answer(flying, {.what = reaction::rate}).ruling.what, verdict::retry);
+  EXPECT_EQ(answer(broken, {.what = reaction::transient}).ruling.what, verdict::retry);
+  EXPECT_EQ(l.waiting(), 1U);
+  l.cancel(now, waiting);
+  EXPECT_EQ(l.waiting(), 0U);
+  EXPECT_EQ(l.in_flight(), 0);
+  now = now + 1h;
+  EXPECT_FALSE(l.next(now, chance));
+}
+
+TEST_F(lane_test, is_not_idle_while_a_request_will_come_back) {
+  EXPECT_EQ(l.in_flight(), 0);
+  lane_pin pin(l);
+  EXPECT_EQ(l.in_flight(), 1);
+  auto other = std::move(pin);
+  EXPECT_EQ(l.in_flight(), 1);
+  other = {};
+  EXPECT_EQ(l.in_flight(), 0);
+}
+
+// ── what an answer teaches ──────────────────────────────────────────────────────────────────────
+
+struct settle_test : testing::Test {
+  void send() {
+    t = std::get<ticket>(l.submit(now, {}, 0));
+    l.open(now, true);
+    ASSERT_TRUE(l.next(now, chance));
+  }
+  lane::settled settle(judgement const& told, int status = 200, bool may_repeat = true) {
+    return l.settle(now, t, told, {.status = status, .may_repeat = may_repeat}, chance());
+  }
+
+  time_point now{1h};
+  rng chance{1};
+  lane l = test_lane();
+  ticket t{};
+};
+
+TEST_F(settle_test, an_answer_is_a_success_whatever_the_caller_thinks_of_it) {
+  for (auto const what : {reaction::served, reaction::permanent}) {
+    send();
+    auto const [taught, ruling] = settle({.what = what}, 404);
+    EXPECT_EQ(taught, outcome::success);
+    EXPECT_EQ(ruling.what, verdict::done);
+  }
+}
+
+TEST_F(settle_test, a_throttle_holds_as_long_as_the_server_says) {
+  send();
+  auto const [taught, ruling] = settle({.what = reaction::rate, .hold = duration(7s)}, 429);
+  EXPECT_EQ(taught, outcome::throttle);
+  EXPECT_EQ(ruling.what, verdict::retry);
+  EXPECT_GE(ruling.until, now + 7s);
+  EXPECT_EQ(l.why(now).why, reason::server_hint);
+}
+
+TEST_F(settle_test, only_what_is_safe_may_go_again) {
+  send();
+  EXPECT_EQ(settle({.what = reaction::transient}, 0).ruling.what, verdict::retry);
+  l.cancel(now, t);
+  now = now + 1min;
+  send();
+  EXPECT_EQ(settle({.what = reaction::transient}, 0, false).ruling.what, verdict::give_up);
+}
+
+TEST_F(settle_test, a_long_quota_parks) {
+  send();
+  auto const [taught, ruling] = settle({.what = reaction::long_quota}, 429);
+  EXPECT_EQ(taught, outcome::throttle);
+  EXPECT_EQ(ruling.what, verdict::park);
+  EXPECT_TRUE(l.parked());
+  EXPECT_EQ(l.parked_until(), ruling.until);
+}
+
+TEST_F(settle_test, the_quotas_are_waited_for_until_they_have_been_wrong_too_often) {
+  judgement const told{
+      .what = reaction::quota,
+      .hold = duration(5s),
+      .quotas = {{.name = "requests", .limit = 100, .remaining = 0, .reset = duration(5s)}}};
+  std::vector<reason> held;
+  for (int i = 0; i < 10; ++i) {
+    send();
+    settle(told, 429);
+    held.push_back(l.why(now).why);
+    l.cancel(now, t);
+    now = now + 6s;
+  }
+  EXPECT_EQ(held[0], reason::server_hint);  // which tells the quotas
+  for (std::size_t i = 1; i < 8; ++i) EXPECT_NE(held[i], reason::server_hint) << i;
+  EXPECT_EQ(held[8], reason::server_hint);
+}
+
+}  // namespace
+}  // namespace headway::app

@@ -1,0 +1,187 @@
+#include "pacing/lanes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "base/url.hpp"
+#include "base/words.hpp"
+#include "pacing/laws.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr int together_max = 16;  // lanes whose pace is the machine's
+
+}  // namespace
+
+std::string lane_key::account() const {
+  return fmt::format("{}\n{}\n{}", origin, credential, given);
+}
+
+lanes::lanes(pacing_settings settings)
+    : settings_(std::move(settings)),
+      all_(lanes_max, [this](std::string_view key) { return make(key, wanted_); }) {}
+
+void lanes::recall() {
+  try {
+    memory_ = memory(settings_.state.empty() ? memory::default_path() : settings_.state);
+  } catch (fatal const& e) {
+    if (!settings_.state.empty()) throw;
+    say(fmt::format("nothing is remembered: {}", e.what()));
+  }
+}
+
+void lanes::trace_to(std::string const& path, time_point began) {
+  trace_ = std::make_unique<trace>(path);
+  trace_->head({.law = settings_.law, .settings = settings_.governor, .began = began});
+}
+
+lane* lanes::at(time_point now, lane_key const& key) {
+  wanted_ = {.key = &key,
+             .account = key.account(),
+             .partition = profile_of(key.origin).partition_of(key.url, key.body)};
+  return all_.at(now,
+                 fmt::format("{}\n{}\n{}", key.given.size(), wanted_.account, wanted_.partition));
+}
+
+lane lanes::make(std::string_view key, wanted const& w) {
+  auto const number = made_++;
+  std::string name(w.key->origin);
+  for (std::string_view const part : {w.key->given, std::string_view(w.partition)})
+    if (!part.empty()) name.append(" ").append(part);
+  name = printable(name);
+  auto const known = memory_.recall(name);
+  auto machine = join_machine(key, known);
+  traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
+                           machine);
+  auto const& speaks = profile_of(w.key->origin);
+  auto const quotas = memory_.recall_quotas(name);
+  quota_book book(settings_.quotas, speaks.costs_of_a_byte());
+  book.remember(clock_now(), quotas.what, quotas.age);
+  lane made({.account = w.account,
+             .name = std::move(name),
+             .renewable = w.key->renewable,
+             .machine = std::move(machine),
+             .governor = std::move(governor),
+             .quotas = std::move(book),
+             .speaks = speaks,
+             .wait_max = settings_.governor.hint_max});
+  if (stopped_.contains(w.account)) made.stop();
+  return made;
+}
+
+void lanes::stop(lane const& stopped) {
+  stopped_.insert(stopped.account());
+  for (auto& [key, l] : all_)
+    if (l.account() == stopped.account()) l.stop();
+}
+
+/// Null where it is not shared. Said, once, if that is something to put right: not what the machine
+/// is like, such as one without a folder to write to.
+std::shared_ptr<machine_pace> lanes::join_machine(std::string_view key,
+                                                  std::optional<remembered> const& known) {
+  std::erase_if(machines_, [](auto const& m) { return m.expired(); });
+  auto const* const s = std::get_if<seek>(&settings_.law.law.choice);
+  if (settings_.alone || s == nullptr || machines_.size() >= together_max) return nullptr;
+  try {
+    auto machine = std::make_shared<machine_pace>(
+        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
+        known ? with_memory(settings_.law, *known).law : settings_.law.law);
+    machines_.push_back(machine);
+    return machine;
+  } catch (std::system_error const&) {
+  } catch (std::runtime_error const& e) {
+    if (!std::exchange(said_alone_, true))
+      say(fmt::format("it paces alone (--alone): {}", e.what()));
+  }
+  return nullptr;
+}
+
+profile const& lanes::profile_of(std::string_view origin) const {
+  return settings_.speaks ? *settings_.speaks : profile::of_host(host_of(origin));
+}
+
+time_point lanes::wakeup() noexcept {
+  auto at = never;
+  for (auto& [key, s] : all_) at = std::min(at, s.wake());
+  return at;
+}
+
+void lanes::wake(time_point at) noexcept {
+  for (auto& [key, s] : all_) s.wake_by(at);
+}
+
+time_point lanes::parked_until() noexcept {
+  auto at = time_point::min();
+  for (auto& [key, s] : all_) at = std::max(at, s.parked_until());
+  return at;
+}
+
+held_back lanes::look(time_point now, duration since) {
+  held_back first;
+  for (auto& [key, l] : all_) {
+    auto const held = l.why(now);
+    if (auto const before = l.look(held.why); before != reason::none)
+      held_for_[static_cast<std::size_t>(before)] += since;
+    if (first.why == reason::none) first = held;
+  }
+  return first;
+}
+
+std::string lanes::where_time_went() const {
+  std::vector<std::pair<duration, reason>> parts;
+  duration all{0};
+  for (std::size_t i = 1; i < held_for_.size(); ++i) {
+    all += held_for_[i];
+    if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], static_cast<reason>(i));
+  }
+  if (all < 100ms) return "";
+  std::ranges::sort(parts, std::greater{});
+  std::string text = "held back by:";
+  for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
+    text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", to_string(parts[i].second),
+                        100 * to_seconds(parts[i].first) / to_seconds(all));
+  return text + "\n";
+}
+
+std::string lanes::findings() {
+  std::string text;
+  for (auto& [key, s] : all_)
+    for (auto const& found : {app::findings(s.law_state()), s.quotas().findings()})
+      if (!found.empty()) text += fmt::format("{}: {}\n", s.name(), found);
+  for (auto& [key, s] : all_)
+    if (auto const others = s.company(); others > 0)
+      text += fmt::format("{}: one pace with {} other run{} here\n", s.name(), others,
+                          others > 1 ? "s" : "");
+  return text;
+}
+
+void lanes::conclude() {
+  for (auto& [key, s] : all_) s.end();
+  if (trace_) trace_->flush();
+}
+
+void lanes::keep() {
+  for (auto& [key, sc] : all_) {
+    if (auto quotas = sc.quotas().knows(); !quotas.empty())
+      memory_.learn_quotas(sc.name(), std::move(quotas));
+    if (auto const* s = std::get_if<seek>(&sc.law_state().choice);
+        s != nullptr && s->ceiling > 0 && s->successes >= 3)
+      memory_.learn(sc.name(), s->knows());
+  }
+  try {
+    memory_.keep();
+  } catch (fatal const& e) {
+    say(fmt::format("what was learned is not kept: {}", e.what()));
+  }
+}
+
+}  // namespace headway::app

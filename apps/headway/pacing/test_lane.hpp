@@ -1,0 +1,24 @@
+/// Lanes for tests.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "headway/law/shipped.hpp"
+#include "pacing/lane.hpp"
+
+namespace headway::app {
+
+/// Returns a lane of no account in which nothing waits.
+inline lane test_lane(std::string_view law = "seek", governor_settings settings = {},
+                      quota_book quotas = quota_book(), duration wait_max = 15min) {
+  return lane({.account = {},
+               .name = {},
+               .machine = {},
+               .governor = traced_governor(nullptr, 0, "", *shipped_law_named(law), settings),
+               .quotas = std::move(quotas),
+               .speaks = profile::of_host("api.example"),
+               .wait_max = wait_max});
+}
+
+}  // namespace headway::app

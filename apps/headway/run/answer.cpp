@@ -1,0 +1,38 @@
+#include "run/answer.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace headway::app {
+
+judgement judge(request const& r, reply const& answer) {
+  if (answer.state != send_state::answered) return {.what = reaction::transient};
+  auto told = r.where->speaks().judge(
+      {.status = answer.status, .fields = answer.fields, .type = answer.type, .body = answer.body},
+      r.body().value_or(""), wall_now());
+  // A body that broke off proves nothing, whatever its status was.
+  if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
+    told.what = reaction::transient;
+  // Fewer at once will do, as when the server says so.
+  if (answer.crowded_out && idempotent(r.what)) told.what = reaction::concurrency;
+  return told;
+}
+
+std::optional<std::string> joined_body(request const& r, reply const& answer) {
+  if (r.so_far.empty() || answer.status / 100 != 2 || !answer.error.empty()) return std::nullopt;
+  return r.where->speaks().joined(r.so_far, answer.body);
+}
+
+judgement judge_whole(request const& r, reply const& whole, judgement last) {
+  if (last.what != reaction::served || last.remainder) return last;
+  auto together = r.where->speaks().judge(
+      {.status = whole.status, .type = whole.type, .body = whole.body}, {}, wall_now());
+  if (together.what == reaction::permanent) {
+    last.what = together.what;
+    last.code = std::move(together.code);
+  }
+  return last;
+}
+
+}  // namespace headway::app

@@ -1,0 +1,24 @@
+/// What an answer to a request means.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/transport.hpp"
+#include "provider/judgement.hpp"
+#include "run/request.hpp"
+
+namespace headway::app {
+
+/// Returns what it says, by the profile of the request's lane; of a part of the answer if the
+/// request was done in parts.
+judgement judge(request const&, reply const&);
+
+/// Returns the body of the answer to all of the request, where this was the answer to the last part
+/// of it; nullopt where the answer is whole by itself, or not good.
+std::optional<std::string> joined_body(request const&, reply const&);
+
+/// Returns `last`, the judgement of the last part, as it is of the whole answer.
+judgement judge_whole(request const&, reply const& whole, judgement last);
+
+}  // namespace headway::app
