@@ -81,12 +81,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def http2_server(work):
+def http2_server(folder, certificate):
     """Of refusals.js: its url, and a function that tells what it has heard so far."""
-    certificate = servers.certificate(work.path)
     script = Path(__file__).resolve().parent / "refusals.js"
     command = ["setpriv", "--pdeathsig", "KILL", "node", script, certificate]
-    heard = work.path / "heard"
+    heard = folder / "heard"
     with open(heard, "wb") as out, subprocess.Popen(command, stdout=out) as node:
         try:
             while b"\n" not in heard.read_bytes():
@@ -101,10 +100,9 @@ def http2_server(work):
             node.terminate()
 
 
-class Sends(unittest.TestCase):
-    def counted(self, work, sent, attempts_max, rate=None):
+class Counting(unittest.TestCase):
+    def counted(self, results, sent, attempts_max, rate=None):
         """What the server heard is what the results say, within the bounds. How often each path was sent."""
-        results = work.results()
         self.assertEqual(len(sent), sum(result["attempts"] for result in results))
         times = Counter(one.path for one in sent)
         if times.keys() != {""}:
@@ -115,6 +113,8 @@ class Sends(unittest.TestCase):
             measured(f"{len(sent)} sends of {len(results)} lines, {worst} in the worst second")
         return times
 
+
+class Sends(Counting):
     def test_a_server_that_closes_at_the_second_request_of_each_connection(self):
         """With 40 connections in the pool first."""
         for end in close, reset:
@@ -135,7 +135,7 @@ class Sends(unittest.TestCase):
                     rate = "--rate", "80/s", "--concurrency", "40", "--attempts-max", "2"
                     self.assertEqual(work.run(*FIXED, *rate), 0, work.stderr())
                     self.assertEqual(work.outcomes(), succeeded(120))
-                    self.counted(work, server.sent, 2, rate=80)
+                    self.counted(work.results(), server.sent, 2, rate=80)
                     self.assertGreater(len(server.sent), 140)
 
     def test_a_server_that_resets_after_the_head_of_a_post(self):
@@ -154,7 +154,7 @@ class Sends(unittest.TestCase):
                 body = "." * size
                 with Work([post(server, f"{i}", body=body) for i in range(12)]) as work:
                     work.run(*FIXED, "--concurrency", "1")
-                    times = self.counted(work, server.sent, 1)
+                    times = self.counted(work.results(), server.sent, 1)
                     self.assertEqual(len(times), 12)
                     self.assertEqual(set(work.outcomes().values()), {"success", "unknown"})
 
@@ -177,18 +177,18 @@ class Sends(unittest.TestCase):
                 with Server(speak, heads=False) as server:
                     with Work([line(url) for url in gets(server, 2 * len(range(0, 110, STEP)))]) as work:
                         work.run(*FIXED, "--concurrency", "1", "--attempts-max", "2")
-                        self.counted(work, server.sent, 2 if twice else 1)
+                        self.counted(work.results(), server.sent, 2 if twice else 1)
                         self.assertIsNone(next(cuts, None), "no reset at some byte")
                         ends = {"success"} if twice else {"success", "unknown"}
                         self.assertEqual(set(work.outcomes().values()), ends)
 
     def test_an_answer_that_ends_at_each_of_its_bytes(self):
-        whole = answer(429, b"no", "Retry-After: 0\r\n")
-        told = len("HTTP/1.1 429 x\r\n")
-        cuts = range(0, len(whole), STEP)
-        for method in "GET", "POST":
-            for end in close, reset:
-                with self.subTest(method=method, end=end.__name__):
+        for status in 429, 404:
+            whole = answer(status, b"no", "Retry-After: 0\r\n")
+            told = len("HTTP/1.1 429 x\r\n") if status == 429 else len(whole)  # that it was not carried out
+            cuts = range(0, len(whole), STEP)
+            for method, end in ("GET", close), ("GET", reset), ("POST", close), ("POST", reset):
+                with self.subTest(status=status, method=method, end=end.__name__):
                     first = {}
 
                     def speak(connection, sent, before):
@@ -200,18 +200,17 @@ class Sends(unittest.TestCase):
                         end(connection)
                         return False
 
+                    line = post_without_body if method == "POST" else str
                     with Server(speak) as server:
-                        url = lambda cut: f"{server.url}/{cut}"
-                        line = url if method == "GET" else lambda cut: post_without_body(url(cut))
-                        with Work([line(cut) for cut in cuts]) as work:
+                        with Work([line(f"{server.url}/{cut}") for cut in cuts]) as work:
                             work.run(*FIXED, "--concurrency", "8", "--attempts-max", "2")
-                            self.counted(work, server.sent, 2)
-                            outcomes = [r for r in sorted(work.results(), key=lambda r: r["line"])]
-                            for cut, result in zip(cuts, outcomes):
-                                unknown = method == "POST" and cut < told
-                                expected = ("unknown", 1, 0) if unknown else ("success", 2, cut >= told)
-                                got = tuple(result[k] for k in ("outcome", "attempts", "throttled"))
-                                self.assertEqual(got, expected, cut)
+                            self.counted(work.results(), server.sent, 2)
+                            results = sorted(work.results(), key=lambda r: r["line"])
+                    for cut, result in zip(cuts, results):
+                        unknown = method == "POST" and cut < told
+                        expected = ("unknown", 1, 0) if unknown else ("success", 2, cut >= told)
+                        got = tuple(result[k] for k in ("outcome", "attempts", "throttled"))
+                        self.assertEqual(got, expected, cut)
 
     def test_an_answer_that_is_cut_off(self):
         def speak(connection, sent, before):
@@ -230,7 +229,7 @@ class Sends(unittest.TestCase):
             lines += [post_without_body(f"{server.url}/{status}/post") for status in statuses]
             with Work(lines) as work:
                 work.run(*FIXED, "--attempts-max", "2")
-                times = self.counted(work, server.sent, 2)
+                times = self.counted(work.results(), server.sent, 2)
                 outcomes = work.outcomes()
             for i, status in enumerate(statuses):
                 with self.subTest(status):
@@ -262,15 +261,35 @@ class Sends(unittest.TestCase):
                 self.assertIn("two different Content-Lengths", results["1"]["reason"])
                 self.assertEqual(Counter(s.path for s in server.sent), {"/differ": 3, "/list": 3, "/same": 2})
 
-    def test_http2_that_refuses_all(self):
-        with Work() as work, http2_server(work) as (url, heard):
-            work.write([f"{url}/refused/{i}" for i in range(40)])
-            rate = "--rate", "40/s", "--attempts-max", "2", "--cacert", "both.pem"
-            self.assertEqual(work.run(*FIXED, *rate), 1, work.stderr())
-            self.assertEqual(len(heard()), 80)
-            self.counted(work, heard(), 2, rate=40)
+class Http2(Counting):
+    """By one server, each kind of answer on paths of its own."""
 
-    def test_what_http2_says(self):
+    @classmethod
+    def setUpClass(cls):
+        work = cls.enterClassContext(Work())
+        cls.certificate = servers.certificate(work.path)
+        cls.url, heard = cls.enterClassContext(http2_server(work.path, cls.certificate))
+        cls.all_heard = staticmethod(heard)
+
+    def sends(self, paths, *options, method="GET"):
+        """The exit code, the results and what the server heard, which is what was counted."""
+        before = len(self.all_heard())
+        line = post_without_body if method == "POST" else str
+        with Work([line(f"{self.url}/{path}") for path in paths]) as work:
+            code = work.run(*FIXED, "--attempts-max", "2", "--cacert", self.certificate, *options)
+            heard = self.all_heard()[before:]
+            return code, work.results(), self.counted(work.results(), heard, 2, rate=None)
+
+    def test_refuses_all(self):
+        before = len(self.all_heard())
+        with Work([f"{self.url}/refused/{i}" for i in range(40)]) as work:
+            rate = "--rate", "40/s", "--attempts-max", "2", "--cacert", self.certificate
+            self.assertEqual(work.run(*FIXED, *rate), 1, work.stderr())
+            heard = self.all_heard()[before:]
+            self.assertEqual(len(heard), 80)
+            self.counted(work.results(), heard, 2, rate=40)
+
+    def test_what_it_says(self):
         # (outcome, attempts, throttled) of a GET and of a POST
         again, again_throttled = (("success", 2, 0),) * 2, (("success", 2, 1),) * 2
         perhaps = ("success", 2, 0), ("unknown", 1, 0)
@@ -287,41 +306,33 @@ class Sends(unittest.TestCase):
         }
         for kind, ends in expected.items():
             for method, end in zip(("GET", "POST"), ends):
-                with self.subTest(kind, method=method), Work() as work:
-                    with http2_server(work) as (url, heard):
-                        # What is not refused first makes a connection.
-                        paths = [f"{name}/{i}" for i in range(4) for name in ("ok", kind)]
-                        line = post_without_body if method == "POST" else str
-                        work.write([line(f"{url}/{path}") for path in paths])
-                        # One at a time: each is alone on its connection when it is refused.
-                        options = "--concurrency", "1", "--attempts-max", "2", "--cacert", "both.pem"
-                        work.run(*FIXED, *options)
-                        self.counted(work, heard(), 2)
-                        got = {
-                            (r["outcome"], r["attempts"], r["throttled"])
-                            for r in work.results()
-                            if r["line"] % 2 == 0
-                        }
-                        # The first request of a connection is never below.
-                        spared = {("success", 1, 0)} if "below" in kind else set()
-                        self.assertEqual(got - spared, {end})
+                with self.subTest(kind, method=method):
+                    # One at a time: each is alone on its connection when it is refused, and what is
+                    # not refused has made that.
+                    paths = [f"{name}/{method}{i}" for i in range(4) for name in ("ok", kind)]
+                    _, results, _ = self.sends(paths, "--concurrency", "1", method=method)
+                    got = {
+                        (r["outcome"], r["attempts"], r["throttled"])
+                        for r in results
+                        if r["line"] % 2 == 0
+                    }
+                    # The first request of a connection is never below.
+                    spared = {("success", 1, 0)} if "below" in kind else set()
+                    self.assertEqual(got - spared, {end})
 
-    def test_what_http2_refuses_among_others(self):
+    def test_what_it_refuses_among_others(self):
         """Many streams of one connection: what was refused goes again, what was answered does not."""
-        kinds = "ok", "once-refused", "once-below", "once-calm", "ok"
-        with Work() as work, http2_server(work) as (url, heard):
-            work.write([post_without_body(f"{url}/{kinds[i % 5]}/{i}") for i in range(60)])
-            self.assertEqual(work.run(*FIXED, "--concurrency", "12", "--cacert", "both.pem"), 0, work.stderr())
-            self.assertEqual(work.outcomes(), succeeded(60))
-            self.counted(work, heard(), 4)
+        kinds = "ok", "once-refused", "once-calm", "ok"
+        paths = [f"{kinds[i % 4]}/among{i}" for i in range(60)]
+        code, results, times = self.sends(paths, "--concurrency", "12", method="POST")
+        self.assertEqual(code, 0)
+        self.assertEqual({path for path, count in times.items() if count == 2},
+                         {f"/{path}" for path in paths if path.startswith("once")})  # fmt: skip
 
-    def test_http2_that_wants_http1(self):
-        with Work() as work, http2_server(work) as (url, heard):
-            work.write([f"{url}/ok/0"] + [f"{url}/old/{i}" for i in range(5)])
-            options = "--concurrency", "1", "--attempts-max", "2", "--cacert", "both.pem"
-            self.assertEqual(work.run(*FIXED, *options), 0, work.stderr())
-            times = self.counted(work, heard(), 2)
-            self.assertEqual(sorted(times.values()), [1, 1, 1, 1, 1, 2])
+    def test_wants_http1(self):
+        code, _, times = self.sends(["ok/old"] + [f"old/{i}" for i in range(5)], "--concurrency", "1")
+        self.assertEqual(code, 0)
+        self.assertEqual(sorted(times.values()), [1, 1, 1, 1, 1, 2])
 
 
 def post_without_body(url):
