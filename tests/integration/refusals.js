@@ -7,7 +7,7 @@ const { NGHTTP2_REFUSED_STREAM, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERRO
   http2.constants
 
 const how = {
-  ok: stream => { stream.respond({ ':status': 200 }); stream.end('ok') },
+  ok: stream => stream.resume().on('end', () => { stream.respond({ ':status': 200 }); stream.end('ok') }),
   refused: stream => stream.close(NGHTTP2_REFUSED_STREAM),
   calm: stream => stream.close(NGHTTP2_ENHANCE_YOUR_CALM),
   broken: stream => stream.close(NGHTTP2_INTERNAL_ERROR),

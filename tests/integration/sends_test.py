@@ -274,7 +274,7 @@ class Http2(Counting):
     def sends(self, paths, *options, method="GET"):
         """The exit code, the results and what the server heard, which is what was counted."""
         before = len(self.all_heard())
-        line = post_without_body if method == "POST" else str
+        line = {"GET": str, "POST": post_without_body, "BODY": post_with_body}[method]
         with Work([line(f"{self.url}/{path}") for path in paths]) as work:
             code = work.run(*FIXED, "--attempts-max", "2", "--cacert", self.certificate, *options)
             heard = self.all_heard()[before:]
@@ -304,8 +304,8 @@ class Http2(Counting):
             "once-death": perhaps,
             "once-reset": perhaps,
         }
-        for kind, ends in expected.items():
-            for method, end in zip(("GET", "POST"), ends):
+        for kind, (get, *post) in expected.items():
+            for method, end in ("GET", get), ("POST", *post), ("BODY", *post):
                 with self.subTest(kind, method=method):
                     # One at a time: each is alone on its connection when it is refused, and what is
                     # not refused has made that.
@@ -337,6 +337,10 @@ class Http2(Counting):
 
 def post_without_body(url):
     return '{"url": "%s", "method": "POST"}' % url
+
+
+def post_with_body(url):
+    return '{"url": "%s", "body": "%s"}' % (url, "." * 200_000)
 
 
 if __name__ == "__main__":

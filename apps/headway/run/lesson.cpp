@@ -108,7 +108,6 @@ attempt_result learn(time_point now, request& r, judgement const& told, reply co
   auto taught = lesson_of(told, answer.status, s.book, options.wait_max);
   // A server may close a kept connection whenever it likes: that says nothing of its limit.
   if (answer.stale && !std::exchange(r.stale, true)) taught.what = outcome::ignore;
-  if (taught.what == outcome::failure || answer.stale) ++r.broken;
   auto const refused = taught.what == outcome::throttle;
   auto const blamed = s.book.settle(
       now, r.receipt, r.size,
@@ -120,7 +119,7 @@ attempt_result learn(time_point now, request& r, judgement const& told, reply co
       ours || (!refused && (std::exchange(r.held, false) || s.held.why != reason::none));
   if (ours && told.hold <= options.wait_max) taught.advice = {};  // the book waits for it
   taught.may_retry =
-      !answer.futile && told.what != reaction::permanent && r.broken < options.attempts_max &&
+      !answer.futile && told.what != reaction::permanent &&
       (answer.state == send_state::not_sent || idempotent(r.what) || options.retry_unsafe);
   return taught;
 }

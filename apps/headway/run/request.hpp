@@ -55,7 +55,6 @@ struct request {
   std::optional<time_point> first_sent{};
   time_point sent{};
   int attempts = 0;
-  int broken = 0;      ///< of these
   bool stale = false;  ///< one of these met a kept connection that was closed
   request_size size{};
   quota_receipt receipt{};

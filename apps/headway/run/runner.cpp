@@ -430,8 +430,11 @@ class runner {
       return;
     }
     if (told.what == reaction::served && told.remainder && queue(index, now)) return;
-    if (taught.what == outcome::ignore && answer.stale && taught.may_retry && queue(index, now))
-      return;
+    if (taught.what == outcome::ignore && answer.stale && taught.may_retry &&
+        r.broken < options_.attempts_max) {
+      if (answer.state == send_state::not_sent) return queue_again(index, now);
+      if (queue(index, now)) return;
+    }
     if (told.what == reaction::permanent && is_redirect(answer.status) && answer.error.empty() &&
         !options_.ok.contains(answer.status) && follow(index, now, answer))
       return;

@@ -106,7 +106,7 @@ class transport::impl {
     e.crowded_out = false;
     e.sending = e.unread = a.body.value_or(std::string_view{});
     sending_ += e.sending.size();
-    e.sent = e.died = e.refused = e.calm = false;
+    e.sent = e.died = e.unsent = e.refused = e.calm = false;
     e.stream = 0;
     e.head_ended = e.two_lengths = false;
     e.length.clear();
@@ -160,6 +160,7 @@ class transport::impl {
     std::string_view unread;   // what of it has not been sent
     bool sent = false;         // perhaps not all of it
     bool died = false;         // it was sent, nothing came back, and libcurl would send it again
+    bool unsent = false;       // and not a byte of it could be written
     bool refused = false;      // the server says that it has not acted on it
     bool calm = false;         // and that there is too much of it
     std::string connection;    // both of its ends, over TLS
@@ -267,7 +268,7 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, a.fresh_connection ? 1L : 0L);
     curl_easy_setopt(h, CURLOPT_VERBOSE, 0L);
     curl_easy_setopt(h, CURLOPT_HTTP_VERSION,
-                     !http_1_only_.empty() && http_1_only_.contains(origin(a.url))
+                     !http_1_only_.empty() && http_1_only_.contains(destination_of(e.url).origin)
                          ? long{CURL_HTTP_VERSION_1_1}
                          : long{CURL_HTTP_VERSION_2TLS});
 
@@ -311,7 +312,7 @@ class transport::impl {
     } else {
       if (code == CURLE_HTTP2_STREAM && error_of_stream(e) == enhance_your_calm)
         e.refused = e.calm = true;
-      r.state = e.sent && !e.refused ? send_state::sent : send_state::not_sent;
+      r.state = e.sent && !e.unsent && !e.refused ? send_state::sent : send_state::not_sent;
       r.too_many = e.calm;
       r.stale = e.died && !e.refused && e.stream == 0;
     }
@@ -501,15 +502,16 @@ class transport::impl {
     return CURL_PREREQFUNC_OK;
   }
 
-  // libcurl 7.88 does not say why. An error of the connection has left its text, and one that ended
-  // in order was read from; of a refused stream there is neither.
+  // libcurl 7.88 does not say why. An error of the connection has left its text; a stream that was
+  // refused leaves none.
   static void see_why_it_goes_again(exchange& e) {
     if (std::exchange(e.died, true)) return;
-    curl_off_t read = 0;
-    curl_easy_getinfo(e.easy, CURLINFO_STARTTRANSFER_TIME_T, &read);
-    if (e.error[0] == '\0' && read == 0) e.refused = true;
+    if (e.stream != 0 && e.error[0] == '\0') e.refused = true;
+    long written = 0;
+    curl_easy_getinfo(e.easy, CURLINFO_REQUEST_SIZE, &written);
+    e.unsent = written == 0 && e.stream == 0;
     if (error_of_stream(e) == http_1_1_required && e.owner->http_1_only_.size() < origins_max)
-      e.owner->http_1_only_.insert(origin(e.url));
+      e.owner->http_1_only_.insert(destination_of(e.url).origin);
   }
 
   // GOAWAY says below which stream all has been acted on, and it is told to one of the exchanges of
