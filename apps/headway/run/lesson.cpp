@@ -71,13 +71,16 @@ attempt_result lesson_of(judgement const& told, int status, quota_book const& bo
 }  // namespace
 
 judgement judge(request const& r, reply const& answer) {
-  if (answer.state != send_state::answered) return {.what = reaction::transient};
-  auto told = r.where->speaks->judge(
-      {.status = answer.status, .fields = answer.fields, .type = answer.type, .body = answer.body},
-      r.body().value_or(""), wall_now());
-  // A body that broke off proves nothing, whatever its status was.
-  if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
-    told.what = reaction::transient;
+  if (answer.state != send_state::answered)
+    return {.what = answer.too_many ? reaction::rate : reaction::transient};
+  auto const broken = !answer.error.empty() && !answer.too_large;
+  auto told = r.where->speaks->judge({.status = answer.status,
+                                      .fields = answer.fields,
+                                      .type = answer.type,
+                                      .body = broken ? "" : answer.body},
+                                     r.body().value_or(""), wall_now());
+  // What broke off proves nothing, whatever its status was, but for a head that says "not now".
+  if (broken && !throttles(told.what)) told.what = reaction::transient;
   // Fewer at once will do, as when the server says so.
   if (answer.crowded_out && idempotent(r.what)) told.what = reaction::concurrency;
   return told;
@@ -103,6 +106,8 @@ attempt_result learn(time_point now, request& r, judgement const& told, reply co
                      run_options const& options) {
   auto& s = *r.where;
   auto taught = lesson_of(told, answer.status, s.book, options.wait_max);
+  // A server may close a kept connection whenever it likes: that says nothing of its limit.
+  if (answer.stale && !std::exchange(r.stale, true)) taught.what = outcome::ignore;
   auto const refused = taught.what == outcome::throttle;
   auto const blamed = s.book.settle(
       now, r.receipt, r.size,

@@ -53,6 +53,46 @@ TEST_F(lesson_test, what_broke_off_proves_nothing) {
   EXPECT_EQ(learn().what, outcome::failure);
 }
 
+TEST_F(lesson_test, what_broke_off_is_broken_whatever_its_status_unless_its_head_says_not_now) {
+  answer.error = "the connection broke";
+  for (int const status : {200, 301, 400, 401, 404, 409, 425, 500}) {
+    answer.status = status;
+    EXPECT_EQ(judge(r, answer).what, reaction::transient) << status;
+  }
+  answer.fields = fields;
+  for (int const status : {429, 503}) {
+    answer.status = status;
+    auto const taught = learn();
+    EXPECT_EQ(taught.what, outcome::throttle) << status;
+    EXPECT_EQ(taught.advice.retry_after, duration(7s)) << status;
+  }
+}
+
+TEST_F(lesson_test, what_broke_off_is_not_judged_by_its_body) {
+  answer.status = 429;
+  answer.type = "application/json";
+  answer.body = R"({"error": {"code": "insufficient_quota"}})";
+  s.speaks = &profile::of_host("api.openai.com");
+  EXPECT_EQ(judge(r, answer).what, reaction::money);
+  answer.error = "the connection broke";
+  EXPECT_EQ(judge(r, answer).what, reaction::rate);
+}
+
+TEST_F(lesson_test, too_many_streams_are_a_throttle) {
+  r.what.method = "POST";
+  answer = {.error = "the server asks for calm", .too_many = true};
+  EXPECT_EQ(learn().what, outcome::throttle);
+}
+
+TEST_F(lesson_test, a_kept_connection_that_was_closed_teaches_nothing_once) {
+  answer = {.state = send_state::sent, .error = "it was closed", .stale = true};
+  auto const taught = learn();
+  EXPECT_EQ(taught.what, outcome::ignore);
+  EXPECT_TRUE(taught.may_retry);
+  EXPECT_TRUE(r.stale);
+  EXPECT_EQ(learn().what, outcome::failure);
+}
+
 TEST_F(lesson_test, only_what_is_safe_may_go_again) {
   answer = {.state = send_state::sent, .error = "the connection broke"};
   EXPECT_TRUE(learn().may_retry);

@@ -55,6 +55,7 @@ struct request {
   std::optional<time_point> first_sent{};
   time_point sent{};
   int attempts = 0;
+  bool stale = false;  ///< one of these met a kept connection that was closed
   request_size size{};
   quota_receipt receipt{};
   bool held = false;  ///< by the book, since its last attempt

@@ -374,7 +374,7 @@ class runner {
     auto const left = *r.first_sent + options_.request_deadline - r.sent;
     a.timeout = std::min(r.what.timeout.value_or(left), left);
     a.may_be_silent = r.what.timeout.has_value();
-    a.repeatable = idempotent(r.what);
+    a.fresh_connection = r.stale;
     http_.send(index, a);
   }
 
@@ -408,7 +408,7 @@ class runner {
     if (taught.what == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
-    } else if (taught.what == outcome::failure) {
+    } else if (taught.what == outcome::failure || answer.stale) {
       ++standing_.broken;
       ++r.broken;
     }
@@ -417,7 +417,8 @@ class runner {
     auto const ruling = s.governor.finish(now, r.id, taught, u);
     s.wake = now;
 
-    if (answer.status == 401 && s.renewable && !std::exchange(r.renewed, true)) {
+    if (answer.status == 401 && answer.error.empty() && s.renewable &&
+        !std::exchange(r.renewed, true)) {
       header_commands_.refuse(r.values);
       queue_again(index, now);
       return;
@@ -429,6 +430,11 @@ class runner {
       return;
     }
     if (told.what == reaction::served && told.remainder && queue(index, now)) return;
+    if (taught.what == outcome::ignore && answer.stale && taught.may_retry &&
+        r.broken < options_.attempts_max) {
+      if (answer.state == send_state::not_sent) return queue_again(index, now);
+      if (queue(index, now)) return;
+    }
     if (told.what == reaction::permanent && is_redirect(answer.status) && answer.error.empty() &&
         !options_.ok.contains(answer.status) && follow(index, now, answer))
       return;
