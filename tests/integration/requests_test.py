@@ -73,7 +73,7 @@ class Requests(unittest.TestCase):
         ) as work:
             exit_code = work.run("--concurrency", "1")
             heard = Counter(request.path[1:] for request in server.heard)
-            outcomes = work.outcomes()
+            outcomes, results = work.outcomes(), work.results()
         posts = {f"post{i}": heard[f"post{i}"] for i in range(10)}
         self.assertEqual(set(posts.values()), {1}, posts)
         unknown = {id for id, outcome in outcomes.items() if outcome == "unknown"}
@@ -81,9 +81,8 @@ class Requests(unittest.TestCase):
         self.assertEqual(
             {outcome for id, outcome in outcomes.items() if id not in unknown}, {"success"}
         )
-        self.assertTrue(
-            [i for i in range(10) if heard[f"get{i}"] == 2], "no GET met a dying connection"
-        )
+        self.assertIn(2, [heard[f"get{i}"] for i in range(10)], "no GET met a dying connection")
+        self.assertEqual(sum(heard.values()), sum(result["attempts"] for result in results))
         self.assertEqual(len(outcomes), 21)
         self.assertEqual(exit_code, 1)
 

@@ -1,18 +1,23 @@
 #include "client/transport.hpp"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <deque>
+#include <optional>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 
 namespace headway::app {
 namespace {
@@ -39,6 +44,25 @@ std::string with_sorted_query(std::string_view url) {
   for (std::size_t i = 0; i < parameters.size(); ++i)
     sorted.append(i == 0 ? "?" : "&").append(parameters[i]);
   return sorted;
+}
+
+// RFC 9113 §7
+constexpr std::uint32_t enhance_your_calm = 11;
+constexpr std::uint32_t http_1_1_required = 13;
+
+constexpr std::size_t origins_max = 1000;  // that are remembered for their HTTP version
+
+/// The number behind the last of these words, each searched for behind the one before.
+template <class... Words>
+std::optional<std::uint32_t> number_after(std::string_view text, Words... words) {
+  for (std::string_view const word : {words...}) {
+    auto const at = text.find(word);
+    if (at == text.npos) return std::nullopt;
+    text.remove_prefix(at + word.size());
+  }
+  std::uint32_t n = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc() ? std::optional(n) : std::nullopt;
 }
 
 }  // namespace
@@ -82,7 +106,10 @@ class transport::impl {
     e.crowded_out = false;
     e.sending = e.unread = a.body.value_or(std::string_view{});
     sending_ += e.sending.size();
-    e.repeatable = a.repeatable;
+    e.sent = e.died = e.unsent = e.refused = e.calm = false;
+    e.stream = 0;
+    e.head_ended = e.two_lengths = false;
+    e.length.clear();
     prepare(e, a);
     curl_multi_add_handle(multi_, e.easy);
   }
@@ -131,7 +158,16 @@ class transport::impl {
     std::string body;
     std::string_view sending;  // the request's body
     std::string_view unread;   // what of it has not been sent
-    bool repeatable = true;
+    bool sent = false;         // perhaps not all of it
+    bool died = false;         // it was sent, nothing came back, and libcurl would send it again
+    bool unsent = false;       // and not a byte of it could be written
+    bool refused = false;      // the server says that it has not acted on it
+    bool calm = false;         // and that there is too much of it
+    std::string connection;    // both of its ends, over TLS
+    std::uint32_t stream = 0;  // 0: it is not HTTP/2, as far as we know
+    bool head_ended = false;
+    bool two_lengths = false;
+    std::string length;  // the answer's Content-Length
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
@@ -152,11 +188,9 @@ class transport::impl {
   exchange& idle_exchange() {
     if (idle_.empty()) {
       auto e = std::make_unique<exchange>();
-      e->easy = curl_easy_init();
-      if (e->easy == nullptr) throw std::runtime_error("libcurl is out of memory");
       e->body_max = options_.body_max;
       e->owner = this;
-      set_common(*e);
+      make_handle(*e);
       exchanges_.push_back(std::move(e));
       return *exchanges_.back();
     }
@@ -165,8 +199,9 @@ class transport::impl {
     return e;
   }
 
-  void set_common(exchange& e) const {
-    auto* const h = e.easy;
+  void make_handle(exchange& e) const {
+    auto* const h = e.easy = curl_easy_init();
+    if (h == nullptr) throw std::runtime_error("libcurl is out of memory");
     curl_easy_setopt(h, CURLOPT_PRIVATE, &e);
     curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -183,10 +218,12 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_HEADERDATA, &e);
     curl_easy_setopt(h, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(h, CURLOPT_READDATA, &e);
-    curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
-    curl_easy_setopt(h, CURLOPT_SEEKDATA, &e);
+    curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, on_request);
+    curl_easy_setopt(h, CURLOPT_PREREQDATA, &e);
+    curl_easy_setopt(h, CURLOPT_DEBUGFUNCTION, on_text);
+    curl_easy_setopt(h, CURLOPT_DEBUGDATA, &e);
     curl_easy_setopt(h, CURLOPT_OPENSOCKETFUNCTION, on_open);
-    curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, this);
+    curl_easy_setopt(h, CURLOPT_OPENSOCKETDATA, &e);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, on_close);
     curl_easy_setopt(h, CURLOPT_CLOSESOCKETDATA, this);
     if (signs()) {
@@ -215,12 +252,8 @@ class transport::impl {
       curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE, 0L);
     }
     if (a.body) {
-      // Where a kept connection turns out to be dead, libcurl silently sends the request again. It
-      // must rewind the body for that: on_seek refuses where it must not, and libcurl reports
-      // CURLE_SEND_FAIL_REWIND.
       curl_easy_setopt(h, CURLOPT_POST, 1L);
-      // A signature covers the body, so libcurl must see all of it; then it may rewind at will, and
-      // only a new connection keeps it from sending twice.
+      // A signature covers the body, so libcurl must see all of it.
       curl_easy_setopt(h, CURLOPT_POSTFIELDS, signs() ? a.body->data() : nullptr);
       curl_easy_setopt(h, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(a.body->size()));
     } else if (a.method == "HEAD") {
@@ -232,10 +265,12 @@ class transport::impl {
       e.method.assign(a.method);
       curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, e.method.c_str());
     }
-    // Without a body there is nothing to rewind, so only a new connection keeps libcurl from
-    // sending it twice.
-    curl_easy_setopt(h, CURLOPT_FRESH_CONNECT,
-                     !a.repeatable && (signs() || a.body.value_or("").empty()) ? 1L : 0L);
+    curl_easy_setopt(h, CURLOPT_FRESH_CONNECT, a.fresh_connection ? 1L : 0L);
+    curl_easy_setopt(h, CURLOPT_VERBOSE, 0L);
+    curl_easy_setopt(h, CURLOPT_HTTP_VERSION,
+                     !http_1_only_.empty() && http_1_only_.contains(destination_of(e.url).origin)
+                         ? long{CURL_HTTP_VERSION_1_1}
+                         : long{CURL_HTTP_VERSION_2TLS});
 
     curl_slist_free_all(std::exchange(e.headers, nullptr));
     bool typed = false;
@@ -275,11 +310,11 @@ class transport::impl {
       read_fields(easy);
       r.fields = fields_;
     } else {
-      long sent = 0;
-      curl_off_t connected = 0;
-      curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent);
-      curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
-      r.state = sent > 0 || connected > 0 ? send_state::sent : send_state::not_sent;
+      if (code == CURLE_HTTP2_STREAM && error_of_stream(e) == enhance_your_calm)
+        e.refused = e.calm = true;
+      r.state = e.sent && !e.unsent && !e.refused ? send_state::sent : send_state::not_sent;
+      r.too_many = e.calm;
+      r.stale = e.died && !e.refused && e.stream == 0;
     }
     leave_crowd(e);
     if (e.too_large) std::string().swap(e.body);
@@ -290,8 +325,12 @@ class transport::impl {
     r.too_large = e.too_large;
     r.crowded_out = e.crowded_out;
     r.futile = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-    if (code == CURLE_SEND_FAIL_REWIND)
+    if (r.state == send_state::not_sent && e.refused)
+      r.error = e.calm ? "the server asks for calm" : "the server refused the stream";
+    else if (e.died)
       r.error = "the connection was closed before there was an answer";
+    else if (e.two_lengths)
+      r.error = "the answer has two different Content-Lengths";
     else if (e.header_bytes > header_max)
       r.error = "the header of the answer is longer than 256 KiB";
     else if (e.crowded_out)
@@ -300,10 +339,24 @@ class transport::impl {
       r.error = "a line in the header of the answer is longer than 100 KiB, or memory ran out";
     else if (code != CURLE_OK)
       r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
+    else if (!e.head_ended)
+      r.error = "the connection was closed in the header of the answer";
+    e.connection.clear();
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
     if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
+    // libcurl would begin the next request with what is left of sending this one again.
+    if (e.died) {
+      curl_easy_cleanup(easy);
+      e.method.clear();
+      make_handle(e);
+    }
     idle_.push_back(&e);
+  }
+
+  /// With what error, as libcurl tells it, the server closed the exchange's stream.
+  static std::optional<std::uint32_t> error_of_stream(exchange const& e) {
+    return number_after(e.error.data(), "not closed cleanly: ", "(err ");
   }
 
   /// Valid until the exchange is used again.
@@ -391,10 +444,37 @@ class transport::impl {
     return size * count;
   }
 
-  static std::size_t on_header(char*, std::size_t size, std::size_t count, void* user) {
+  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
     auto& e = *static_cast<exchange*>(user);
     e.header_bytes += size * count;
-    return e.header_bytes > header_max ? 0 : size * count;
+    if (e.header_bytes > header_max) return 0;
+    std::string_view const line(data, size * count);
+    if (line.starts_with("HTTP/")) {  // also after an interim answer, or a proxy's
+      e.head_ended = e.two_lengths = false;
+      e.length.clear();
+    } else if (line == "\r\n" || line == "\n") {
+      e.head_ended = true;
+      if (e.two_lengths) return 0;  // where it ends, and the next one begins, is anybody's guess
+    } else if (!e.head_ended) {
+      e.two_lengths = e.two_lengths || differs_in_length(e, line);
+    }
+    return size * count;
+  }
+
+  /// Whether `line` says another Content-Length than the lines before it, or two (RFC 9112 §6.3).
+  static bool differs_in_length(exchange& e, std::string_view line) {
+    auto const colon = line.find(':');
+    if (!equal_ignoring_case(line.substr(0, colon), "Content-Length")) return false;
+    for (line.remove_prefix(colon + 1); !line.empty();) {
+      auto const comma = line.find(',');
+      auto const one = trimmed(line.substr(0, comma), " \t\r\n");
+      line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
+      if (e.length.empty())
+        e.length = one;
+      else if (e.length != one)
+        return true;
+    }
+    return false;
   }
 
   static std::size_t on_read(char* data, std::size_t size, std::size_t count, void* user) {
@@ -405,13 +485,51 @@ class transport::impl {
     return n;
   }
 
-  static int on_seek(void* user, curl_off_t offset, int origin) {
+  // Called before each send. libcurl would send again by itself, at once and up to five times,
+  // where a kept connection dies before a byte of the answer and where a stream is refused: that
+  // must wait for its turn like any other attempt.
+  static int on_request(void* user, char* remote, char* local, int remote_port, int local_port) {
     auto& e = *static_cast<exchange*>(user);
-    if (!e.repeatable || origin != SEEK_SET || offset < 0 ||
-        static_cast<std::size_t>(offset) > e.sending.size())
-      return CURL_SEEKFUNC_FAIL;
-    e.unread = e.sending.substr(static_cast<std::size_t>(offset));
-    return CURL_SEEKFUNC_OK;
+    if (e.sent) {
+      see_why_it_goes_again(e);
+      return CURL_PREREQFUNC_ABORT;
+    }
+    e.sent = true;
+    if (e.url.starts_with("https:")) {
+      e.connection = fmt::format("{} {} {} {}", local, local_port, remote, remote_port);
+      curl_easy_setopt(e.easy, CURLOPT_VERBOSE, 1L);  // for on_text
+    }
+    return CURL_PREREQFUNC_OK;
+  }
+
+  // libcurl 7.88 does not say why. An error of the connection has left its text; a stream that was
+  // refused leaves none.
+  static void see_why_it_goes_again(exchange& e) {
+    if (std::exchange(e.died, true)) return;
+    if (e.stream != 0 && e.error[0] == '\0') e.refused = true;
+    long written = 0;
+    curl_easy_getinfo(e.easy, CURLINFO_REQUEST_SIZE, &written);
+    e.unsent = written == 0 && e.stream == 0;
+    if (error_of_stream(e) == http_1_1_required && e.owner->http_1_only_.size() < origins_max)
+      e.owner->http_1_only_.insert(destination_of(e.url).origin);
+  }
+
+  // GOAWAY says below which stream all has been acted on, and it is told to one of the exchanges of
+  // its connection only.
+  static int on_text(CURL*, curl_infotype type, char* data, std::size_t size, void* user) {
+    if (type != CURLINFO_TEXT) return 0;
+    auto& e = *static_cast<exchange*>(user);
+    std::string_view const text(data, size);
+    if (auto const stream = number_after(text, "Using Stream ID: ")) {
+      e.stream = *stream;
+    } else if (auto const last = number_after(text, "GOAWAY, error=", ", last_stream=")) {
+      for (auto const& other : e.owner->exchanges_)
+        if (other->connection == e.connection && other->stream > *last) {
+          other->refused = true;
+          other->calm = number_after(text, "GOAWAY, error=") == enhance_your_calm;
+        }
+    }
+    return 0;
   }
 
   // Sockets stay watched for reading while their connection idles: two epoll_ctl calls less for
@@ -435,7 +553,12 @@ class transport::impl {
   // libcurl closes a socket that did not get connected without telling us (no on_close), and a new
   // one may get its number: that is not watched yet, whatever we believe.
   static curl_socket_t on_open(void* user, curlsocktype, curl_sockaddr* to) {
-    auto& self = *static_cast<impl*>(user);
+    auto& e = *static_cast<exchange*>(user);
+    if (e.sent) {  // it would only be sent again
+      see_why_it_goes_again(e);
+      return CURL_SOCKET_BAD;
+    }
+    auto& self = *e.owner;
     int const fd = ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
     if (fd < 0) return CURL_SOCKET_BAD;
     auto const index = static_cast<std::size_t>(fd);
@@ -467,6 +590,7 @@ class transport::impl {
   std::vector<exchange*> idle_;
   std::vector<http::field> fields_;    // of the answer that is being told
   std::vector<socket_state> sockets_;  // by descriptor
+  std::set<std::string> http_1_only_;  // origins that have refused HTTP/2
   time_point timer_ = never;
   std::size_t sending_ = 0;  // bytes of bodies in flight
   std::size_t received_ = 0;

@@ -20,7 +20,7 @@ inline constexpr std::size_t header_max = 256 * 1024;  // bytes of an answer, tr
 
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
-  not_sent,  ///< no byte of it has left
+  not_sent,  ///< no byte of it has left, or the server says that it has not acted on it
   sent,      ///< it may have been carried out
   answered,  ///< the status has arrived
 };
@@ -34,6 +34,8 @@ struct reply {
   std::string_view error{};  ///< what broke, one line; "" when the answer is complete
   bool too_large = false;    ///< the body was longer than allowed; it is not told in part
   bool crowded_out = false;  ///< it broke off as bodies_max had no room for its body then
+  bool too_many = false;     ///< it was refused without a status, since there is too much (HTTP/2)
+  bool stale = false;        ///< sent, and a kept connection was closed before a byte of the answer
   bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
   std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
 };
@@ -49,7 +51,7 @@ struct transport_options {
   std::string user_agent = "headway/" HEADWAY_VERSION;
 };
 
-/// One attempt, as it goes out. What the views name must live until the reply.
+/// One attempt, as it goes out: once at most. What the views name must live until the reply.
 struct attempt {
   std::string_view url;
   std::string_view method;
@@ -57,8 +59,7 @@ struct attempt {
   std::optional<std::string_view> body{};
   std::optional<duration> timeout{};  ///< of the whole attempt
   bool may_be_silent = false;         ///< silence_max does not apply
-  bool repeatable =
-      true;  ///< false: never sends it twice, not even where a kept connection turns out to be dead
+  bool fresh_connection = false;      ///< not by one that is kept
 };
 
 /// Keep-alive, HTTP/2 over TLS, verified certificates, proxies from the environment, compression.

@@ -166,6 +166,7 @@ TEST_F(settle_test, an_answer_is_a_success_whatever_the_caller_thinks_of_it) {
     auto const [taught, ruling] = settle({.what = what}, 404);
     EXPECT_EQ(taught, outcome::success);
     EXPECT_EQ(ruling.what, verdict::done);
+    now = now + 1min;
   }
 }
 
@@ -185,6 +186,16 @@ TEST_F(settle_test, only_what_is_safe_may_go_again) {
   now = now + 1min;
   send();
   EXPECT_EQ(settle({.what = reaction::transient}, 0, false).ruling.what, verdict::give_up);
+}
+
+TEST_F(settle_test, what_says_nothing_teaches_nothing) {
+  send();
+  auto const before = l.law_state();
+  auto const [taught, ruling] =
+      l.settle(now, t, {.what = reaction::transient}, {.says_nothing = true}, chance());
+  EXPECT_EQ(taught, outcome::ignore);
+  EXPECT_EQ(ruling.what, verdict::done);
+  EXPECT_EQ(l.law_state(), before);
 }
 
 TEST_F(settle_test, a_long_quota_parks) {

@@ -11,13 +11,14 @@ namespace headway::app {
 
 /// Returns a lane of no account in which nothing waits.
 inline lane test_lane(std::string_view law = "seek", governor_settings settings = {},
-                      quota_book quotas = quota_book(), duration wait_max = 15min) {
+                      quota_book quotas = quota_book(), duration wait_max = 15min,
+                      std::string_view host = "api.example") {
   return lane({.account = {},
                .name = {},
                .machine = {},
                .governor = traced_governor(nullptr, 0, "", *shipped_law_named(law), settings),
                .quotas = std::move(quotas),
-               .speaks = profile::of_host("api.example"),
+               .speaks = profile::of_host(host),
                .wait_max = wait_max});
 }
 

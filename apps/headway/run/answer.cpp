@@ -7,13 +7,16 @@
 namespace headway::app {
 
 judgement judge(request const& r, reply const& answer) {
-  if (answer.state != send_state::answered) return {.what = reaction::transient};
-  auto told = r.where->speaks().judge(
-      {.status = answer.status, .fields = answer.fields, .type = answer.type, .body = answer.body},
-      r.body().value_or(""), wall_now());
-  // A body that broke off proves nothing, whatever its status was.
-  if (told.what == reaction::served && !answer.error.empty() && !answer.too_large)
-    told.what = reaction::transient;
+  if (answer.state != send_state::answered)
+    return {.what = answer.too_many ? reaction::rate : reaction::transient};
+  auto const broken = !answer.error.empty() && !answer.too_large;
+  auto told = r.where->speaks().judge({.status = answer.status,
+                                       .fields = answer.fields,
+                                       .type = answer.type,
+                                       .body = broken ? "" : answer.body},
+                                      r.body().value_or(""), wall_now());
+  // What broke off proves nothing, whatever its status was, but for a head that says "not now".
+  if (broken && !throttles(told.what)) told.what = reaction::transient;
   // Fewer at once will do, as when the server says so.
   if (answer.crowded_out && idempotent(r.what)) told.what = reaction::concurrency;
   return told;

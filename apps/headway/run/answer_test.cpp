@@ -39,5 +39,37 @@ TEST_F(answer_test, what_broke_off_proves_nothing) {
   EXPECT_EQ(judged(), reaction::transient);
 }
 
+TEST_F(answer_test, what_broke_off_is_broken_whatever_its_status_unless_its_head_says_not_now) {
+  answer.error = "the connection broke";
+  for (int const status : {200, 301, 400, 401, 404, 409, 425, 500}) {
+    answer.status = status;
+    EXPECT_EQ(judged(), reaction::transient) << status;
+  }
+  std::array<http::field, 1> const fields{{{"retry-after", "7"}}};
+  answer.fields = fields;
+  for (int const status : {429, 503}) {
+    answer.status = status;
+    EXPECT_EQ(judged(), reaction::rate) << status;
+    EXPECT_EQ(judge(r, answer).hold, duration(7s)) << status;
+  }
+}
+
+TEST_F(answer_test, what_broke_off_is_not_judged_by_its_body) {
+  auto openai = test_lane("seek", {}, quota_book(), 15min, "api.openai.com");
+  r.where = &openai;
+  answer.status = 429;
+  answer.type = "application/json";
+  answer.body = R"({"error": {"code": "insufficient_quota"}})";
+  EXPECT_EQ(judged(), reaction::money);
+  answer.error = "the connection broke";
+  EXPECT_EQ(judged(), reaction::rate);
+}
+
+TEST_F(answer_test, too_many_streams_are_a_throttle) {
+  r.what.method = "POST";
+  answer = {.error = "the server asks for calm", .too_many = true};
+  EXPECT_EQ(judged(), reaction::rate);
+}
+
 }  // namespace
 }  // namespace headway::app

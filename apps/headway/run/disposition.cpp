@@ -17,6 +17,7 @@ constexpr row rows[] = {
     {[](auto const& c) noexcept { return stops(c.what); }, disposition::stop_lane},
     {[](auto const& c) noexcept { return c.what == reaction::served && c.has_remainder; },
      disposition::go_on},
+    {[](auto const& c) noexcept { return c.goes_at_once; }, disposition::go_again},
     {[](auto const& c) noexcept { return c.what == reaction::permanent && c.may_follow; },
      disposition::follow},
     {[](auto const& c) noexcept { return !goes_again(c); }, disposition::end},

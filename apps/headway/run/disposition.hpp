@@ -11,11 +11,12 @@ namespace headway::app {
 /// What is known when an answer has been judged and its lane has ruled.
 struct circumstances {
   reaction what = reaction::served;
-  bool value_refused = false;      ///< a 401, and a new value of --header-cmd has not been tried
-  bool has_remainder = false;      ///< the answer left a part undone, which may go by itself
-  bool may_follow = false;         ///< a whole redirect that the caller does not call a success
-  bool lane_stopped = false;       ///< nothing more goes to its account
-  bool deadline_passed = false;    ///< its next attempt would come after --request-deadline
+  bool value_refused = false;    ///< a 401, and a new value of --header-cmd has not been tried
+  bool has_remainder = false;    ///< the answer left a part undone, which may go by itself
+  bool goes_at_once = false;     ///< it met a kept connection that was closed, and may be repeated
+  bool may_follow = false;       ///< a whole redirect that the caller does not call a success
+  bool lane_stopped = false;     ///< nothing more goes to its account
+  bool deadline_passed = false;  ///< its next attempt would come after --request-deadline
   verdict ruling = verdict::done;  ///< of the lane
 };
 
@@ -24,6 +25,7 @@ enum class disposition : std::uint8_t {
   stop_lane,   ///< it is left open, and nothing more goes to its account
   leave_open,  ///< a later run takes it up
   go_on,       ///< the part that is left goes as a request
+  go_again,    ///< it goes again at once, as another request
   follow,      ///< it goes where the redirect says
   wait,        ///< it waits for its next turn
   park,        ///< it waits for longer than we have patience

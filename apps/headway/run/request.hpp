@@ -33,6 +33,7 @@ struct request {
   std::optional<time_point> first_sent{};
   time_point sent{};
   int attempts = 0;
+  bool stale = false;  ///< one of these met a kept connection that was closed
   int throttled = 0;
   std::string said{};    ///< what the server called the last refusal
   std::string so_far{};  ///< the answer to what has been done of it, where something was left

@@ -392,7 +392,7 @@ class runner {
     auto const left = *r.first_sent + options_.request_deadline - r.sent;
     a.timeout = std::min(r.what.timeout.value_or(left), left);
     a.may_be_silent = r.what.timeout.has_value();
-    a.repeatable = idempotent(r.what);
+    a.fresh_connection = r.stale;
     http_.send(index, a);
   }
 
@@ -422,25 +422,28 @@ class runner {
       lanes_.wake(now);  // all of them wait for any answer
     auto const safe =
         answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
-    auto const [taught, ruling] =
-        l.settle(now, r.id, told,
-                 {.status = answer.status,
-                  .may_repeat = safe && !answer.futile && told.what != reaction::permanent},
-                 chance_());
+    auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
+    // A server may close a kept connection whenever it likes: that says nothing of its limit.
+    auto const gone = answer.stale && !std::exchange(r.stale, true);
+    auto const [taught, ruling] = l.settle(
+        now, r.id, told, {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat},
+        chance_());
     r.said = without_secrets(told.code, r.headers);
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
       ++standing_.throttled;
-    } else if (taught == outcome::failure) {
+    } else if (taught == outcome::failure || answer.stale) {
       ++r.broken;
       ++standing_.broken;
     }
-    auto const refused_value = answer.status == 401 && l.renewable() && !r.renewed;
+    auto const refused_value =
+        answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
         {.what = told.what,
          .value_refused = refused_value,
          .has_remainder = told.remainder.has_value(),
+         .goes_at_once = gone && may_repeat && r.broken < options_.attempts_max,
          .may_follow = is_redirect(answer.status) && answer.error.empty() &&
                        !options_.ok.contains(answer.status),
          .lane_stopped = l.stopped(),
@@ -459,6 +462,10 @@ class runner {
         was_not_carried_out(r, taught, answer.state);
         return leave_open(index);
       case disposition::go_on:
+        if (!queue(index, now)) leave_open(index);
+        return;
+      case disposition::go_again:
+        if (answer.state == send_state::not_sent) return queue_again(index, now);
         if (!queue(index, now)) leave_open(index);
         return;
       case disposition::follow:
