@@ -53,9 +53,13 @@ void scopes::trace_to(std::string const& path, time_point began) {
 }
 
 scope* scopes::at(time_point now, std::string_view account, job const& j) {
-  auto const within = profile_of(j.origin).partition_of(
-      std::string_view(j.url), j.body ? std::string_view(*j.body) : std::string_view());
-  return all_.at(now, fmt::format("{}\n{}", account, within));
+  if (speaks_ == nullptr || j.origin != speaker_) {  // most JOBS have one
+    speaks_ = &profile_of(j.origin);
+    speaker_ = j.origin;
+  }
+  auto const body = j.body ? std::string_view(*j.body) : std::string_view();
+  key_.assign(account).append("\n").append(speaks_->partition_of(j.url, body));
+  return all_.at(now, key_);
 }
 
 scope scopes::make(std::string_view key) {

@@ -76,6 +76,9 @@ class scopes {
   std::vector<std::weak_ptr<machine_pace>> machines_;
   bool said_alone_ = false;
   int made_ = 0;
+  std::string key_;
+  std::string speaker_;  // the origin that was looked up last
+  profile const* speaks_ = nullptr;
   keyed<scope> all_;
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
 };
