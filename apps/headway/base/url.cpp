@@ -64,6 +64,12 @@ std::string read_origin(std::string const& url, std::string_view& why) {
   if (!https && !equal_ignoring_case(scheme, "http")) return fail("want http or https");
   if (url.compare(mark, 4, ":///") == 0) return fail(no_host);  // libcurl reads on for a host
 
+  // What follows the authority has no say in it, and most URLs of a run have the same one.
+  thread_local std::string last, origin_of_last;
+  auto const authority =
+      std::string_view(url).substr(0, std::min(url.find_first_of("/?#", mark + 3), url.size()));
+  if (authority == last) return origin_of_last;
+
   std::unique_ptr<CURLU, cleanup> const u(curl_url());
   if (!u) throw std::bad_alloc();
   switch (curl_url_set(u.get(), CURLUPART_URL, url.c_str(), CURLU_DISALLOW_USER)) {
@@ -82,7 +88,10 @@ std::string read_origin(std::string const& url, std::string_view& why) {
   if (host.empty() || !part(u.get(), CURLUPART_ZONEID).empty()) return fail(no_host);
   auto const port = part(u.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   if (port.empty() || port == "0") return fail(no_port);
-  return fmt::format("{}://{}:{}", https ? "https" : "http", host, port);
+  last.clear();  // until they agree
+  origin_of_last = fmt::format("{}://{}:{}", https ? "https" : "http", host, port);
+  last = authority;
+  return origin_of_last;
 }
 
 /// `url` for a message, without what may be secret.

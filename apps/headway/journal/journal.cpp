@@ -19,14 +19,16 @@ namespace headway::app {
 namespace {
 
 constexpr std::int64_t application_id = 0x68647779;  // "hdwy", in the header of the file
-constexpr std::int64_t schema_version = 1;
+constexpr std::int64_t schema_version = 2;
 
-// input: digests of consecutive lines, from line `first` on. run: one row.
+// input: digests of consecutive lines, from line `first` on. line: see seal_of(). run: one row; a
+// run that has started is `open` until it ends well.
 constexpr char schema[] =
     "CREATE TABLE input(first INTEGER PRIMARY KEY, digests BLOB NOT NULL) STRICT;"
-    "CREATE TABLE line(number INTEGER PRIMARY KEY, state INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE line(number INTEGER PRIMARY KEY, state INTEGER NOT NULL,"
+    " seal INTEGER NOT NULL) STRICT;"
     "CREATE TABLE run(created TEXT NOT NULL, jobs TEXT NOT NULL, results TEXT NOT NULL,"
-    " results_size INTEGER NOT NULL) STRICT;";
+    " results_size INTEGER NOT NULL, commits INTEGER NOT NULL, open INTEGER NOT NULL) STRICT;";
 
 constexpr std::size_t lines_per_chunk = 4096;
 
@@ -53,6 +55,12 @@ std::uint32_t big_endian(unsigned char const* bytes) {
          std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
 }
 
+// SQLite finds a page that is no page any more, but not another number in it.
+std::int64_t seal_of(std::int64_t line, std::int64_t state) {
+  auto const mixed = static_cast<std::uint64_t>(line * 8 + state) * 0x9e3779b97f4a7c15;
+  return static_cast<std::int64_t>(mixed >> 49);  // 15 bits: two bytes in the file
+}
+
 std::string_view text(sqlite3_stmt* s, int column) {
   auto const* const bytes = static_cast<char const*>(sqlite3_column_blob(s, column));
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(s, column))};
@@ -64,7 +72,7 @@ void bind_text(sqlite3_stmt* s, int parameter, std::string_view value) {
 
 }  // namespace
 
-void journal::close::operator()(sqlite3* db) const noexcept {
+void journal::closer::operator()(sqlite3* db) const noexcept {
   sqlite3_close(db);
 }
 void journal::finalize::operator()(sqlite3_stmt* s) const noexcept {
@@ -79,7 +87,8 @@ journal::journal(std::string path, std::string jobs, durability level, std::stri
       jobs_(std::move(jobs)),
       level_(level),
       shape_(std::move(shape)),
-      lock_(file::open(path_, O_RDWR | O_CREAT | O_NOFOLLOW)) {
+      lock_(file::open(path_, O_RDWR | O_CREAT | O_NOFOLLOW)),
+      mark_(path_) {
   require_private();
   lock_.lock();
   require_ours();
@@ -119,7 +128,12 @@ void journal::require_private() const {
 void journal::require_ours() const {
   std::array<unsigned char, 100> header{};
   auto const n = ::pread(lock_.fd(), header.data(), header.size(), 0);
-  if (n == 0) return;
+  if (n == 0) {
+    if (auto const commits = mark_.read().value_or(0); commits > 0)
+      refuse(
+          fmt::format("is gone, of which {} knows {} commits; put it back", mark_.path(), commits));
+    return;
+  }
   // The power went while the file was being made: it has its length, but nothing in it yet. SQLite
   // rolls that back, and refuses any other file of zeros.
   if (n == static_cast<ssize_t>(header.size()) &&
@@ -179,21 +193,25 @@ void journal::load() {
     auto const sound = prepare("PRAGMA quick_check(1)");
     if (step(sound) && text(sound.get(), 0) != "ok") damaged("its pages do not agree");
 
-    auto const run = prepare("SELECT results, results_size FROM run");
+    auto const run = prepare("SELECT results, results_size, commits, open FROM run");
     if (!step(run)) damaged("it does not say which run it is of");
     results_ = text(run.get(), 0);
     results_size_ = sqlite3_column_int64(run.get(), 1);
+    commits_ = sqlite3_column_int64(run.get(), 2);
+    open_ = sqlite3_column_int64(run.get(), 3) != 0;
+    if (open_) require_all();
 
     auto const input = prepare("SELECT ifnull(sum(length(digests)), 0) FROM input");
     step(input);
     known_ = sqlite3_column_int64(input.get(), 0) / static_cast<std::int64_t>(sizeof(digest));
     done_.resize(static_cast<std::size_t>(known_) + 1);
 
-    auto const lines = prepare("SELECT number, state FROM line ORDER BY number");
+    auto const lines = prepare("SELECT number, state, seal FROM line ORDER BY number");
     while (step(lines)) {
       auto const line = sqlite3_column_int64(lines.get(), 0);
       auto const state = sqlite3_column_int64(lines.get(), 1);
-      if (line < 1 || line > known_ || state < 1 || state > 4)
+      if (line < 1 || line > known_ || state < 1 || state > 4 ||
+          sqlite3_column_int64(lines.get(), 2) != seal_of(line, state))
         damaged("it knows of lines that cannot be");
       if (state == static_cast<std::int64_t>(line_state::intended)) {
         intents_.push_back(line);
@@ -206,10 +224,24 @@ void journal::load() {
   begin_ = prepare("BEGIN IMMEDIATE");
   commit_ = prepare("COMMIT");
   settle_ = prepare(
-      "INSERT INTO line VALUES(?1, ?2)"
-      " ON CONFLICT(number) DO UPDATE SET state = excluded.state WHERE state = 4");
+      "INSERT INTO line VALUES(?1, ?2, ?3) ON CONFLICT(number)"
+      " DO UPDATE SET state = excluded.state, seal = excluded.seal WHERE state = 4");
   reopen_ = prepare("DELETE FROM line WHERE number = ?1 AND state = 4");
-  grow_ = prepare("UPDATE run SET results_size = ?1");
+  grow_ = prepare("UPDATE run SET results_size = ?1, commits = ?2");
+}
+
+void journal::require_all() const {
+  auto const acknowledged = mark_.read();
+  if (!acknowledged)
+    refuse(
+        fmt::format("was not closed by the run before, and {}, which says how far that had got, is "
+                    "missing or cut; put it back",
+                    mark_.path()));
+  if (*acknowledged > commits_)
+    refuse(
+        fmt::format("has lost what it had acknowledged ({} of {} commits are left): {}-wal was "
+                    "removed or damaged; put it back",
+                    commits_, *acknowledged, path_));
 }
 
 bool journal::done(std::int64_t line) const noexcept {
@@ -323,7 +355,7 @@ void journal::start(file& results) {
                   fmt::format("{} is not empty and {} knows nothing of it; move it away, "
                               "or choose another --out",
                               results.path(), path_));
-    auto const s = prepare("INSERT INTO run VALUES(datetime('now'), ?1, ?2, 0)");
+    auto const s = prepare("INSERT INTO run VALUES(datetime('now'), ?1, ?2, 0, 1, 1)");
     bind_text(s.get(), 1, jobs_);
     bind_text(s.get(), 2, name);
     run(s);
@@ -341,20 +373,32 @@ void journal::start(file& results) {
                     fmt::format("{} has {} bytes, but {} of them are on record in {}: it was cut; "
                                 "restore it, or start afresh with another --journal and --out",
                                 results.path(), size, results_size_, path_));
-      if (size > results_size_) results.truncate(results_size_);
+      if (size > results_size_ && !open_)
+        throw fatal(
+            exit_usage,
+            fmt::format("{} has {} bytes, but only {} of them are on record in {}: something "
+                        "else wrote to it; cut it to those, or start afresh with another "
+                        "--journal and --out",
+                        results.path(), size, results_size_, path_));
+      if (size > results_size_) results.truncate(results_size_);  // what was not acknowledged
       if (level_ == durability::power) {
         results.sync();
         results.sync_name();  // the last run may have promised less
       }
     }
-    // A commit that changes nothing syncs nothing, neither what a killed run has left unsynced.
-    execute(fmt::format("PRAGMA user_version={}", schema_version).c_str());
+    // It changes something: else it would sync nothing, neither what a killed run has left.
+    execute("UPDATE run SET commits = commits + 1, open = 1");
   }
+  // Before the journal asks for it; that of a killed run holds until all it left is durable.
+  if (!open_) mark_.write(0, level_);
   std::lock_guard const held(mutex_);
   store_fresh();
   run(commit_);
-  started_ = true;
   leftover_.path.clear();
+  // So that the database itself says, without its log, that a run has started.
+  execute("PRAGMA wal_checkpoint(PASSIVE)");
+  mark_.write(++commits_, level_);
+  started_ = true;
 }
 
 void journal::commit(std::span<change const> group, std::int64_t results_size) try {
@@ -369,17 +413,27 @@ void journal::commit(std::span<change const> group, std::int64_t results_size) t
       continue;
     }
     sqlite3_bind_int64(s.get(), 2, static_cast<std::int64_t>(to));
+    sqlite3_bind_int64(s.get(), 3, seal_of(line, static_cast<std::int64_t>(to)));
     run(s);
     if (sqlite3_changes(db_.get()) == 0)
       throw std::logic_error(fmt::format("line {} has ended already", line));
   }
   sqlite3_bind_int64(grow_.get(), 1, results_size);
+  sqlite3_bind_int64(grow_.get(), 2, commits_ + 1);
   run(grow_);
   run(commit_);
+  mark_.raise(++commits_);
 } catch (...) {
-  // A log that could not be synced must not be carried over into the database when it is closed.
-  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  leave_as_it_is();  // a log that could not be synced must not be carried over into the database
   throw;
+}
+
+void journal::close() {
+  std::lock_guard const held(mutex_);
+  execute("UPDATE run SET open = 0");
+  for (auto* s : {&begin_, &commit_, &settle_, &reopen_, &grow_}) s->reset();
+  db_.reset();
+  mark_.remove();
 }
 
 void journal::fail() const {
@@ -389,7 +443,19 @@ void journal::fail() const {
   throw fatal(exit_io, fmt::format("cannot write {}: {}", path_, what));
 }
 
+// What is in its log stays there when it is closed.
+void journal::leave_as_it_is() const noexcept {
+  if (db_) sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+void journal::refuse(std::string_view why) const {
+  leave_as_it_is();
+  throw fatal(exit_usage,
+              fmt::format("{} {}, or start afresh with another --journal and --out", path_, why));
+}
+
 void journal::damaged(std::string_view how) const {
+  leave_as_it_is();
   throw fatal(
       exit_usage,
       fmt::format("{} is damaged ({}); it is left as it is; choose another --journal", path_, how));

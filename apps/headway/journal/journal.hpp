@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/outcomes.hpp"
+#include "journal/watermark.hpp"
 #include "os/file.hpp"
 
 struct sqlite3;
@@ -42,8 +43,8 @@ struct change {
 ///
 /// Errors are `fatal`: exit_usage where the journal, the input or the results are not what they
 /// were, exit_parked where another process holds the journal, exit_io where it cannot be written.
-/// Threads: check() and end_of_input() in one thread, commit() in another; lost() in any; the rest
-/// before commit() is first called.
+/// Threads: check() and end_of_input() in one thread, commit() in another; lost() in any; close()
+/// when nothing else is called any more; the rest before commit() is first called.
 class journal {
  public:
   /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
@@ -103,8 +104,12 @@ class journal {
   /// it.
   void commit(std::span<change const> group, std::int64_t results_size);
 
+  /// The run has ended well: from now on the journal is one file, and its results are as long as it
+  /// says. Destroyed without this after start(), it is that of a run that was killed.
+  void close();
+
  private:
-  struct close {
+  struct closer {
     void operator()(sqlite3* db) const noexcept;
   };
   struct finalize {
@@ -121,12 +126,15 @@ class journal {
   void require_ours() const;
   void open_database();
   void load();
+  void require_all() const;
   void store_fresh();
   void load_chunk(std::int64_t line);
   std::string name_of(file const& results) const;
 
   [[noreturn]] void fail() const;
   [[noreturn]] void damaged(std::string_view how) const;
+  [[noreturn]] void refuse(std::string_view why) const;
+  void leave_as_it_is() const noexcept;
   void execute(char const* sql) const;
   statement prepare(char const* sql) const;
   bool step(statement const& s) const;
@@ -138,9 +146,11 @@ class journal {
   std::string const shape_;
   file lock_;          // outlives db_: closing it drops SQLite's locks too
   leftover leftover_;  // removed after db_ is closed, before the lock is given up
-  std::unique_ptr<sqlite3, close> db_;
+  std::unique_ptr<sqlite3, closer> db_;
   statement begin_, commit_, settle_, reopen_, grow_;
+  watermark mark_;
   bool new_ = false;
+  bool open_ = false;  // a run has started and not ended well
   bool started_ = false;
 
   // as of opening
@@ -158,6 +168,7 @@ class journal {
   std::mutex mutex_;  // fresh_, stored_ and transactions
   std::vector<digest> fresh_;
   std::int64_t stored_ = 0;
+  std::int64_t commits_ = 0;
 };
 
 }  // namespace headway::app

@@ -169,7 +169,7 @@ TEST_F(journal_test, IsItsOwnersOnly) {
     EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
     ++files;
   }
-  EXPECT_EQ(files, 4);  // journal, -wal, -shm, results
+  EXPECT_EQ(files, 5);  // journal, -wal, -shm, -mark, results
 }
 
 TEST_F(journal_test, ResultsMustBeTheOnesOnRecord) {
@@ -251,12 +251,15 @@ TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
        "symbolic links"},
       {"a fifo", [&] { ::mkfifo(path("journal").c_str(), 0600); }, "is not a regular file"},
       {"another version's", [&] { ours("PRAGMA user_version = 7; PRAGMA wal_checkpoint"); },
-       "schema 7, this one knows 1"},
+       "schema 7, this one knows 2"},
       {"one with a trigger",
        [&] { ours("CREATE TRIGGER t AFTER INSERT ON line BEGIN SELECT 1; END"); }, "is damaged"},
       {"one without its run", [&] { ours("DELETE FROM run"); }, "is damaged"},
-      {"one with lines that cannot be", [&] { ours("INSERT INTO line VALUES(1000000000000, 1)"); },
+      {"one with lines that cannot be",
+       [&] { ours("INSERT INTO line VALUES(1000000000000, 1, 0)"); }, "is damaged"},
+      {"one with a line in another state", [&] { ours("UPDATE line SET state = 2"); },
        "is damaged"},
+      {"one with another line done", [&] { ours("UPDATE line SET number = 2"); }, "is damaged"},
       {"one with missing lines", [&] { ours("DELETE FROM input WHERE first = 1"); }, "is damaged"},
       {"a damaged page", [&] { scribble(4096); }, "is damaged"},
       {"a shortened file",
@@ -275,6 +278,81 @@ TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
     expect_refused(error_of([&] { run(numbered(9000)); }), exit_usage, row.refused);
     EXPECT_TRUE(!regular || content("journal") == before);
   }
+}
+
+TEST_F(journal_test, KnowsWhatAKilledRunHadAcknowledged) {
+  auto const kill = [this] {  // what is there while it runs is what a kill leaves
+    make_folder();
+    std::filesystem::create_directory(path("running"));
+    journal log(path("running/journal"), "JOBS", durability::process);
+    for (auto const& line : numbered(3)) log.check(line);
+    auto results = file::results(path("running/results"));
+    log.start(results);
+    for (std::int64_t line = 1; line <= 3; ++line)
+      log.commit(std::vector<change>{{line, success}}, 0);
+    for (auto const* name : {"journal", "journal-wal", "journal-mark", "results"})
+      std::filesystem::copy_file(path("running/") + name, path(name));
+  };
+  auto const flip_last = [this](char const* name) {
+    auto bytes = content(name);
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    write(name, bytes);
+  };
+  struct {
+    char const* what;
+    std::function<void()> damage;
+    std::string refused;
+  } const rows[] = {
+      {"none", [] {}, ""},
+      {"no log", [&] { std::filesystem::remove(path("journal-wal")); },
+       "/journal has lost what it had acknowledged (1 of 4 commits are left): "},
+      {"an empty log", [&] { write("journal-wal", ""); }, "(1 of 4 commits are left)"},
+      {"a bit of the log", [&] { flip_last("journal-wal"); }, "(3 of 4 commits are left)"},
+      {"no watermark", [&] { std::filesystem::remove(path("journal-mark")); },
+       "/journal-mark, which says how far that had got, is missing or cut"},
+      {"half a watermark", [&] { write("journal-mark", "1234567"); }, "is missing or cut"},
+      {"no database", [&] { std::filesystem::remove(path("journal")); },
+       "/journal is gone, of which "},
+      {"an empty database", [&] { write("journal", ""); }, "is gone, of which "},
+  };
+  for (auto const& row : rows) {
+    SCOPED_TRACE(row.what);
+    kill();
+    row.damage();
+    auto const log = std::filesystem::exists(path("journal-wal")) ? content("journal-wal") : "";
+    auto const again = [this] { return error_of([&] { run(numbered(3)); }); };
+    if (row.refused.empty()) {
+      EXPECT_EQ(again().code, 0);
+      EXPECT_EQ(journal(path("journal"), "JOBS", durability::process).count(final_outcome::success),
+                3);
+      continue;
+    }
+    expect_refused(again(), exit_usage, row.refused);
+    if (!log.empty()) {
+      EXPECT_EQ(content("journal-wal"), log);
+    }
+    expect_refused(again(), exit_usage, "");
+  }
+}
+
+TEST_F(journal_test, IsOneFileOnceItIsClosed) {
+  {
+    journal log(path("journal"), "JOBS", durability::process);
+    for (auto const& line : numbered(3)) log.check(line);
+    auto results = file::results(path("results"));
+    log.start(results);
+    results.append("1\n");
+    log.commit(std::vector<change>{{1, success}}, 2);
+    log.close();
+  }
+  for (auto const* name : {"journal-wal", "journal-mark"})
+    EXPECT_FALSE(std::filesystem::exists(path(name))) << name;
+  write("results", "1\nanother's\n");
+  expect_refused(error_of([&] { run(numbered(3)); }), exit_usage,
+                 "has 12 bytes, but only 2 of them are on record in");
+  EXPECT_EQ(content("results"), "1\nanother's\n");
+  write("results", "1\n");
+  EXPECT_EQ(error_of([&] { run(numbered(3)); }).code, 0);
 }
 
 TEST_F(journal_test, RefusesAFolderWhereAnyoneMayReplaceIt) {

@@ -140,6 +140,7 @@ TEST(power_loss_test, SeesWhatIsNotSynced) {
       {"the results' name is not synced", {"out/."}, 0.2},
       {"the journal is not synced", {"journal"}, 0.2},
       {"the journal's log is not synced", {"journal-wal"}, 0.2},
+      {"the journal's watermark is not synced", {"journal-mark"}, 0.02},
       {"durability::process only", {"", durability::process}, 0.2},
   };
   for (auto const& row : rows) {

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <utility>
 
+#include "command.hpp"
+
 namespace headway::app {
 namespace {
 
@@ -45,6 +47,11 @@ recorder::~recorder() {
   }
   wake_.notify_one();
   thread_.join();
+  if (log_ == nullptr || failure_) return;
+  try {
+    log_->close();
+  } catch (fatal const&) {  // the next run takes it for one that was killed
+  }
 }
 
 std::uint64_t recorder::intend(std::int64_t line) {
@@ -98,6 +105,7 @@ void recorder::drain() {
   wake_.notify_one();
   drained_.wait(held, [&] { return failure_ || committed() >= last; });
   if (failure_) std::rethrow_exception(failure_);
+  results_.require_untouched(results_size_);
 }
 
 std::exception_ptr recorder::failure() const {
@@ -155,6 +163,7 @@ void recorder::write(group const& g) {
     results_size_ += static_cast<std::int64_t>(g.bytes.size());
     if (log_ && log_->level() == durability::power) results_.sync();
   }
+  results_.require_untouched(results_size_);
   if (log_) log_->commit(g.changes, results_size_);
 }
 

@@ -33,7 +33,7 @@ class recorder {
   /// copying ends and recording goes on.
   recorder(journal* log, file results, int echo_fd);
 
-  /// Commits what it was given.
+  /// Commits what it was given, and closes the journal unless something failed.
   ~recorder();
 
   recorder(recorder const&) = delete;
@@ -65,7 +65,8 @@ class recorder {
   /// Nobody reads the copy any more.
   bool echo_closed() const noexcept { return echo_closed_.load(std::memory_order_relaxed); }
 
-  /// Blocks until everything handed over so far is committed; throws failure().
+  /// Blocks until everything handed over so far is committed, and nothing else is being handed
+  /// over; throws failure(), and where another process has touched the results.
   void drain();
 
   /// Set once writing failed (mostly `fatal`, exit_io): stop sending.

@@ -1,10 +1,10 @@
 #include "journal/result.hpp"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -59,11 +59,13 @@ std::string_view result_writer::line_of(result const& r) {
     begin_small();
   text_ = R"({"id":)";
   append_quoted(text_, r.id);
-  auto out = std::back_inserter(text_);
-  fmt::format_to(out, R"(,"line":{},"outcome":"{}")", r.line, to_string(r.how));
-  if (r.status != 0) fmt::format_to(out, R"(,"status":{})", r.status);
-  fmt::format_to(out, R"(,"attempts":{},"throttled":{},"waited_ms":{},"latency_ms":{})", r.attempts,
-                 r.throttled, milliseconds(r.waited), milliseconds(r.latency));
+  append_number(R"(,"line":)", r.line);
+  text_.append(R"(,"outcome":")").append(to_string(r.how)) += '"';
+  if (r.status != 0) append_number(R"(,"status":)", r.status);
+  append_number(R"(,"attempts":)", r.attempts);
+  append_number(R"(,"throttled":)", r.throttled);
+  append_number(R"(,"waited_ms":)", milliseconds(r.waited));
+  append_number(R"(,"latency_ms":)", milliseconds(r.latency));
   if (!r.reason.empty()) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
@@ -80,6 +82,12 @@ std::string_view result_writer::line_of(result const& r) {
   if (!r.meta.empty()) text_.append(R"(,"meta":)").append(r.meta);
   text_ += '}';
   return text_;
+}
+
+void result_writer::append_number(std::string_view name, std::int64_t value) {
+  std::array<char, 20> digits;
+  auto* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  text_.append(name).append(digits.data(), end);
 }
 
 void result_writer::append_headers(std::span<http::field const> fields) {

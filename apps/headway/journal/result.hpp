@@ -49,6 +49,7 @@ class result_writer {
  private:
   struct parser;
 
+  void append_number(std::string_view name, std::int64_t value);
   void append_headers(std::span<http::field const> fields);
   void append_body(result const&);
   void append_part(std::string_view body, std::string_view pointer);

@@ -74,7 +74,9 @@ std::size_t write_all(int fd, std::string_view bytes) noexcept {
 file file::open(std::string path, int flags) {
   int const fd = disk().open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (fd < 0) fail("open", path, errno);
-  return {fd, std::move(path)};
+  file opened(fd, std::move(path));
+  opened.named_ = true;
+  return opened;
 }
 
 file file::results(std::string path) {
@@ -90,12 +92,14 @@ file::file(file&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       broken_(other.broken_),
       regular_(other.regular_),
+      named_(other.named_),
       path_(std::move(other.path_)) {}
 
 file& file::operator=(file&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(broken_, other.broken_);
   std::swap(regular_, other.regular_);
+  std::swap(named_, other.named_);
   path_.swap(other.path_);
   return *this;
 }
@@ -111,6 +115,26 @@ void file::append(std::string_view bytes) {
   int const error = errno;
   if (regular_ && written > 0) truncate(size() - static_cast<std::int64_t>(written));
   fail("write", path_, error);
+}
+
+void file::overwrite(std::string_view bytes) {
+  if (::lseek(fd_, 0, SEEK_SET) != 0 || write_all(fd_, bytes) != bytes.size())
+    fail("write", path_, errno);
+}
+
+void file::require_untouched(std::int64_t size) const {
+  if (!regular_ || !named_) return;
+  auto const refuse = [&](std::string_view what) {
+    throw fatal(exit_io, fmt::format("{} {} while this run wrote to it", path_, what));
+  };
+  struct stat ours {};
+  struct stat theirs {};
+  if (::fstat(fd_, &ours) != 0) fail("read", path_, errno);
+  if (ours.st_nlink == 0 || ::stat(path_.c_str(), &theirs) != 0 || ours.st_ino != theirs.st_ino ||
+      ours.st_dev != theirs.st_dev)
+    refuse("was removed, renamed or replaced");
+  if (ours.st_size < size) refuse("was cut");
+  if (ours.st_size > size) refuse("was written to by another process");
 }
 
 void file::sync() {

@@ -44,6 +44,14 @@ class file {
   /// All of `bytes` or none: what a full disk took of them is cut off again (not from a pipe).
   void append(std::string_view bytes);
 
+  /// Puts `bytes` where the file begins.
+  void overwrite(std::string_view bytes);
+
+  /// Throws unless the file, if it was opened by name, still has that name and `size` bytes: else
+  /// another process has removed, renamed, cut or written to it. Does nothing to a pipe or a
+  /// device.
+  void require_untouched(std::int64_t size) const;
+
   /// Returns once everything appended is on the disk. Does nothing to a pipe or a device.
   void sync();
 
@@ -67,6 +75,7 @@ class file {
   int fd_;
   int broken_ = 0;  // errno of the sync that failed
   bool regular_ = false;
+  bool named_ = false;  // path_ is where it was opened
   std::string path_;
 };
 

@@ -218,10 +218,11 @@ class test_disk {
       d.fault_.part = false;
       size /= 2;
     }
-    auto const end = ::lseek(fd, 0, SEEK_END);
+    auto const appends = (::fcntl(fd, F_GETFL) & O_APPEND) != 0;
+    auto const at = ::lseek(fd, 0, appends ? SEEK_END : SEEK_CUR);
     auto const n = ::write(fd, bytes, size);
     if (n > 0)
-      d.add(disk_event::write, known->second, end,
+      d.add(disk_event::write, known->second, at,
             {static_cast<char const*>(bytes), static_cast<std::size_t>(n)});
     return n;
   }

@@ -45,11 +45,16 @@ void lanes::trace_to(std::string const& path, time_point began) {
 }
 
 lane* lanes::at(time_point now, lane_key const& key) {
-  wanted_ = {.key = &key,
-             .account = key.account(),
-             .partition = profile_of(key.origin).partition_of(key.url, key.body)};
-  return all_.at(now,
-                 fmt::format("{}\n{}\n{}", key.given.size(), wanted_.account, wanted_.partition));
+  wanted_.key = &key;
+  if (wanted_.speaks == nullptr || key.origin != speaker_) {  // most JOBS have one
+    wanted_.speaks = &profile_of(key.origin);
+    speaker_ = key.origin;
+  }
+  wanted_.account = key.account();
+  wanted_.partition = wanted_.speaks->partition_of(key.url, key.body);
+  key_ = std::to_string(key.given.size());  // which may have line feeds
+  key_.append("\n").append(wanted_.account).append("\n").append(wanted_.partition);
+  return all_.at(now, key_);
 }
 
 lane lanes::make(std::string_view key, wanted const& w) {
@@ -62,9 +67,8 @@ lane lanes::make(std::string_view key, wanted const& w) {
   auto machine = join_machine(key, known);
   traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
                            machine);
-  auto const& speaks = profile_of(w.key->origin);
   auto const quotas = memory_.recall_quotas(name);
-  quota_book book(settings_.quotas, speaks.costs_of_a_byte());
+  quota_book book(settings_.quotas, w.speaks->costs_of_a_byte());
   book.remember(clock_now(), quotas.what, quotas.age);
   lane made({.account = w.account,
              .name = std::move(name),
@@ -72,7 +76,7 @@ lane lanes::make(std::string_view key, wanted const& w) {
              .machine = std::move(machine),
              .governor = std::move(governor),
              .quotas = std::move(book),
-             .speaks = speaks,
+             .speaks = *w.speaks,
              .wait_max = settings_.governor.hint_max});
   if (stopped_.contains(w.account)) made.stop();
   return made;

@@ -85,6 +85,7 @@ class lanes {
  private:
   struct wanted {
     lane_key const* key = nullptr;
+    profile const* speaks = nullptr;
     std::string account{}, partition{};
   };
   lane make(std::string_view key, wanted const&);
@@ -98,7 +99,9 @@ class lanes {
   std::vector<std::weak_ptr<machine_pace>> machines_;
   bool said_alone_ = false;
   int made_ = 0;
-  wanted wanted_{};  // of at(), which may make it
+  wanted wanted_{};      // of at(), which may make it
+  std::string speaker_;  // the origin that a profile was looked up for last
+  std::string key_;
   keyed<lane> all_;
   std::unordered_set<std::string> stopped_{};  // accounts
   std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
