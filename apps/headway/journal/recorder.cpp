@@ -8,7 +8,7 @@
 #include <csignal>
 #include <utility>
 
-#include "command.hpp"
+#include "base/fatal.hpp"
 
 namespace headway::app {
 namespace {
