@@ -72,7 +72,7 @@ run_files::run_files(run_options const& o) {
   add_written("--out-dir", o.out_dir);
   add_written("--out", o.out);
   if (o.out == "-" && !o.journal.empty()) add_written("--out", o.journal + ".results.jsonl");
-  add_written("--journal", o.journal, {"-wal", "-shm", "-journal"});
+  add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
   if (!o.cold)
     add_written("--state", o.state.empty() ? memory::default_path() : o.state, {".new", ".lock"});
   add_written("--trace", o.trace);

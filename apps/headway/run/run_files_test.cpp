@@ -88,7 +88,7 @@ TEST_F(run_files_test, every_pair_of_which_one_is_written) {
 }
 
 TEST_F(run_files_test, what_stands_beside_them) {
-  for (auto const* const suffix : {"-wal", "-shm", "-journal"}) {
+  for (auto const* const suffix : {"-wal", "-shm", "-mark", "-journal"}) {
     o.trace = o.journal + suffix;
     EXPECT_NE(problem(), "") << suffix;
   }
