@@ -86,6 +86,26 @@ TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
   EXPECT_EQ(error, path + ": became shorter while it was being read");
 }
 
+TEST_F(jobs_file_test, EditedBetweenTheTwoReadings) {
+  std::string text;
+  while (text.size() < 3 * steady_file::block_bytes) text += "http://a/1\n";
+  write(text);
+  jobs_file jobs(path, {});
+  jobs.survey();
+  auto const at = 2 * steady_file::block_bytes + 100;
+  auto const changed = text.find("/1\n", at) + 1;
+  std::fstream(path).seekp(static_cast<std::streamoff>(changed)) << '2';
+  std::ofstream(path, std::ios::app) << "http://appended/\n";
+  std::vector<std::string> read;
+  auto const error = usage_error_of([&] {
+    while (auto const j = jobs.next()) read.push_back(j->url);
+  });
+  EXPECT_EQ(
+      error,
+      path + ": was edited in place after it was checked, between its bytes 524289 and 786432");
+  EXPECT_EQ(read, std::vector<std::string>(2 * steady_file::block_bytes / 11, "http://a/1"));
+}
+
 TEST_F(jobs_file_test, WithoutRequests) {
   write("# nothing\n\n");
   jobs_file jobs(path, {});

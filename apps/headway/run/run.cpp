@@ -125,15 +125,12 @@ struct arguments {
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
-    if (o.out == o.jobs && o.jobs != "-")
-      throw fatal(exit_usage, "--out " + in_quotes(o.out) + " would overwrite JOBS");
     if (!o.failed.empty()) {
       if (o.jobs == "-")
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
-      check_failed_lines(o.failed,
-                         {o.jobs, o.journal, o.out, o.journal + ".results.jsonl", o.trace});
+      check_failed_lines(o.failed);
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
@@ -165,7 +162,7 @@ void add_run(CLI::App& program, action& chosen) {
       "Stop it at any moment; the same command goes on where it was.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 3 --fail-if, 74 cannot "
       "write,\n"
-      "75 run again later, 77 stopped, 130/143 interrupted.");
+      "75 run again later, 77 stopped, 129/130/131/143 interrupted.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
   run->add_option("JOBS", o.jobs, "A file of requests, or - for standard input")->required();
@@ -260,8 +257,10 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--again", a->again,
                   "Do again what ended so in earlier runs: failed, unknown, or all, which is both")
       ->check(CLI::IsMember({"failed", "unknown", "all"}));
-  run->add_flag("--no-canary", a->no_canary,
-                "Go on even if the first 20 requests all fail the same way");
+  run->add_flag(
+      "--no-canary", a->no_canary,
+      "Go on even if the first 20 requests all fail the same way, or a server cannot be reached "
+      "or refuses the caller");
   run->add_option("--stop-if", a->stop_if,
                   "Stop, exit 77, as soon as 'failed>50', 'unknown>0' or 'throttled>20%'")
       ->take_all()

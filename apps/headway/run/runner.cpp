@@ -22,6 +22,7 @@
 #include "run/halt.hpp"
 #include "run/header_commands.hpp"
 #include "run/headers.hpp"
+#include "run/impasse.hpp"
 #include "run/intake.hpp"
 #include "run/lesson.hpp"
 #include "run/outputs.hpp"
@@ -155,11 +156,14 @@ class runner {
   bool ended() const {
     if (standing_.in_flight > 0 || !intending_.empty()) return false;
     if (halt_.draining()) return true;
-    if (requests_.live() == 0) return input_.ended();
+    if (requests_.live() == 0) return input_.ended() || (in_vain() && !input_.ready());
     // What is left waits for servers that ask for more patience than we have.
     return (input_.ended() || full() || no_room_) &&
            requests_.all([](request const& r) { return r.where->parked(); });
   }
+
+  /// No server was ever reached, and at least one is given up.
+  bool in_vain() const noexcept { return halt_.left_in_part() && !silence_.ended(); }
 
   time_point wakeup(time_point now) {
     if (input_.ready() && !full() && !halt_.draining()) return now;
@@ -388,6 +392,13 @@ class runner {
     --standing_.in_flight;
     r.out = false;
 
+    if (answer.reached) {
+      s.trouble.heard();
+      silence_.end();
+    } else if (s.trouble.silent() && options_.canary) {
+      unreached(index, now, answer);
+      return;
+    }
     auto told = judge(r, answer);
     hints_ignored_ += told.ignored;
     auto whole = answer;
@@ -457,6 +468,49 @@ class runner {
     }
   }
 
+  /// There was no connection, nor was there ever one to this server: no line is to blame.
+  void unreached(std::uint32_t index, time_point now, reply const& answer) {
+    auto& r = requests_[index];
+    auto& s = *r.where;
+    ++standing_.broken;
+    silence_.go_on(r.sent);
+    s.trouble.unreached(now, r.sent, answer.obstacle.empty() ? answer.error : answer.obstacle,
+                        answer.futile);
+    s.cancel(now, r);
+    wait_out(index, now);
+  }
+
+  /// It goes again once its scope is out of its impasse, if that is not hopeless.
+  void wait_out(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    auto& s = *r.where;
+    s.wake = now;
+    r.first_sent.reset();
+    queue_again(index, now);
+    if (s.stopped || !s.trouble.hopeless(now, silence_)) return;
+    halt_.leave_in_part();
+    close(s, fmt::format("{}, {}; its lines are left for a later run", printable(s.trouble.words()),
+                         s.trouble.tried(now)));
+  }
+
+  /// It has come to its end by `answer`. True where it goes again instead, since any other line
+  /// would be refused as well.
+  bool waits_out(std::uint32_t index, time_point now, reply const& answer, ending const& e) {
+    auto& r = requests_[index];
+    auto& s = *r.where;
+    if (!options_.canary || answer.state != send_state::answered) return false;
+    if (impasse::refuses_caller(e.refused_by)) {
+      if (!s.trouble.refused(now, r.sent, e.refused_by, options_.wait_max)) return false;
+      wait_out(index, now);
+      return true;
+    }
+    if (e.how == final_outcome::success || e.refused_by != 0)
+      s.trouble.served(r.sent, e.how == final_outcome::success);
+    else
+      s.trouble.broken();
+    return false;
+  }
+
   /// It was not carried out: it goes again like any other, through the queue of its scope.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
@@ -500,10 +554,15 @@ class runner {
   void stop(scope& s, std::string_view why) {
     if (s.stopped) return;
     halt_.stop_in_part();
+    close(s, "stopped: " + in_quotes(why));
+  }
+
+  /// Its lines are left open.
+  void close(scope& s, std::string_view why) {
     stopped_accounts_.insert(s.account);
     scopes_.stop(s.account);
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", s.name, in_quotes(why)));
+    say(fmt::format("{}: {}", s.name, why));
     requests_.each([](request const& r) { return r.where->stopped && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
     if (stopped_accounts_.full())
@@ -521,21 +580,22 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = requests_[index];
-    auto const [how, reason, refused_by] = ending_of(r, answer, taught, last, options_);
+    auto const its = ending_of(r, answer, taught, last, options_);
+    if (waits_out(index, now, answer, its)) return;
     record({.id = r.what.id,
             .line = r.what.line,
-            .how = how,
+            .how = its.how,
             .status = answer.status,
             .attempts = r.attempts,
             .throttled = r.throttled,
             .waited = r.sent - r.read,
             .latency = now - r.sent,
-            .reason = reason,
+            .reason = its.reason,
             .body = answer.body,
             .type = answer.type,
             .headers = answer.fields,
             .meta = r.what.meta},
-           refused_by, r.headers);
+           its.refused_by, r.headers);
     requests_.forget(index);
   }
 
@@ -565,8 +625,11 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    standing_.waiting = scopes_.look(now, now - std::exchange(shown_, now));
+    auto const waits = scopes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
+    standing_.waiting = waits.held;
+    auto const why = waits.where != nullptr ? waits.where->trouble.words() : "";
+    standing_.impasse = why.empty() ? "" : fmt::format("{}: {}", waits.where->name, printable(why));
     progress_.update(now, standing_);
   }
 
@@ -586,6 +649,10 @@ class runner {
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
     out_->write_failed(input_.input());
+    if (in_vain() && halt_.signal() == 0)
+      halt_.stop(
+          "no server was ever reached; put that right and run the same command again; "
+          "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
@@ -626,6 +693,7 @@ class runner {
   stopped_accounts stopped_accounts_;
   spending spending_{options_.spend_max};
   canary canary_;
+  silence silence_;
   halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal

@@ -17,6 +17,10 @@ void scope::look_at_machine(time_point now, bool may_send) {
 }
 
 std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chance) {
+  if (auto const until = trouble.ready_at(in_flight()); until > now && waiting() > 0) {
+    held = {reason::backoff, until};
+    return std::nullopt;
+  }
   while (auto const first = governor.next(now)) {
     auto const index = by_ticket[static_cast<std::uint32_t>(*first)];
     auto& r = all[index];
@@ -54,7 +58,8 @@ std::optional<scope::turn> scope::next(time_point now, requests& all, rng& chanc
 void scope::rest(time_point now, duration wait_max) {
   if (held.why != reason::none) {  // an answer wakes it, too
     wake = held.until;
-    if (held.until != never && held.until - now > wait_max) parked_until = held.until;
+    if (held.why == reason::quota && held.until != never && held.until - now > wait_max)
+      parked_until = held.until;
     return;
   }
   wake = governor.wakeup(now);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "headway/driver/machine_pace.hpp"
+#include "run/impasse.hpp"
 #include "run/profile.hpp"
 #include "run/quota_book.hpp"
 #include "run/request.hpp"
@@ -29,6 +30,7 @@ struct scope {
   std::vector<std::uint32_t> by_ticket{};  ///< index of the request, by the ticket's low half
   profile const* speaks = nullptr;
   int refused_in_a_row = 0;
+  impasse trouble{};
   time_point wake = time_point::min();          ///< when to look at it again
   bool renewable = false;                       ///< it has headers of --header-cmd
   time_point parked_until = time_point::min();  ///< it asks for more patience than we have
@@ -57,7 +59,7 @@ struct scope {
   std::size_t waiting() const noexcept { return governor.waiting(); }
   /// Until when one that knows nothing could be faster in its place.
   time_point busy_until() const noexcept {
-    return std::max(governor.busy_until(), book.busy_until());
+    return std::max({governor.busy_until(), book.busy_until(), trouble.ready_at(0)});
   }
 
   /// What others on this machine did meanwhile. With `may_send` false it waits for no turn.

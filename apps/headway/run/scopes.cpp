@@ -132,15 +132,15 @@ void scopes::stop(std::string_view account) noexcept {
   for (auto& [key, s] : all_) s.stopped = s.stopped || s.account == account;
 }
 
-held_back scopes::look(time_point now, duration since) {
-  held_back first;
+scopes::wait scopes::look(time_point now, duration since) {
+  wait first;
   for (auto& [key, s] : all_) {
     if (s.shown != reason::none) held_for_[static_cast<std::size_t>(s.shown)] += since;
     s.shown = reason::none;
     if (s.waiting() == 0) continue;
     auto const held = s.held.why != reason::none ? s.held : s.governor.why(now);
     s.shown = held.why;
-    if (first.why == reason::none) first = held;
+    if (first.held.why == reason::none) first = {held, &s};
   }
   return first;
 }
