@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -6,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "command.hpp"
@@ -38,6 +41,14 @@ void hide_headers(std::span<char* const> arguments) {
   }
 }
 
+/// A subcommand takes one line of `headway --help`, the first of its description.
+struct brief : CLI::Formatter {
+  std::string make_subcommand(CLI::App const* sub) const override {
+    auto const what = sub->get_description();
+    return fmt::format("  {:<12}{}\n", sub->get_name(), what.substr(0, what.find('\n')));
+  }
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +62,8 @@ int main(int argc, char** argv) {
       "headway"};
   program.set_version_flag("--version", "headway " HEADWAY_VERSION);
   program.require_subcommand(1);
+  program.formatter(std::make_shared<brief>());
+  program.footer("headway COMMAND --help lists the options of a command.");
   action chosen;
   add_run(program, chosen);
   add_mock(program, chosen);

@@ -71,7 +71,7 @@ std::string http_date(std::time_t t) {
 }
 
 /// `text` as a JSON string; bytes that are not ASCII are taken as Latin-1.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (char const c : text) {
     auto const byte = static_cast<unsigned char>(c);
@@ -200,9 +200,9 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.set(http::field::date, state_.date_at(wall::to_time_t(wall_now)));
     response_.set(http::field::content_type, "application/json");
     if (answer_.retry_after) set_retry_after(*answer_.retry_after, wall_now);
-    response_.body() =
-        fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
-                    quoted(to_view(request.method_string())), quoted(to_view(request.target())));
+    response_.body() = fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
+                                   json_string(to_view(request.method_string())),
+                                   json_string(to_view(request.target())));
     if (state_.options.openai) speak_as_openai();
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
@@ -265,7 +265,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                          ? http::status::request_header_fields_too_large
                          : http::status::bad_request);
     response_.keep_alive(false);
-    response_.body() = fmt::format("{{\"error\":{}}}\n", quoted(e.message()));
+    response_.body() = fmt::format("{{\"error\":{}}}\n", json_string(e.message()));
     response_.prepare_payload();
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_,
