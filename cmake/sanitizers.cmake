@@ -9,3 +9,11 @@ endif()
 if(HEADWAY_SANITIZE AND NOT HEADWAY_FUZZ)
   set(headway_unoptimised -O0)
 endif()
+
+# Where a file is compiled for longer than it runs. The other builds find a missing include.
+function(headway_precompile target)
+  if(HEADWAY_SANITIZE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")  # for ccache
+  endif()
+endfunction()

@@ -284,10 +284,10 @@ std::string fish_completion(commands const& all) {
 
 void add_generate(CLI::App& program, action& chosen) {
   auto* const generate = program.add_subcommand(
-      "generate", "Writes man page and completions below a folder, as share/ has them.");
+      "generate", "Writes the man page and completions below a folder, as share/ has them.");
   generate->group("");
   auto const folder = std::make_shared<std::string>();
-  generate->add_option("FOLDER", *folder, "Such as /usr/local/share")->required();
+  generate->add_option("FOLDER", *folder, "Folder, such as /usr/local/share")->required();
   generate->callback([&program, folder, &chosen] {
     chosen = [&program, folder] {
       auto const all = surface_of(program);

@@ -1,8 +1,8 @@
-/// The core, all of it.
+/// The whole core.
 ///
 ///   headway::default_governor governor;     // the default law: nothing to configure
 ///   governor.submit(now);                   // a request; refused with a reason when many wait
-///   while (auto turn = governor.next(now))  // whose turn it is, if anyone may go
+///   while (auto turn = governor.next(now))  // the request that may go now, if any
 ///     governor.start(now, *turn, draw());   // send it; then, when its answer comes:
 ///   governor.finish(now, ticket, {outcome}, draw());
 ///   sleep_until(governor.wakeup(now));
@@ -15,7 +15,7 @@
 #include "headway/law/any.hpp"
 #include "headway/law/shipped.hpp"
 
-/// The library: the core, and what drives it.
+/// The library: the core and its drivers.
 namespace headway {
 
 using default_governor = governor<full_jitter, seek>;  ///< the default law

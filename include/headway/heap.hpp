@@ -5,40 +5,39 @@
 
 namespace headway {
 
-/// A priority queue of small items, the least by `<` on top.
+/// A priority queue of small items with the least by `<` on top.
 ///
-/// 4-ary: half the levels of a binary heap, and so half the cache misses of a large one. Equal
-/// items come in any order, the same one in each run. O(log n) where it does not say otherwise.
-/// Threads: a value.
+/// 4-ary: half the levels of a binary heap, and half the cache misses of a large one. Equal items
+/// come in any order, the same in each run. O(log n) unless stated. Threads: a value.
 template <class Item>
 class heap {
  public:
-  /// Nothing is in it.
+  /// Returns whether it has no items.
   bool empty() const noexcept { return items_.empty(); }
-  /// Items in it.
+  /// Returns the number of items.
   std::size_t size() const noexcept { return items_.size(); }
-  /// Room for so many without another allocation.
+  /// Reserves memory for `count` items.
   void reserve(std::size_t count) { items_.reserve(count); }
-  /// The least. Requires: not empty. O(1).
+  /// Returns the least item. Requires: not empty. O(1).
   Item const& top() const noexcept { return items_.front(); }
 
-  /// O(1) for what comes after all others. Built from `parts` in its place: to copy an item that
-  /// was just written part by part stalls the processor for some 5 ns.
+  /// Adds an item, in O(1) if it comes after all others. The item is built from `parts` in place:
+  /// copying one just written part by part stalls the processor for some 5 ns.
   template <class... Parts>
   void push(Parts const&... parts) {
     auto const& item = items_.emplace_back() = Item{parts...};
     auto const last = items_.size() - 1;
     if (last > 0 && item < items_[parent(last)]) sift_up(last, Item(item));
   }
-  /// Requires: not empty.
+  /// Removes the least item. Requires: not empty.
   void pop() noexcept {
     Item const last = items_.back();
     items_.pop_back();
     if (!items_.empty()) sift_down(0, last);
   }
-  /// pop() and push() at once. Requires: not empty.
+  /// Replaces the least item: pop() and push() in one. Requires: not empty.
   void replace_top(Item const& item) noexcept { sift_down(0, item); }
-  /// Drops all that `gone` says. O(n).
+  /// Removes all items for which `gone` is true. O(n).
   template <class Predicate>
   void erase_if(Predicate gone) {
     std::erase_if(items_, gone);

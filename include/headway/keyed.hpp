@@ -16,20 +16,21 @@ namespace headway {
 
 /// A bounded map from scope (one server limit: host, credential, …) to governor.
 ///
-/// At most `scopes_max` governors. A new scope evicts the least recently used one that is idle
-/// (nothing waits, nothing flies, and neither a server hint nor its pace holds its next request);
-/// when all are busy there is no governor, and the caller waits: a scope is never unlimited for
-/// lack of room, though one that was evicted has forgotten what it learned. References stay valid
+/// Keeps at most `scopes_max` governors. A new scope evicts the least recently used one that is
+/// idle: nothing waits, nothing flies, and neither a server hint nor its pace holds its next
+/// request. If all are busy there is no governor, and the caller waits: a scope is never unlimited
+/// for lack of room, though an evicted one has forgotten what it learned. References stay valid
 /// until the governor is evicted. Threads: distinct objects safe, shared objects unsafe.
 template <class Governor>
 class keyed {
  public:
-  /// `make` gives each new scope its governor.
+  /// Makes the governor of each new scope by `make`.
   explicit keyed(std::size_t scopes_max, std::function<Governor(std::string_view scope)> make)
       : scopes_max_(scopes_max), make_(std::move(make)) {}
 
-  /// The governor of `scope`, made if need be; null when scopes_max are busy. Amortised O(1) unless
-  /// it evicts. What throws, `make` or for lack of memory, has changed nothing.
+  /// Returns the governor of `scope`, made if need be, or null if scopes_max are busy. Amortised
+  /// O(1) unless it evicts. An exception, of `make` or for lack of memory, leaves the map
+  /// unchanged.
   Governor* at(time_point now, std::string_view scope) {
     if (auto const found = index_.find(scope); found != index_.end()) {
       used_.splice(used_.begin(), used_, found->second);
@@ -54,8 +55,8 @@ class keyed {
     return &governor;
   }
 
-  /// When there is room for one more if nothing happens before; `never`: not until something waits
-  /// or flies no more. O(scopes).
+  /// Returns when there is room for one more if nothing happens before; `never`: not until a
+  /// request ends. O(scopes).
   time_point room_at() const {
     if (used_.size() < scopes_max_) return time_point::min();
     auto at = never;
@@ -63,11 +64,11 @@ class keyed {
     return at;
   }
 
-  /// The server said something of every scope that begins with `prefix`: those that are and those
-  /// to come send nothing before `until`. Needs Governor::hold. O(scopes).
+  /// Holds all scopes that begin with `prefix`, present and future, until `until`. Needs
+  /// Governor::hold. O(scopes).
   ///
-  /// Holds of holds_max prefixes are kept. One more takes in the prefix that is most like its own:
-  /// too much is held then, never too little. Lacking memory it throws and has held nothing.
+  /// Keeps holds of holds_max prefixes. A further one merges with the most similar prefix, which
+  /// holds too much rather than too little. Throws for lack of memory, and then has held nothing.
   void hold(time_point now, std::string_view prefix, time_point until) {
     std::map<std::string, time_point> newest;  // its node is all that is allocated
     auto node = newest.extract(newest.emplace(prefix, until).first);
@@ -84,19 +85,19 @@ class keyed {
     for (auto& [scope, governor] : used_)
       if (scope.starts_with(held)) governor.hold(held_until);
   }
-  static constexpr std::size_t holds_max = 64;  ///< prefixes that are held at most
+  static constexpr std::size_t holds_max = 64;  ///< most prefixes held at once
 
-  /// Scopes that have a governor.
+  /// Returns the number of scopes with a governor.
   std::size_t size() const noexcept { return used_.size(); }
-  /// Of pairs (scope, governor), the most recently used first.
+  /// Returns an iterator over pairs (scope, governor), the most recently used first.
   auto begin() noexcept { return used_.begin(); }
-  /// See begin().
+  /// Returns the end of begin().
   auto end() noexcept { return used_.end(); }
 
  private:
   using entry = std::pair<std::string const, Governor>;
 
-  /// From when on it may be evicted; `never` while something waits or flies.
+  /// Returns from when on it may be evicted; `never` while something waits or flies.
   static time_point idle_from(Governor const& g) {
     return g.in_flight() == 0 && g.waiting() == 0 ? g.busy_until() : never;
   }

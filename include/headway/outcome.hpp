@@ -1,4 +1,4 @@
-/// What an attempt taught: the vocabulary between whoever reads answers and whoever decides.
+/// The vocabulary between code that reads answers and code that decides: the outcome of an attempt.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace headway {
 
-/// What the attempt taught, in four words.
+/// Outcome of an attempt, in four words.
 enum class outcome : std::uint8_t {
   success,   ///< served: any answer that the server worked on, a 404 included
   throttle,  ///< the server said "too much"; it did not carry the request out
@@ -16,19 +16,19 @@ enum class outcome : std::uint8_t {
   ignore,    ///< teaches nothing: abandoned, or our own fault
 };
 
-/// What was short, where the server says so.
+/// Resource that was exhausted, if the server says so.
 enum class resource : std::uint8_t { unknown, rate, concurrency, quota };
 
-/// What the server advises. Times are relative to the arrival of the answer; absent means that it
-/// did not say.
+/// Advice of the server. Times are relative to the arrival of the answer; an absent member was not
+/// sent.
 struct hint {
-  std::optional<duration> retry_after{};    ///< held back for so long
+  std::optional<duration> retry_after{};    ///< wait this long
   std::optional<std::int64_t> remaining{};  ///< units left of the limit that has the least left
   std::optional<duration> reset{};          ///< until all of it is back
   friend bool operator==(hint const&, hint const&) = default;
 };
 
-/// What the law wrote on the permit when the attempt was sent.
+/// Note of the law on a permit, written when the attempt was sent.
 struct stamp {
   time_point sent{};            ///< when
   std::uint64_t epoch = 0;      ///< count of cuts so far: only a throttle of the current epoch cuts
@@ -38,9 +38,9 @@ struct stamp {
   friend bool operator==(stamp const&, stamp const&) = default;
 };
 
-/// One answered attempt, as a law sees it.
+/// One answered attempt as a law sees it.
 struct sample {
-  stamp sent{};              ///< what the law wrote on it then
+  stamp sent{};              ///< the note made then
   int in_flight = 1;         ///< permits out when the answer came, the answered one included
   duration rtt{};            ///< answer - send
   bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced

@@ -1,4 +1,4 @@
-/// The roles: what a type must do to serve as a backoff, a pacer, a window or a law.
+/// Roles: the requirements on a backoff, a pacer, a window or a law.
 ///
 /// Policies are values: small regular structs, the whole algorithm on one screen, the source cited.
 /// Copy one to fork a simulation, keep the old one to undo, compare two to prove a replay.
@@ -13,8 +13,8 @@
 
 namespace headway {
 
-/// How long to wait after a failure. `attempt` counts from 0; `previous` is the last delay, zero at
-/// first.
+/// Decides how long to wait after a failure. `attempt` counts from 0; `previous` is the last delay,
+/// zero at first.
 template <class B>
 concept backoff = std::regular<B> &&
     requires(B const b, int attempt, duration previous, fraction u) {
@@ -22,11 +22,11 @@ concept backoff = std::regular<B> &&
   noexcept->std::same_as<duration>;
 };
 
-/// When the next units may go.
+/// Decides when the next units may go.
 ///
-/// ready_at: the earliest instant at which `cost` units conform; `never` when they exceed the
-/// burst. Pure. take: the units go now. Requires: ready_at(cost) <= now. on_throttle is told of
-/// cuts only: one for each flight.
+/// ready_at: returns the earliest instant at which `cost` units conform, or `never` if they exceed
+/// the burst; changes nothing. take: spends the units now. Requires: ready_at(cost) <= now.
+/// on_throttle hears of cuts only, one for each flight.
 template <class P>
 concept pacer = std::regular<P> &&
     requires(P p, P const c, time_point now, std::int64_t cost, sample s, fraction u) {
@@ -40,8 +40,8 @@ concept pacer = std::regular<P> &&
   noexcept;
 };
 
-/// How many may be out: a real number. One more may go while the permits out are fewer than
-/// allowed(). on_throttle is told of cuts only: one for each flight.
+/// Decides how many permits may be out: a real number. Another may go while fewer are out than
+/// allowed(). on_throttle hears of cuts only, one for each flight.
 template <class W>
 concept window = std::regular<W> && requires(W w, W const c, time_point now, sample s) {
   { c.allowed() }
@@ -52,8 +52,8 @@ concept window = std::regular<W> && requires(W w, W const c, time_point now, sam
   noexcept;
 };
 
-/// When may the next unit go and how many may be out: both answers from one state. It is told of
-/// every answer, and decides itself (by the epoch on the stamp) which throttles cut.
+/// Decides from one state when the next unit may go and how many may be out. A law hears of each
+/// answer and decides, by the epoch on the stamp, which throttles cut.
 template <class L>
 concept law = std::regular<L> && requires(L l, L const c, time_point now, std::int64_t cost,
                                           sample s, resource r, hint h, fraction u) {

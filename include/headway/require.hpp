@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// A caller's bug, always checked: says where, and aborts. Never used for input or for an expected
-/// no.
+/// Aborts and names the line if `condition` is false, in all builds. For a caller's bug, never for
+/// input or an expected refusal.
 #define HEADWAY_REQUIRE(condition)                                                            \
   do {                                                                                        \
     if (!(condition)) {                                                                       \

@@ -1,7 +1,7 @@
 /// Time as the core knows it: a timeline, not a clock.
 ///
-/// Policies are told the time; they cannot read it. Production and simulator therefore run the same
-/// object code.
+/// Policies take the time as an argument and cannot read it, so production and simulator run the
+/// same object code.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace headway {
 
 using namespace std::chrono_literals;
 
-/// The line on which every headway instant lies. It has no now() on purpose.
+/// Timeline of all headway instants. It has no now() on purpose.
 struct timeline {
   /// Nanoseconds: 292 years either way.
   using duration = std::chrono::nanoseconds;
@@ -29,10 +29,10 @@ using duration = timeline::duration;
 /// An instant on the timeline.
 using time_point = timeline::time_point;
 
-/// Later than every instant: "only an event can change this".
+/// Later than each instant: "only an event can change this".
 inline constexpr time_point never = time_point::max();
 
-/// `t + d`, saturating at `never` and at the start of time.
+/// Returns `t + d`, saturating at `never` and at the start of time.
 constexpr time_point later(time_point t, duration d) noexcept {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &sum))
@@ -40,18 +40,18 @@ constexpr time_point later(time_point t, duration d) noexcept {
   return d.count() > 0 ? never : time_point::min();
 }
 
-/// `ns` truncated to whole nanoseconds and saturating; zero for NaN and negatives.
+/// Truncates `ns` to whole nanoseconds, saturating; returns zero for NaN and negatives.
 constexpr duration from_nanoseconds(double ns) noexcept {
   if (!(ns > 0)) return duration::zero();
   return ns >= 9.2e18 ? duration::max() : duration(static_cast<std::int64_t>(ns));
 }
 
-/// As from_nanoseconds().
+/// Converts as from_nanoseconds() does.
 constexpr duration from_seconds(double seconds) noexcept {
   return from_nanoseconds(seconds * 1e9);
 }
 
-/// Rounded to a double: to the nanosecond below 104 days.
+/// Converts to a double, exact to the nanosecond below 104 days.
 constexpr double to_seconds(duration d) noexcept {
   return static_cast<double>(d.count()) / 1e9;
 }

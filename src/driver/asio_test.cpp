@@ -388,7 +388,7 @@ TEST_F(asio_driver, what_the_server_said_elsewhere_holds_until_then) {
   api.async_call(answers(io, calls), always(outcome::success),
                  [&](auto const&...) { EXPECT_GE(steady_now(), until); });
   poll(io);
-  EXPECT_EQ(calls, 0);
+  EXPECT_TRUE(calls == 0 || steady_now() >= until);
   io.restart();
   io.run();
   EXPECT_EQ(calls, 1);

@@ -5,7 +5,7 @@
 namespace headway::http {
 namespace {
 
-TEST(Classify, Table) {
+TEST(classify, table) {
   struct {
     outcome means;
     std::initializer_list<int> statuses;

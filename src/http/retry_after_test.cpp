@@ -18,7 +18,7 @@ constexpr sys_seconds at(int y, unsigned m, unsigned d, int hh = 0, int mm = 0, 
   return sys_days(year(y) / month(m) / day(d)) + hours(hh) + minutes(mm) + seconds(ss);
 }
 
-TEST(RetryAfter, Table) {
+TEST(retry_after, table) {
   constexpr auto new_year = at(1999, 12, 31, 23, 59, 57);
   constexpr auto june = at(2019, 6, 3, 11);
   constexpr auto most = duration::max();
@@ -90,13 +90,13 @@ TEST(RetryAfter, Table) {
     EXPECT_EQ(parse_retry_after(row.value, row.now), row.wait) << row.value;
 }
 
-TEST(RetryAfter, LongestOfSeveralFieldsHolds) {
+TEST(retry_after, longest_of_several_fields_holds) {
   auto const now = at(2019, 6, 3);
   EXPECT_EQ(std::max(parse_retry_after("2", now), parse_retry_after("3", now)), 3s);
   EXPECT_EQ(std::max(parse_retry_after("2", now), parse_retry_after("junk", now)), 2s);
 }
 
-TEST(RetryAfter, TimeZoneOfTheProcessDoesNotMatter) {
+TEST(retry_after, time_zone_of_the_process_does_not_matter) {
   char const* const before = std::getenv("TZ");
   std::string const kept = before ? before : "";
   for (auto const* zone : {"UTC", "Asia/Kathmandu", "XYZ+11:30"}) {
@@ -108,7 +108,7 @@ TEST(RetryAfter, TimeZoneOfTheProcessDoesNotMatter) {
   tzset();
 }
 
-TEST(Date, EpochSeconds) {
+TEST(date, epoch_seconds) {
   struct {
     std::string_view value;
     std::int64_t epoch;
@@ -131,7 +131,7 @@ TEST(Date, EpochSeconds) {
   }
 }
 
-TEST(Date, TwoDigitYearIsTheLatestAtMostFiftyYearsAhead) {
+TEST(date, two_digit_year_is_the_latest_at_most_fifty_years_ahead) {
   struct {
     std::string_view value;
     sys_seconds now;

@@ -71,7 +71,7 @@ TYPED_TEST(pacer_conformance, greedy_sends_reach_the_rate_and_never_pass_it) {
 
 TYPED_TEST(pacer_conformance, refuses_before_it_is_ready) {
   auto pace = TypeParam::make();
-  if (pace.ready_at(1) == time_point::min()) return;  // unpaced
+  if (pace.ready_at(1) == time_point::min()) GTEST_SKIP() << "unpaced: always ready";
   for (int i = 0; i < 50; ++i) pace.take(std::max(start, pace.ready_at(1)), 1);
   auto const ready = pace.ready_at(1);
   EXPECT_GT(ready, start);

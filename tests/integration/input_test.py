@@ -1,10 +1,11 @@
 """What cannot be done is said in one line, with the right exit code, and nothing is sent."""
 import os
+import subprocess
 import unittest
 from pathlib import Path
 
 import servers
-from work import Work, gets, post, succeeded, wait_for
+from work import BINARY, Work, gets, post, succeeded, wait_for
 
 
 class Input(unittest.TestCase):
@@ -91,6 +92,70 @@ class Input(unittest.TestCase):
         self.refused(2, ["jobs.txt", "7"], sent=20)
         self.assertEqual(len(self.work.outcomes()), 20)
 
+    def test_lines_that_are_edited_while_it_runs(self):
+        """Beyond what is read ahead: nothing of the edited lines is sent."""
+        lines = [f"{self.server.url}/{i:07}" for i in range(24_000)]
+        with Work(lines) as work:
+            jobs = work.path / "jobs.txt"
+            whole = jobs.read_bytes()
+            with work.start("--law", "fixed", "--concurrency", "64", "--failed", "failed") as process:
+                wait_for(lambda: len(self.server.log()) > 200)
+                with open(jobs, "r+b") as file:
+                    file.write(whole.replace(b"/0", b"/9"))
+                self.assertEqual(process.wait(60), 2, work.stderr())
+            self.assertIn("jobs.txt: was edited in place", work.stderr())
+            heard = self.server.log()
+            self.assertEqual([r.path for r in heard if not r.path.startswith("/0")], [])
+            self.assertEqual(len(work.outcomes()), len(heard), "what was in flight is lost")
+            self.assertEqual((work.path / "failed").read_bytes(), b"")
+            jobs.write_bytes(whole)
+            self.assertEqual(work.run("--only", str(len(heard)), "--law", "fixed"), 0, work.stderr())
+
+    def test_files_that_are_one(self):
+        """None of them is written to, whatever name it is given by."""
+        self.assertEqual(self.work.run("--only", "5"), 0, self.work.stderr())
+        folder = self.work.path
+        (folder / "symbolic").symlink_to("jobs.txt")
+        os.link(folder / "jobs.txt", folder / "hard")
+        os.link(folder / "jobs.txt.headway", folder / "journal")
+        (folder / "secret").write_text("X: y\n")
+        (folder / "state/headway").mkdir(parents=True, exist_ok=True)
+        (folder / "body").write_text("b")
+        kept = {f: f.read_bytes() for f in folder.iterdir() if f.is_file() and f.name not in ("stdout", "stderr")}
+        taken = ("jobs.txt", "symbolic", "hard", "jobs.results.jsonl", "jobs.txt.headway", "journal", "secret",
+                 "jobs.txt.headway-wal", "jobs.txt.headway-shm", "state/headway/limits.json")  # fmt: skip
+        for option in ("--trace", "--out", "--failed", "--journal", "--state"):
+            for name in taken:
+                if (option, name) in (("--out", "jobs.results.jsonl"), ("--journal", "jobs.txt.headway")):
+                    continue
+                if option == "--journal" and name.startswith(("journal", "jobs.txt.headway-")):
+                    continue  # the same file, or beside a journal that this run does not have
+                if option == "--state" and name.startswith("state"):
+                    continue
+                with self.subTest(option, name=name):
+                    says = ["would overwrite"]
+                    self.refused(2, says, option, name, "--header", "@secret", sent=5)
+        for option in ("--trace", "--out"):
+            self.work.write([*gets(self.server, 20), f'{{"url": "{self.server.url}/21", "body_file": "body"}}'])
+            kept[folder / "jobs.txt"] = (folder / "jobs.txt").read_bytes()
+            kept[folder / "hard"] = kept[folder / "symbolic"] = kept[folder / "jobs.txt"]
+            self.refused(2, ["jobs.txt:21", option], option, "body", sent=5)
+        self.assertEqual({f: f.read_bytes() for f in kept}, kept)
+        self.assertEqual(self.work.run("--trace", "/dev/null"), 0, self.work.stderr())
+
+    def test_missing_standard_streams(self):
+        """Their numbers are no other file's: a run ends, and does nothing to what it has open."""
+        for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
+            with self.subTest(closed), Work(gets(self.server, 20)) as work:
+                run = f'exec "{BINARY}" run jobs.txt {closed}'
+                code = subprocess.run(["sh", "-c", run], cwd=work.path, timeout=30, env=work.environment(), stderr=subprocess.DEVNULL).returncode
+                self.assertEqual(code, 0)
+                self.assertEqual(work.outcomes(), succeeded(20))
+        run = f'exec "{BINARY}" run - --journal j --out o 0<&-'
+        with Work() as work:
+            ended = subprocess.run(["sh", "-c", run], cwd=work.path, timeout=10, env=work.environment(), stderr=subprocess.DEVNULL)
+            self.assertEqual(ended.returncode, 2)
+
     def test_appended_lines_are_welcome(self):
         self.assertEqual(self.work.run(), 0, self.work.stderr())
         self.work.write(gets(self.server, 25))
@@ -119,7 +184,7 @@ class Peers(unittest.TestCase):
         with servers.closed_port() as port, Work(
             [f"http://127.0.0.1:{port}/{i}" for i in range(2)]
         ) as work:
-            self.assertEqual(work.run("--attempts-max", "2", timeout=30), 1, work.stderr())
+            self.assertEqual(work.run("--attempts-max", "2", "--no-canary", timeout=30), 1, work.stderr())
             results = work.results()
         self.assertEqual([r["outcome"] for r in results], ["failed"] * 2)
         self.assertEqual([r["attempts"] for r in results], [2] * 2)
@@ -131,7 +196,7 @@ class Peers(unittest.TestCase):
             certificate = servers.certificate(work.path, ends="20010101000000Z")
             with servers.nginx(certificate=certificate) as server:
                 work.write([f"{server.url}/1", post(server, "post")])
-                options = "--attempts-max", "2", "--cacert", certificate
+                options = "--attempts-max", "2", "--no-canary", "--cacert", certificate
                 self.assertEqual(work.run(*options, timeout=30), 1, work.stderr())
                 self.assertEqual(server.log(), [])
             self.assertEqual(work.outcomes(), {"1": "failed", "post": "failed"})

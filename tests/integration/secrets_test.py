@@ -94,7 +94,7 @@ class Canaries(unittest.TestCase):
         "kill": ([200], -signal.SIGKILL),
         "term": ([200], 143),
         "closed": ([], 1),
-        "tls": ([], 1),
+        "tls": ([], 77),
     }
 
     def setUp(self):
@@ -155,6 +155,8 @@ class Canaries(unittest.TestCase):
             if ending in ("failure", "money"):
                 (work.path / "echo.toml").write_text(ECHO.format("permanent" if ending == "failure" else "money"))
                 options += ["--profile", "./echo.toml"]
+            if ending == "closed":
+                options += ["--no-canary"]
             if ending == "full":
                 options += ["--out", "/dev/full"]
             if ending == "dry":
@@ -232,6 +234,21 @@ class Secrets(unittest.TestCase):
                 process.kill()
             self.assertEqual(self.leaks(work), [])
 
+    def test_a_command_is_not_in_the_list_of_processes(self):
+        """Neither in ours nor in the shell's: its environment is for its owner only."""
+        value = f"X: $(sleep 1; echo {SECRET}; [ -z \"$HEADWAY_HEADER_COMMAND\" ])"
+        for option in (("--header-cmd", value), (f"--header-cmd={value}",)):
+            with self.subTest(option), sockets.Scripted(lambda n, _: (200, {}, b"")) as server:
+                with Work(gets(server, 1)) as work, work.start(*option) as process:
+                    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                    wait_for(lambda: len(children.read_text().split()) == 1)
+                    for pid in (process.pid, *children.read_text().split()):
+                        wait_for(lambda: b"headway\0run" in Path(f"/proc/{pid}/cmdline").read_bytes()
+                                 or b"eval" in Path(f"/proc/{pid}/cmdline").read_bytes())  # fmt: skip
+                        self.assertNotIn(SECRET.encode(), Path(f"/proc/{pid}/cmdline").read_bytes())
+                    self.assertEqual(process.wait(10), 0, work.stderr())
+                    self.assertEqual([r.headers["x"] for r in server.heard], [SECRET])
+
     def test_another_origin_does_not_get_it(self):
         with servers.nginx() as ours, servers.nginx() as other, Work() as work:
             work.write(gets(ours, 5) + gets(other, 5))
@@ -247,7 +264,7 @@ class Secrets(unittest.TestCase):
                     self.assertEqual(work.run("--header", option), 2)
                     self.assertNotIn(SECRET, work.stderr())
             self.assertEqual(
-                work.run("--header", f"Authorization: {SECRET}", "--attempts-max", "1"), 1
+                work.run("--header", f"Authorization: {SECRET}", "--attempts-max", "1", "--no-canary"), 1
             )
             self.assertEqual(self.leaks(work), [])
 

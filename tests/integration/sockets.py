@@ -19,9 +19,10 @@ class Server(socketserver.ThreadingTCPServer):
     parts (an iterator of bytes) after which it closes."""
 
     daemon_threads = True
+    request_queue_size = 128  # connections at once, none of which is to be put off
 
-    def __init__(self, answer):
-        super().__init__(("127.0.0.1", 0), Connection)
+    def __init__(self, answer, port=0):
+        super().__init__(("127.0.0.1", port), Connection)
         self.answer = answer
         self.heard = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
@@ -72,8 +73,8 @@ def ok(body=b"ok", kind="text/plain"):
 class Scripted(Server):
     """Answers by `script(number, request)` -> (status, headers, body), one at a time."""
 
-    def __init__(self, script):
-        super().__init__(self.answered)
+    def __init__(self, script, port=0):
+        super().__init__(self.answered, port)
         self.script = script
         self.lock = threading.Lock()
         self.log = []  # (time, path, status)

@@ -11,6 +11,10 @@ ALL = succeeded(JOBS)
 
 
 class Stop(unittest.TestCase):
+    def setUp(self):
+        for number in (signal.SIGHUP, signal.SIGQUIT):  # as a terminal's child has them
+            self.addCleanup(signal.signal, number, signal.signal(number, signal.SIG_DFL))
+
     def stopped_by(self, number, exit_code):
         with servers.nginx(latency_ms=(300, 300)) as server, Work(gets(server, JOBS)) as work:
             with work.start() as process:
@@ -39,6 +43,34 @@ class Stop(unittest.TestCase):
 
     def test_terminate(self):
         self.stopped_by(signal.SIGTERM, 143)
+
+    def test_hangup(self):
+        self.stopped_by(signal.SIGHUP, 129)
+
+    def test_quit(self):
+        self.stopped_by(signal.SIGQUIT, 131)
+
+    def test_a_hangup_leaves_no_post_unknown(self):
+        with servers.nginx(latency_ms=(300, 300)) as server:
+            with Work(post(server, str(i)) for i in range(1, 31)) as work:
+                with work.start("--concurrency", "10") as process:
+                    wait_for(lambda: server.log())
+                    process.send_signal(signal.SIGHUP)
+                    self.assertEqual(process.wait(10), 129, work.stderr())
+                self.assertEqual(work.run(), 0, work.stderr())
+                self.assertEqual(work.outcomes(), succeeded(30))
+            self.assertEqual(server.log().twice(), [])
+
+    def test_what_nohup_ignores_is_ignored(self):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+        with servers.nginx(latency_ms=(100, 100)) as server, Work(gets(server, 10)) as work:
+            with work.start("--concurrency", "2") as process:
+                wait_for(lambda: server.log())
+                process.send_signal(signal.SIGHUP)
+                process.send_signal(signal.SIGQUIT)
+                self.assertEqual(process.wait(10), 0, work.stderr())
+            self.assertEqual(work.outcomes(), succeeded(10))
 
     def test_second_interrupt(self):
         with servers.nginx(latency_ms=(3000, 3000)) as server, Work(gets(server, 20)) as work:

@@ -48,6 +48,23 @@ class Surface(unittest.TestCase):
         self.assertIn("-H", options(["run"]))
         self.assertNotIn("generate", output(BINARY, "--help"))
 
+    def test_help_has_one_line_a_command(self):
+        text = output(BINARY, "--help")
+        listed = text.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines()
+        self.assertEqual([line.split()[0] for line in listed], ["run", "mock", "replay", "simulate"])
+        self.assertLess(text.count("\n"), 25)
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100)
+
+    def test_each_option_says_what_it_does(self):
+        fish = (self.share / "fish/vendor_completions.d/headway.fish").read_text()
+        texts = re.findall(r"_from \w+' .*-l (\S+) .*-d '(.*)'$", fish, re.M)
+        self.assertGreater(len(texts), 60)
+        for name, text in texts:
+            with self.subTest(name):  # a verb or a noun first
+                self.assertRegex(text, r"^[A-Z][a-z]+ ")
+                self.assertNotRegex(text, r"^(A|An|The|Of|For|By|In|With|What|When|Where|Who|Whether|How|So|Also|Never)\b")
+
     def test_bash_offers_them(self):
         self.assertEqual(self.complete("r"), {"run", "replay"} & self.complete("r"))
         self.assertEqual(self.complete(""), set(COMMANDS))

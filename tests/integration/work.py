@@ -49,13 +49,16 @@ class Work:
                 stdin=stdin,
                 stdout=out,
                 stderr=err,
-                env={
-                    **os.environ,
-                    "XDG_STATE_HOME": str(self.path / "state"),
-                    "XDG_RUNTIME_DIR": RUNTIME.name,
-                    **environment,
-                },
+                env={**self.environment(), **environment},
             )
+
+    def environment(self):
+        """What every run of it sees."""
+        return {
+            **os.environ,
+            "XDG_STATE_HOME": str(self.path / "state"),
+            "XDG_RUNTIME_DIR": RUNTIME.name,
+        }
 
     def run(self, *options, timeout=120, **how):
         """The exit code."""

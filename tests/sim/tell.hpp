@@ -24,7 +24,7 @@ namespace headway::sim {
   return line;
 }
 
-/// Prints a figure as a row of docs/figures.md, and fails if it does not stand there.
+/// Prints a figure as a row of docs/measured/figures.md, and fails if it does not stand there.
 inline void tell(std::string_view figure, std::string_view theirs, std::string_view ours) {
   auto const& test = *testing::UnitTest::GetInstance()->current_test_info();
   std::string const suite = test.test_suite_name();
@@ -32,13 +32,14 @@ inline void tell(std::string_view figure, std::string_view theirs, std::string_v
                    std::string(theirs) + " | " + std::string(ours) + " | `" + test.name() + "` |";
   std::printf("%s\n", row.c_str());
   static auto const page = [] {
-    std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../docs/figures.md");
+    std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
+                       "../../docs/measured/figures.md");
     std::ostringstream all;
     all << file.rdbuf();
     return all.str();
   }();
   EXPECT_TRUE(page.find(row) != std::string::npos)
-      << "docs/figures.md does not say so; the command on that page writes it again";
+      << "docs/measured/figures.md does not say so; docs/figures.md has the command that writes it";
 }
 
 struct range {

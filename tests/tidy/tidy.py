@@ -44,6 +44,17 @@ EXAMPLE_LINES_MAX = 60
 HIDDEN = re.compile(  # a function that a header declares and a source defines, without HEADWAY_EXPORT
     r"(?<!>\n)^(?!using|extern|static_assert|constexpr|inline|template|concept|requires|return|namespace|struct|class|enum)"
     r"[a-z][^;{}=#/]*\([^;{}]*\)[^;{}]*;", re.MULTILINE)
+# Prose (STYLE.md): a thread is a thread, a process a process; the first sentence of a doc comment says what it is or does.
+PERSON = re.compile(r"\b(who|whose|whom|whoever|nobody|somebody)\b", re.IGNORECASE)
+NOT_FIRST = re.compile(r"(Of|What|Who|Whose|When|Where|Which|Whether|How|It|Its|To|As|The same)\b")
+DOES = re.compile(r"[A-Z][a-z]+s\b")  # Returns, Adds
+FUNCTION = re.compile(r"(?!\s*(template\s*)?(struct|class|enum|using|concept)\b)[^=;{]*\w\(")
+NOT_PROSE = re.compile(r"```.*?```|`[^`\n]*`|\]\([^)\s]*\)|“[^”]*”|\"[^\"\n]*\"", re.DOTALL)
+UNREVISED = (  # prose that is not yet so
+    "include/headway/governor.hpp", "include/headway/law/seek.hpp", "include/headway/sim/",
+    "include/headway/driver/machine_", "docs/run.md", "docs/default-law.md", "docs/which-law.md", "docs/design/003",
+)
+TEST_NAME = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.MULTILINE)
 POLICIES = ("backoff", "pacer", "window", "law", "budget")
 
 
@@ -96,6 +107,46 @@ def breaches(root):
         yield "include/headway", 1, f"the core has {core} lines of code; at most {CORE_LINES_MAX}"
 
 
+def blanked(text, pattern):
+    """Text with spaces for what matches, so that places stay."""
+    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def breaches_of_prose(path, text):
+    """(line number, what) of what is hard to read in a document, or in the doc comments of a public header."""
+    if str(path).startswith(UNREVISED):
+        return
+    lines = text.splitlines()
+    if path.suffix == ".md":
+        prose = blanked(text, NOT_PROSE).splitlines()
+    elif path.suffix == ".hpp" and path.parts[0] == "include":
+        prose = [line.partition("//")[2] for line in lines]
+        yield from breaches_of_docstrings(lines)
+    else:
+        return
+    for number, line in enumerate(prose, 1):
+        for found in PERSON.findall(line):
+            yield number, f"«{found}»: say which thread, process, request or user"
+
+
+def breaches_of_docstrings(lines):
+    first = None
+    for number, line in enumerate(lines):
+        comment = re.match(r"\s*/// ?(?!<)(.*)", line)
+        if comment and first is None:
+            first = number, comment[1]
+        elif not comment and first is not None:
+            begin, sentence = first
+            first = None
+            declared = " ".join(lines[number:number + 8])
+            while "<" in declared and declared != (outside := re.sub(r"<[^<>]*>", "", declared)):
+                declared = outside
+            if found := NOT_FIRST.match(sentence):
+                yield begin + 1, f"begins with «{found[0]}»: say what it is or does"
+            elif FUNCTION.match(declared) and not DOES.match(sentence):
+                yield begin + 1, "a function's first word is a verb: Returns, Adds, …"
+
+
 def lines_of_code(text):
     return sum(bool(line.split("//")[0].strip()) for line in text.splitlines())
 
@@ -120,6 +171,12 @@ def breaches_of_file(path, text):
         yield path, 1, f"a room that tests/tidy does not know: {', '.join(MAY_KNOW)}"
     if path.parts[0] == "examples" and path.suffix == ".cpp" and len(text.splitlines()) > EXAMPLE_LINES_MAX:
         yield path, EXAMPLE_LINES_MAX + 1, f"an example has at most {EXAMPLE_LINES_MAX} lines"
+    for number, what in breaches_of_prose(path, text):
+        yield path, number, what
+    if path.suffix == ".cpp":
+        for found in TEST_NAME.finditer(text):
+            if found[1].lower() + found[2].lower() != found[1] + found[2]:
+                yield path, text.count("\n", 0, found.start(1)) + 1, f"{found[1]}.{found[2]}: a test's name is snake_case"
     for number, line in enumerate(text.splitlines(), 1):
         if LEFTOVER.search(line):
             yield path, number, f"leftover work: {line.strip()}"

@@ -5,7 +5,7 @@
 namespace headway::app {
 namespace {
 
-TEST(Base64, Decoded) {
+TEST(base64, decoded) {
   struct {
     char const* text;
     std::string bytes;
@@ -23,7 +23,7 @@ TEST(Base64, Decoded) {
   for (auto const& row : rows) EXPECT_EQ(base64_decoded(row.text), row.bytes) << row.text;
 }
 
-TEST(Base64, Refused) {
+TEST(base64, refused) {
   for (auto const* text :
        {"Z", "Zg", "Zg=", "Zm9", "=", "====", "Z===", "Zg==Zg==", "Zm 9", "-_-_", "Zm9v\n", "{}[]"})
     EXPECT_FALSE(base64_decoded(text)) << text;

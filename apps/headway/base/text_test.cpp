@@ -5,7 +5,7 @@
 namespace headway::app {
 namespace {
 
-TEST(Text, InQuotes) {
+TEST(text, in_quotes) {
   std::string const long_text(79, 'a');
   struct {
     std::string text;
@@ -29,13 +29,13 @@ TEST(Text, InQuotes) {
   for (auto const& row : rows) EXPECT_EQ(in_quotes(row.text), row.shown);
 }
 
-TEST(Text, Trimmed) {
+TEST(text, trimmed) {
   EXPECT_EQ(trimmed(" \ta b\r"), "a b");
   EXPECT_EQ(trimmed("  "), "");
   EXPECT_EQ(trimmed(""), "");
 }
 
-TEST(Text, EqualIgnoringCase) {
+TEST(text, equal_ignoring_case) {
   EXPECT_TRUE(equal_ignoring_case("Content-Type", "content-tYPE"));
   EXPECT_FALSE(equal_ignoring_case("a", "ab"));
   EXPECT_FALSE(equal_ignoring_case("[", "{"));

@@ -10,7 +10,7 @@
 namespace headway::app {
 namespace {
 
-TEST(Url, Origin) {
+TEST(url, origin) {
   struct {
     char const* url;
     char const* origin;
@@ -44,7 +44,7 @@ TEST(Url, Origin) {
   }
 }
 
-TEST(Url, Refused) {
+TEST(url, refused) {
   struct {
     std::string url;
     std::string_view says;
@@ -100,7 +100,7 @@ TEST(Url, Refused) {
 }
 
 /// A credential goes to the origin that we read, and the request to the one that libcurl reads.
-TEST(Url, GoesWhereLibcurlSendsIt) {
+TEST(url, goes_where_libcurl_sends_it) {
   auto const agree = [](std::string const& url) {
     auto const [origin, problem] = destination_of(url);
     EXPECT_EQ(origin.empty(), !problem.empty()) << url;

@@ -30,6 +30,9 @@ constexpr duration pause_min = 1s, pause_max = 1min;
 // A control character, which no header of JOBS or --header may have.
 constexpr char mark = '\x01';
 
+constexpr std::string_view command_in = "HEADWAY_HEADER_COMMAND=";
+constexpr char run_variable[] = "eval \"unset HEADWAY_HEADER_COMMAND\n$HEADWAY_HEADER_COMMAND\"";
+
 duration pause_after(int failures) noexcept {
   return failures > 6 ? pause_max
                       : std::min(pause_max, pause_min * (1 << std::max(failures - 1, 0)));
@@ -142,9 +145,16 @@ void header_commands::start(one& o) {
   posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  std::string shell = "sh", option = "-c";
-  std::array<char*, 4> arguments{shell.data(), option.data(), o.command.data(), nullptr};
-  auto const error = posix_spawn(&o.child, "/bin/sh", &files, &how, arguments.data(), environ);
+  // All users see a process's arguments, none but its owner its environment.
+  std::string shell = "sh", option = "-c", script = run_variable;
+  auto variable = std::string(command_in) + o.command;
+  std::array<char*, 4> arguments{shell.data(), option.data(), script.data(), nullptr};
+  std::vector<char*> environment;
+  for (char** pair = environ; *pair != nullptr; ++pair)
+    if (!std::string_view(*pair).starts_with(command_in)) environment.push_back(*pair);
+  environment.insert(environment.end(), {variable.data(), nullptr});
+  auto const error =
+      posix_spawn(&o.child, "/bin/sh", &files, &how, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&how);
   ::close(ends[1]);

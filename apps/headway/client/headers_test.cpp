@@ -22,7 +22,7 @@ struct headers_test : testing::Test {
   }
 };
 
-TEST_F(headers_test, Expanded) {
+TEST_F(headers_test, expanded) {
   lines const options = {"Authorization: Bearer ${env:HEADWAY_TEST_KEY}", "X-A:b",
                          "X-B: ${env:HEADWAY_TEST_KEY}-${env:HEADWAY_TEST_KEY}",
                          "X-C:", "X-D: $5 {}"};
@@ -30,7 +30,7 @@ TEST_F(headers_test, Expanded) {
                                             "X-B: s3cret-s3cret", "X-C: ", "X-D: $5 {}"}));
 }
 
-TEST_F(headers_test, Refused) {
+TEST_F(headers_test, refused) {
   struct {
     std::string option;
     std::string_view says;
@@ -56,7 +56,7 @@ TEST_F(headers_test, Refused) {
   }
 }
 
-TEST_F(headers_test, File) {
+TEST_F(headers_test, file) {
   auto const path = std::filesystem::path(testing::TempDir()) / "headway_headers_test";
   std::ofstream(path) << "# mine\r\n\r\nX-A: 1\r\n  X-B: ${env:HEADWAY_TEST_KEY}";
   EXPECT_EQ(expand_headers(lines{"@" + path.string()}), (lines{"X-A: 1", "X-B: s3cret"}));
@@ -66,7 +66,7 @@ TEST_F(headers_test, File) {
   std::filesystem::remove(path);
 }
 
-TEST(BoundHeaders, GoToTheOriginOfTheBaseUrlOnly) {
+TEST(bound_headers, go_to_the_origin_of_the_base_url_only) {
   bound_headers bound({"A: b"}, {}, "https://API.example/v1");
   bound.admit("https://api.example:443");
   bound.admit("https://other:443");
@@ -75,7 +75,7 @@ TEST(BoundHeaders, GoToTheOriginOfTheBaseUrlOnly) {
   EXPECT_TRUE(bound.of("https://other:443").empty());
 }
 
-TEST(BoundHeaders, GoToTheChosenHosts) {
+TEST(bound_headers, go_to_the_chosen_hosts) {
   struct {
     char const* host;
     char const* origin;
@@ -105,7 +105,7 @@ TEST(BoundHeaders, GoToTheChosenHosts) {
     EXPECT_THROW(bound_headers({"A: b"}, lines{wrong}, ""), fatal) << wrong;
 }
 
-TEST(BoundHeaders, GoToTheOneOriginOfTheFile) {
+TEST(bound_headers, go_to_the_one_origin_of_the_file) {
   bound_headers bound({"A: s3cret"}, {}, "");
   EXPECT_TRUE(bound.of("https://a:443").empty());
   bound.admit("https://a:443");
@@ -119,14 +119,14 @@ TEST(BoundHeaders, GoToTheOneOriginOfTheFile) {
   EXPECT_TRUE(bound.of("https://b:443").empty());
 }
 
-TEST(BoundHeaders, NoHeadersNoRule) {
+TEST(bound_headers, no_headers_no_rule) {
   bound_headers bound;
   bound.admit("https://a:443");
   bound.admit("https://b:443");
   EXPECT_TRUE(bound.of("https://a:443").empty());
 }
 
-TEST(WithoutSecrets, HoweverTheyAreRepeated) {
+TEST(without_secrets, however_they_are_repeated) {
   lines const headers = {"Authorization: Bearer s3/cr\"et", "Cookie: a=1; session=0123456789",
                          "Content-Type: application/json", "X-Empty:"};
   struct {
@@ -145,7 +145,7 @@ TEST(WithoutSecrets, HoweverTheyAreRepeated) {
   for (auto const& row : rows) EXPECT_EQ(without_secrets(row.text, headers), row.shown);
 }
 
-TEST(CredentialDigest, TellsCredentialsApart) {
+TEST(credential_digest, tells_credentials_apart) {
   auto const of = [](lines const& headers) { return credential_digest(headers); };
   EXPECT_EQ(of({}), "");
   EXPECT_EQ(of({"Accept: a", "X-Api-Key-Id: b"}), "");

@@ -65,6 +65,20 @@ std::optional<std::uint32_t> number_after(std::string_view text, Words... words)
   return error == std::errc() ? std::optional(n) : std::nullopt;
 }
 
+/// What kept a request from being sent, in plain words; "" where libcurl's must do. `error`: the
+/// system's, of the last connection that failed.
+std::string obstacle_of(CURLcode code, long error) {
+  if (code == CURLE_COULDNT_RESOLVE_HOST) return "name not found";
+  if (code == CURLE_COULDNT_RESOLVE_PROXY) return "name of the proxy not found";
+  if (code == CURLE_PEER_FAILED_VERIFICATION) return "certificate refused";
+  if (code == CURLE_OPERATION_TIMEDOUT) return "no connection in time";
+  if (code == CURLE_COULDNT_CONNECT && error != 0) {
+    std::string words = std::strerror(static_cast<int>(error));
+    return lower(words);
+  }
+  return "";
+}
+
 }  // namespace
 
 class transport::impl {
@@ -117,8 +131,9 @@ class transport::impl {
   bool ready(poller::event const& e) {
     auto const index = static_cast<std::size_t>(e.fd);
     if (index >= sockets_.size() || !sockets_[index].ours) return false;
-    if (sockets_[index].wanted == 0) {  // an idle connection: closed by the server, most likely
-      poller_.watch(e.fd, 0);
+    // An idle connection: closed by the server, most likely; or by libcurl, since the poller told.
+    if (sockets_[index].wanted == 0) {
+      poller_.unwatch(e.fd);
       return true;
     }
     int action = 0;
@@ -341,6 +356,13 @@ class transport::impl {
       r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
     else if (!e.head_ended)
       r.error = "the connection was closed in the header of the answer";
+    curl_off_t pretransfer = 0;
+    curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &pretransfer);
+    r.reached = r.state != send_state::not_sent || pretransfer > 0;
+    long system_error = 0;
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &system_error);
+    auto const obstacle = obstacle_of(code, system_error);
+    if (!r.reached) r.obstacle = obstacle;
     e.connection.clear();
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);

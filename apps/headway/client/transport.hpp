@@ -28,15 +28,17 @@ enum class send_state : std::uint8_t {
 /// What came of one attempt. Valid during the callback only.
 struct reply {
   send_state state = send_state::not_sent;
-  int status = 0;            ///< 0 unless answered
-  std::string_view body{};   ///< decompressed
-  std::string_view type{};   ///< Content-Type, "" if none
-  std::string_view error{};  ///< what broke, one line; "" when the answer is complete
-  bool too_large = false;    ///< the body was longer than allowed; it is not told in part
-  bool crowded_out = false;  ///< it broke off as bodies_max had no room for its body then
-  bool too_many = false;     ///< it was refused without a status, since there is too much (HTTP/2)
-  bool stale = false;        ///< sent, and a kept connection was closed before a byte of the answer
-  bool futile = false;  ///< another attempt would end the same: a certificate that is not trusted
+  bool reached = false;         ///< there was a connection, TLS included
+  int status = 0;               ///< 0 unless answered
+  std::string_view body{};      ///< decompressed
+  std::string_view type{};      ///< Content-Type, "" if none
+  std::string_view error{};     ///< what broke, one line; "" when the answer is complete
+  std::string_view obstacle{};  ///< what kept it from being sent, in plain words; "": see error
+  bool too_large = false;       ///< the body was longer than allowed; it is not told in part
+  bool crowded_out = false;     ///< it broke off as bodies_max had no room for its body then
+  bool too_many = false;  ///< it was refused without a status, since there is too much (HTTP/2)
+  bool stale = false;     ///< sent, and a kept connection was closed before a byte of the answer
+  bool futile = false;    ///< another attempt would end the same: a certificate that is not trusted
   std::span<http::field const> fields{};  ///< of the answer's header, at most fields_max
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using fields = std::vector<std::string>;
 
-TEST(Csv, Records) {
+TEST(csv, records) {
   struct {
     char const* line;
     fields read;
@@ -35,7 +35,7 @@ TEST(Csv, Records) {
   }
 }
 
-TEST(Csv, LineFeedsInQuotes) {
+TEST(csv, line_feeds_in_quotes) {
   csv_record record;
   EXPECT_FALSE(record.add(R"(1,"a)"));
   EXPECT_TRUE(record.open());
@@ -48,12 +48,12 @@ TEST(Csv, LineFeedsInQuotes) {
   EXPECT_EQ(record.take(), (fields{"x", "y"}));
 }
 
-TEST(Csv, Refused) {
+TEST(csv, refused) {
   for (auto const* line : {R"(a"b)", R"( "a")", R"("a"b)", R"("a" ,b)", R"(x,a"")"})
     EXPECT_THROW(csv_record().add(line), std::invalid_argument) << line;
 }
 
-TEST(Csv, EndlessRecordIsRefused) {
+TEST(csv, endless_record_is_refused) {
   csv_record record;
   EXPECT_FALSE(record.add("\""));
   std::string const piece(line_bytes_max / 2, 'x');

@@ -160,14 +160,16 @@ duration timeout_of(dom::element value) {
   return from_seconds(seconds);
 }
 
-std::filesystem::path body_file_of(dom::element value, std::filesystem::path const& folder) {
+std::filesystem::path body_file_of(dom::element value, line_options const& options) {
   auto const path = std::filesystem::path(text_of(key_body_file, value)).lexically_normal();
   if (path.is_absolute() || *path.begin() == "..")
     refuse(key_body_file, value, "a path below the folder of the file of requests");
-  auto full = folder / path;
+  auto full = options.folder / path;
   std::error_code error;
   if (!std::filesystem::is_regular_file(full, error) || access(full.c_str(), R_OK) != 0)
     refuse(key_body_file, value, "a file that can be read");
+  if (auto const option = options.written_by ? options.written_by(full) : ""; !option.empty())
+    refuse(key_body_file, value, fmt::format("a file that {} does not write", option));
   return full;
 }
 
@@ -278,7 +280,7 @@ job_parser& job_parser::operator=(job_parser&&) noexcept = default;
 job_parser::~job_parser() = default;
 
 void job_parser::check_template() {
-  auto& [file, base, folder, url, body, method, format] = options_;
+  auto& [file, base, folder, url, body, method, format, written_by] = options_;
   if (url.empty()) {
     if (body || !method.empty())
       throw fatal(exit_usage, "--body and --method are for lines that go to --url; want that too");
@@ -424,7 +426,7 @@ job job_parser::read_json(std::string_view text) {
             j.json_body ? compact_value(index) : std::string(value.get_string().value_unsafe());
         break;
       case key_body_file:
-        j.body_file = body_file_of(value, options_.folder);
+        j.body_file = body_file_of(value, options_);
         break;
       case key_cost:
         if (value.is_object())

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ struct line_options {
   std::optional<std::string> body{};  ///< with {{field}}
   std::string method{};               ///< "": POST, or GET without a body
   line_format format = line_format::automatic;
+
+  /// The option that writes the file at a path, "" if none does: no body_file may be one.
+  std::function<std::string(std::filesystem::path const&)> written_by{};
 };
 
 /// The options that, for the same lines, make other requests, as one text; "" if none is set.

@@ -32,7 +32,7 @@ job good(std::string_view text, line_options options = {}) {
   return result.read.value_or(job{});
 }
 
-TEST(JobLine, Skipped) {
+TEST(job_line, skipped) {
   for (auto const* text : {"", " ", "\t\r", "# http://a/", "  # note", "#{\"url\": 1}"}) {
     auto const result = parse(text);
     EXPECT_FALSE(result.read) << text;
@@ -40,7 +40,7 @@ TEST(JobLine, Skipped) {
   }
 }
 
-TEST(JobLine, Url) {
+TEST(job_line, url) {
   auto const j = good(" http://127.0.0.1:8429/a?b=c|d&e[f]=g#h \r");
   EXPECT_EQ(j.url, "http://127.0.0.1:8429/a?b=c|d&e[f]=g#h");
   EXPECT_EQ(j.line, 7);
@@ -50,7 +50,7 @@ TEST(JobLine, Url) {
   EXPECT_EQ(j.cost, 1);
 }
 
-TEST(JobLine, EveryKey) {
+TEST(job_line, every_key) {
   auto const j = good(
       R"({"id": "a", "url": "https://x/y", "method": "patch", "headers": {"X-A": "b: c", "X-B": ""},)"
       R"("body": {"k" : [1.10, 18446744073709551615, "a \" } b", {} ] }, "cost": 3, "scope": "s",)"
@@ -68,13 +68,13 @@ TEST(JobLine, EveryKey) {
   EXPECT_EQ(j.meta, R"({"n":null})");
 }
 
-TEST(JobLine, CostsOfNamedQuotas) {
+TEST(job_line, costs_of_named_quotas) {
   auto const j = good(R"({"url": "https://x/y", "cost": {"tokens": 350, "images": 2}})");
   EXPECT_EQ(j.cost, 1);
   EXPECT_EQ(j.costs, (std::vector<quota_units>{{"tokens", 350}, {"images", 2}}));
 }
 
-TEST(JobLine, BodyAndMethod) {
+TEST(job_line, body_and_method) {
   struct {
     char const* line;
     char const* method;
@@ -95,7 +95,7 @@ TEST(JobLine, BodyAndMethod) {
   }
 }
 
-TEST(JobLine, Meta) {
+TEST(job_line, meta) {
   for (auto const* meta :
        {"1.10", "true", "null", R"("a \\\" b")", "[]", R"({"a":[{"b":"]}"}]})"}) {
     auto const line = std::string(R"({"meta" : )") + meta + R"( , "url":"http://x/"})";
@@ -103,25 +103,25 @@ TEST(JobLine, Meta) {
   }
 }
 
-TEST(JobLine, NumericIds) {
+TEST(job_line, numeric_ids) {
   EXPECT_EQ(good(R"({"id":17,"url":"http://x/"})").id, "17");
   EXPECT_EQ(good(R"({"id":-1,"url":"http://x/"})").id, "-1");
   EXPECT_EQ(good(R"({"id":18446744073709551615,"url":"http://x/"})").id, "18446744073709551615");
 }
 
-TEST(JobLine, Timeouts) {
+TEST(job_line, timeouts) {
   for (auto const* text : {"30", "30.0", "\"30s\"", "\"30000ms\"", "3e1"})
     EXPECT_EQ(good(std::string(R"({"url":"http://x/","timeout":)") + text + "}").timeout, 30s);
 }
 
-TEST(JobLine, ByteOrderMarkIsSkippedAtTheStart) {
+TEST(job_line, byte_order_mark_is_skipped_at_the_start) {
   auto const j = job_parser(line_options{}).parse("\xef\xbb\xbfhttp://x/", 1);
   ASSERT_TRUE(j);
   EXPECT_EQ(j->url, "http://x/");
   EXPECT_NE(parse("\xef\xbb\xbfhttp://x/").error, "");
 }
 
-TEST(JobLine, Refused) {
+TEST(job_line, refused) {
   std::string const url = R"({"url":"http://x/",)";
   struct {
     std::string line;
@@ -185,12 +185,12 @@ TEST(JobLine, Refused) {
   }
 }
 
-TEST(JobLine, TooLong) {
+TEST(job_line, too_long) {
   auto const error = parse(std::string(line_bytes_max + 1, ' ')).error;
   EXPECT_EQ(error, "JOBS:7: the line has 67108865 bytes; want at most 67108864");
 }
 
-TEST(JobLine, BaseUrl) {
+TEST(job_line, base_url) {
   line_options const options{.base_url = "https://api.example/v1/"};
   struct {
     char const* line;
@@ -209,13 +209,13 @@ TEST(JobLine, BaseUrl) {
   for (auto const& row : rows) EXPECT_EQ(good(row.line, options).url, row.url);
 }
 
-TEST(JobLine, BaseUrlRefused) {
+TEST(job_line, base_url_refused) {
   for (auto const* base :
        {"api.example", "ftp://x/", "http://x/?a=b", "http://x/#a", "http://u:p@x/"})
     EXPECT_THROW(job_parser({.base_url = base}), fatal) << base;
 }
 
-TEST(JobLine, BodyFile) {
+TEST(job_line, body_file) {
   auto const folder = std::filesystem::path(testing::TempDir()) / "headway_job_test";
   std::filesystem::create_directories(folder / "in");
   std::ofstream(folder / "in" / "body.bin") << "x";
@@ -229,7 +229,7 @@ TEST(JobLine, BodyFile) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(JobLine, OpenAiBatch) {
+TEST(job_line, openai_batch) {
   auto const j = good(
       R"({"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions",)"
       R"( "body": {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "top_p": 1.0}})",
@@ -248,7 +248,7 @@ TEST(JobLine, OpenAiBatch) {
                   .error.starts_with("JOBS:7: custom_id is \"\"; want"));
 }
 
-TEST(JobLine, Vegeta) {
+TEST(job_line, vegeta) {
   auto const j =
       good(R"({"method":"POST","url":"http://x/","body":"eyJhIjoxfQA=","header":)"
            R"({"X-A":["1","2"],"Content-Type":["text/plain"],"Idempotency-Key":["k"],"X-B":[]}})");
@@ -264,7 +264,7 @@ TEST(JobLine, Vegeta) {
   EXPECT_EQ(good(R"({"method":"PUT","url":"http://x/","body":"Zm8="})").body, "Zm8=");
 }
 
-TEST(JobLine, VegetaRefused) {
+TEST(job_line, vegeta_refused) {
   std::string const target = R"({"method":"POST","url":"http://x/",)";
   struct {
     std::string line;
@@ -289,7 +289,7 @@ TEST(JobLine, VegetaRefused) {
             "JOBS:7: want a target of vegeta, a JSON object");
 }
 
-TEST(JobLine, IsItselfTheBody) {
+TEST(job_line, is_itself_the_body) {
   line_options const options{.url = "https://api.example/v1/x"};
   struct {
     char const* line;
@@ -345,7 +345,7 @@ std::string records(std::string_view text, line_options options) {
   return read;
 }
 
-TEST(JobTemplate, Csv) {
+TEST(job_template, csv) {
   line_options const options{.url = "http://x/{{n}}", .body = R"({"n":{{n}},"t":"<{{t}}>"})"};
   EXPECT_EQ(records("\xef\xbb\xbfn,t\n\n1,a\n\"2 \"\"\",\"b\n\nc\"\n#3,\n", options),
             "3 3 POST http://x/1 {\"n\":\"1\",\"t\":\"<a>\"}\n"
@@ -355,27 +355,27 @@ TEST(JobTemplate, Csv) {
             "2 x POST http://x/1 {\"n\":\"1\",\"t\":\"<a>\"}\n");
 }
 
-TEST(JobTemplate, JsonLines) {
+TEST(job_template, json_lines) {
   line_options const options{.url = "http://x/", .body = R"([{{a}},"{{a}}"])", .method = "put"};
   EXPECT_EQ(records("\n{\"a\":1.10}\n# note\n{\"a\":{ \"b\":\"c\"},\"id\":17}\n", options),
             "2 2 PUT http://x/ [1.10,\"1.10\"]\n"
             "4 17 PUT http://x/ [{\"b\":\"c\"},\"{\\\"b\\\":\\\"c\\\"}\"]\n");
 }
 
-TEST(JobTemplate, WithoutBody) {
+TEST(job_template, without_body) {
   EXPECT_EQ(records("n\n1\n", {.url = "http://x/{{n}}"}), "2 2 GET http://x/1 -\n");
   EXPECT_EQ(records("n\n1\n", {.base_url = "http://x", .url = "/{{n}}", .method = "DELETE"}),
             "2 2 DELETE http://x/1 -\n");
 }
 
-TEST(JobTemplate, JsonBodyIsMarked) {
+TEST(job_template, json_body_is_marked) {
   job_parser json({.url = "http://x/", .body = " [{{a}}]"});
   EXPECT_TRUE(json.parse(R"({"a":1})", 1)->json_body);
   job_parser text({.url = "http://x/", .body = "a={{a}}"});
   EXPECT_FALSE(text.parse(R"({"a":1})", 1)->json_body);
 }
 
-TEST(JobTemplate, Refused) {
+TEST(job_template, refused) {
   line_options const options{.url = "http://x/", .body = R"({"a":{{a}}})"};
   struct {
     std::string_view text;
@@ -401,7 +401,7 @@ TEST(JobTemplate, Refused) {
                   .starts_with("JOBS:2: url \"http://1%202/\": want a host of"));
 }
 
-TEST(JobTemplate, OptionsRefused) {
+TEST(job_template, options_refused) {
   struct {
     line_options options;
     std::string_view error;
@@ -419,7 +419,7 @@ TEST(JobTemplate, OptionsRefused) {
     EXPECT_TRUE(records("", row.options).starts_with(row.error)) << records("", row.options);
 }
 
-TEST(JobTemplate, Fingerprint) {
+TEST(job_template, fingerprint) {
   EXPECT_EQ(fingerprint({}), "");
   EXPECT_EQ(fingerprint({.file = "a", .base_url = "http://x/"}), "");
   std::vector<line_options> const all = {
@@ -439,7 +439,7 @@ TEST(JobTemplate, Fingerprint) {
   }
 }
 
-TEST(Job, Idempotent) {
+TEST(job, idempotent) {
   struct {
     char const* method;
     char const* key;

@@ -18,8 +18,6 @@
 namespace headway::app {
 namespace {
 
-constexpr std::size_t chunk_bytes = 256 * 1024;
-
 [[noreturn]] void unreadable(std::string const& path, std::string_view why) {
   throw fatal(exit_usage, fmt::format("{}: {}", path, why));
 }
@@ -183,29 +181,26 @@ jobs_file::jobs_file(std::string const& path, line_options options, line_hook on
     : file_(open_jobs(path)),
       is_stream_(path == "-"),
       stream_(options_for(path, std::move(options)), std::move(on_line)),
-      chunk_(chunk_bytes, '\0') {
-  if (!is_stream_) {
-    struct stat status {};
-    fstat(fd(), &status);
-    size_ = status.st_size;
-  }
+      chunk_(is_stream_ ? steady_file::block_bytes : 0, '\0') {
   stream_.check_ids();
 }
 
 bool jobs_file::fill() {
-  auto const wanted =
-      is_stream_ ? chunk_.size() : std::min(chunk_.size(), static_cast<std::size_t>(size_ - read_));
-  auto const n = ::read(fd(), chunk_.data(), wanted);
-  if (n < 0) {
-    if (errno == EINTR || errno == EAGAIN) return true;
-    unreadable(stream_.options().file, fmt::format("cannot read it: {}", std::strerror(errno)));
+  std::string_view bytes;
+  if (is_stream_) {
+    auto const n = ::read(fd(), chunk_.data(), chunk_.size());
+    if (n < 0) {
+      if (errno == EINTR || errno == EAGAIN) return true;
+      unreadable(stream_.options().file, fmt::format("cannot read it: {}", std::strerror(errno)));
+    }
+    bytes = {chunk_.data(), static_cast<std::size_t>(n)};
+  } else {
+    bytes = file_.block(blocks_++);
   }
-  read_ += n;
-  if (n == 0 && !is_stream_ && read_ < size_)
-    unreadable(stream_.options().file, "became shorter while it was being read");
-  stream_.feed({chunk_.data(), static_cast<std::size_t>(n)});
-  if (n == 0) stream_.finish();
-  return n > 0;
+  read_ += static_cast<std::int64_t>(bytes.size());
+  stream_.feed(bytes);
+  if (bytes.empty()) stream_.finish();
+  return !bytes.empty();
 }
 
 jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress,
@@ -224,14 +219,12 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
       if (origins.size() < 2 && (origins.empty() || origins.front() != j->origin))
         origins.push_back(j->origin);
     }
-    if (progress) progress(read_, size_);
+    if (progress) progress(read_, file_.size());
   }
   found.lines = stream_.lines();
   // The second pass starts afresh, without the checks and the hook of the first.
   stream_ = job_stream(stream_.options());
-  if (lseek(fd(), 0, SEEK_SET) != 0)
-    unreadable(stream_.options().file,
-               fmt::format("cannot read it again: {}", std::strerror(errno)));
+  blocks_ = 0;
   read_ = 0;
   return found;
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "jobs/job.hpp"
-#include "os/file.hpp"
+#include "os/steady_file.hpp"
 
 namespace headway::app {
 
@@ -81,7 +81,8 @@ struct jobs_survey {
   bool all_idempotent = true;
 };
 
-/// Reads a file twice, survey() and then next(), and standard input once.
+/// Reads a file twice, survey() and then next(), which refuses what has changed since, and standard
+/// input once.
 class jobs_file {
  public:
   /// `path`: a regular file, or "-". `on_line` is told each line once, in survey() or as standard
@@ -92,7 +93,7 @@ class jobs_file {
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }
   int fd() const noexcept { return file_.fd(); }
-  file const& input() const noexcept { return file_; }
+  steady_file& input() noexcept { return file_; }
 
   /// Looks through the whole file, all checks included. Requires: not a stream.
   /// `progress` is told now and then how many bytes of how many have been read; it may throw.
@@ -112,12 +113,12 @@ class jobs_file {
   bool fill();
 
  private:
-  file file_;
+  steady_file file_;
   bool is_stream_;
-  std::int64_t size_ = 0;  // of a file, as surveyed
+  std::size_t blocks_ = 0;  // of a file, that were read
   std::int64_t read_ = 0;
   job_stream stream_;
-  std::string chunk_;
+  std::string chunk_;  // of a stream
 };
 
 }  // namespace headway::app

@@ -19,7 +19,7 @@ struct jobs_file_test : folder_test {
   void write(std::string_view text) const { std::ofstream(path) << text; }
 };
 
-TEST_F(jobs_file_test, SurveyedThenRead) {
+TEST_F(jobs_file_test, surveyed_then_read) {
   write(
       "\xef\xbb\xbf# "
       "jobs\r\nhttp://a/1\r\n\n{\"url\":\"/2\",\"id\":\"x\",\"body\":\"\"}\nhttp://b/3");
@@ -50,7 +50,7 @@ TEST_F(jobs_file_test, SurveyedThenRead) {
   EXPECT_EQ(told, lines);
 }
 
-TEST_F(jobs_file_test, TemplateIsFilledInBothReadings) {
+TEST_F(jobs_file_test, template_is_filled_in_both_readings) {
   write("id,q\r\n1,\"a\r\nb\"\r\n\r\n7,c");
   std::vector<std::string> told;
   jobs_file jobs(path, {.url = "http://a/", .body = "[{{q}}]"},
@@ -65,7 +65,7 @@ TEST_F(jobs_file_test, TemplateIsFilledInBothReadings) {
   EXPECT_EQ(read, (std::vector<std::string>{"2 1 [\"a\\nb\"]", "5 7 [\"c\"]"}));
 }
 
-TEST_F(jobs_file_test, TemplateErrors) {
+TEST_F(jobs_file_test, template_errors) {
   line_options const options{.url = "http://a/", .body = "[{{q}}]"};
   write("id,q\n1,\"a\nb\"\n1,c\n");
   EXPECT_EQ(usage_error_of([&] { jobs_file(path, options).survey(); }),
@@ -75,7 +75,7 @@ TEST_F(jobs_file_test, TemplateErrors) {
             path + ":2: the record that begins here ends within quotes");
 }
 
-TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
+TEST_F(jobs_file_test, cut_between_the_two_readings) {
   write("http://a/1\nhttp://a/2\n");
   jobs_file jobs(path, {});
   jobs.survey();
@@ -86,7 +86,27 @@ TEST_F(jobs_file_test, CutBetweenTheTwoReadings) {
   EXPECT_EQ(error, path + ": became shorter while it was being read");
 }
 
-TEST_F(jobs_file_test, WithoutRequests) {
+TEST_F(jobs_file_test, edited_between_the_two_readings) {
+  std::string text;
+  while (text.size() < 3 * steady_file::block_bytes) text += "http://a/1\n";
+  write(text);
+  jobs_file jobs(path, {});
+  jobs.survey();
+  auto const at = 2 * steady_file::block_bytes + 100;
+  auto const changed = text.find("/1\n", at) + 1;
+  std::fstream(path).seekp(static_cast<std::streamoff>(changed)) << '2';
+  std::ofstream(path, std::ios::app) << "http://appended/\n";
+  std::vector<std::string> read;
+  auto const error = usage_error_of([&] {
+    while (auto const j = jobs.next()) read.push_back(j->url);
+  });
+  EXPECT_EQ(
+      error,
+      path + ": was edited in place after it was checked, between its bytes 524289 and 786432");
+  EXPECT_EQ(read, std::vector<std::string>(2 * steady_file::block_bytes / 11, "http://a/1"));
+}
+
+TEST_F(jobs_file_test, without_requests) {
   write("# nothing\n\n");
   jobs_file jobs(path, {});
   auto const found = jobs.survey();
@@ -96,7 +116,7 @@ TEST_F(jobs_file_test, WithoutRequests) {
   EXPECT_FALSE(jobs.next());
 }
 
-TEST_F(jobs_file_test, Unreadable) {
+TEST_F(jobs_file_test, unreadable) {
   EXPECT_EQ(usage_error_of([&] { jobs_file(path, {}); }),
             path + ": cannot open it: No such file or directory");
   EXPECT_EQ(usage_error_of([&] { jobs_file(folder, {}); }),
@@ -106,13 +126,13 @@ TEST_F(jobs_file_test, Unreadable) {
   EXPECT_NE(error.find("is not a regular file"), error.npos) << error;
 }
 
-TEST_F(jobs_file_test, ErrorsNameFileAndLine) {
+TEST_F(jobs_file_test, errors_name_file_and_line) {
   write("http://a/\n\nftp://b/\n");
   auto const error = usage_error_of([&] { jobs_file(path, {}).survey(); });
   EXPECT_EQ(error, path + ":3: url \"ftp://b/\": want http or https");
 }
 
-TEST_F(jobs_file_test, LinesLongerThanAnyBuffer) {
+TEST_F(jobs_file_test, lines_longer_than_any_buffer) {
   std::string const body(3'000'000, 'x');
   write("{\"url\":\"http://a/\",\"body\":\"" + body + "\"}\nhttp://b/\n");
   jobs_file jobs(path, {});
@@ -121,7 +141,7 @@ TEST_F(jobs_file_test, LinesLongerThanAnyBuffer) {
   EXPECT_EQ(jobs.next()->url, "http://b/");
 }
 
-TEST_F(jobs_file_test, DuplicateIds) {
+TEST_F(jobs_file_test, duplicate_ids) {
   struct {
     std::string_view text;
     std::string_view says;  // "" where all ids differ
@@ -150,14 +170,14 @@ TEST_F(jobs_file_test, DuplicateIds) {
   }
 }
 
-TEST(IdRegister, ManyIds) {
+TEST(id_register, many_ids) {
   id_register ids;
   auto const id = [](std::int64_t i) { return std::to_string(i * 7919 % 100'003) + "-id"; };
   for (std::int64_t i = 1; i <= 100'000; ++i) ASSERT_EQ(ids.claim(id(i), i), std::nullopt);
   EXPECT_EQ(ids.claim(id(4711), 100'001), 4711);
 }
 
-TEST(JobStream, HoweverTheBytesAreCut) {
+TEST(job_stream, however_the_bytes_are_cut) {
   std::string const text = "http://a/1\r\n\r\n#\n{\"url\":\"http://a/2\",\"id\":\"b\"}\nhttp://a/3";
   for (std::size_t size = 1; size <= text.size(); ++size) {
     std::string told;
@@ -179,7 +199,7 @@ TEST(JobStream, HoweverTheBytesAreCut) {
   }
 }
 
-TEST(JobStream, TellsOnlyGoodLines) {
+TEST(job_stream, tells_only_good_lines) {
   std::string told;
   job_stream stream({}, [&](std::string_view line) { told += line; });
   stream.check_ids();
@@ -189,7 +209,7 @@ TEST(JobStream, TellsOnlyGoodLines) {
   EXPECT_EQ(told, "{\"url\":\"http://a/\",\"id\":2}");
 }
 
-TEST(JobStream, EndlessLineIsRefused) {
+TEST(job_stream, endless_line_is_refused) {
   job_stream stream({});
   std::string const piece(8 << 20, 'x');
   std::string error;
@@ -200,7 +220,7 @@ TEST(JobStream, EndlessLineIsRefused) {
   EXPECT_EQ(error, "JOBS:1: the line has more than 67108864 bytes");
 }
 
-TEST_F(jobs_file_test, StandardInputIsCheckedAsItIsRead) {
+TEST_F(jobs_file_test, standard_input_is_checked_as_it_is_read) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   int const kept = dup(STDIN_FILENO);

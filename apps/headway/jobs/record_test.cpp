@@ -30,7 +30,7 @@ struct reading {
   }
 };
 
-TEST(Record, Csv) {
+TEST(record, csv) {
   reading read({"b", "First Name"});
   EXPECT_EQ(read(" "), "-");
   EXPECT_EQ(read("id,\"First Name\",unused,b"), "-");
@@ -45,14 +45,14 @@ TEST(Record, Csv) {
   EXPECT_EQ(read("1,2,3"), "the record has 3 fields; want 4 as in the header");
 }
 
-TEST(Record, CsvHeader) {
+TEST(record, csv_header) {
   EXPECT_EQ(reading({"b"})("a,c"),
             "there is no column \"b\", which the template asks for; known: \"a\", \"c\"");
   EXPECT_EQ(reading({"a"})("a,b,a"), "column \"a\" is given twice");
   EXPECT_EQ(reading({"a"})("a,,"), "-");
 }
 
-TEST(Record, JsonLines) {
+TEST(record, json_lines) {
   reading read({"b", "a"});
   EXPECT_EQ(read(""), "-");
   EXPECT_EQ(read(R"( {"a":"x\n","b": 1.10,"c":0})"), " (1.10) x\n");
@@ -66,7 +66,7 @@ TEST(Record, JsonLines) {
   EXPECT_TRUE(read("a,b").starts_with("not valid JSON"));
 }
 
-TEST(Record, IdAsField) {
+TEST(record, id_as_field) {
   reading read({"id"});
   EXPECT_EQ(read("id"), "-");
   EXPECT_EQ(read("x"), "x: x");

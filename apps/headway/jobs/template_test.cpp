@@ -17,7 +17,7 @@ std::string body_of(std::string_view text, std::vector<field_value> const& value
   return request_template("http://x/", text).body(values);
 }
 
-TEST(Template, TypedJson) {
+TEST(filled_template, typed_json) {
   struct {
     field_value value;
     char const* put_in;
@@ -35,7 +35,7 @@ TEST(Template, TypedJson) {
     EXPECT_EQ(body_of(R"({"x":{{f}}})", {row.value}), R"({"x":)" + std::string(row.put_in) + "}");
 }
 
-TEST(Template, WithinStringLiterals) {
+TEST(filled_template, within_string_literals) {
   EXPECT_EQ(body_of(R"({"x":"Say {{f}}: \" {{f}}","y":{{f}}})", {{"a\"b"}}),
             R"({"x":"Say a\"b: \" a\"b","y":"a\"b"})");
   EXPECT_EQ(body_of(R"(["\\",{{f}},"\\{{f}}"])", {{"a"}}), R"(["\\","a","\\a"])");
@@ -43,11 +43,11 @@ TEST(Template, WithinStringLiterals) {
   EXPECT_EQ(body_of(R"(["{{f}}"])", {{R"({"a":"b\n"})", true}}), R"(["{\"a\":\"b\\n\"}"])");
 }
 
-TEST(Template, ValuesAreNotTemplates) {
+TEST(filled_template, values_are_not_templates) {
   EXPECT_EQ(body_of("[{{a}},{{b}}]", {{"{{b}}"}, {"\""}}), R"(["{{b}}","\""])");
 }
 
-TEST(Template, Url) {
+TEST(filled_template, url) {
   request_template const t("http://x/{{ id }}?q={{q}}", std::nullopt);
   EXPECT_EQ(t.fields(), (fields{"id", "q"}));
   EXPECT_FALSE(t.has_body());
@@ -56,13 +56,13 @@ TEST(Template, Url) {
   EXPECT_EQ(t.url(std::vector<field_value>{{"7", true}, {"[1]", true}}), "http://x/7?q=%5B1%5D");
 }
 
-TEST(Template, Fields) {
+TEST(filled_template, fields) {
   request_template const t("http://x/{{b}}", R"({"m":{{a}},"n":{{First Name}},"o":{{b}}})");
   EXPECT_EQ(t.fields(), (fields{"b", "a", "First Name"}));
   EXPECT_EQ(t.body(std::vector<field_value>{{"1"}, {"2"}, {"3"}}), R"({"m":"2","n":"3","o":"1"})");
 }
 
-TEST(Template, JsonBody) {
+TEST(filled_template, json_body) {
   EXPECT_TRUE(request_template("u", "\n {\"a\":1}").has_json_body());
   EXPECT_TRUE(request_template("u", "[]").has_json_body());
   EXPECT_FALSE(request_template("u", "a={{b}}").has_json_body());
@@ -70,7 +70,7 @@ TEST(Template, JsonBody) {
   EXPECT_TRUE(request_template("u", "").has_body());
 }
 
-TEST(Template, Refused) {
+TEST(filled_template, refused) {
   for (auto const* text :
        {"{{", "{{a", "{{a}", "{{}}", "{{ }}", "{{{a}}}", "{{a{{b}}", "{{a\n}}"}) {
     EXPECT_THROW(request_template("u", text), std::invalid_argument) << text;
@@ -78,7 +78,7 @@ TEST(Template, Refused) {
   }
 }
 
-TEST(Template, FromFile) {
+TEST(filled_template, from_file) {
   auto const path = std::filesystem::path(testing::TempDir()) / "headway_template_test.json";
   std::ofstream(path) << "{\"a\":\n{{b}}}\n";
   EXPECT_EQ(expand_body("@" + path.string()), "{\"a\":\n{{b}}}\n");

@@ -95,12 +95,12 @@ tally fail_every_call(files const& from, world const& told) {
   return all;
 }
 
-TEST(disk_faults_test, InARun) {
+TEST(disk_faults_test, in_a_run) {
   auto const t = fail_every_call({}, {});
   std::printf("measured: a call failed in %d runs, which ended %d of them\n", t.runs, t.failed);
 }
 
-TEST(disk_faults_test, InARunThatTakesUpAnother) {
+TEST(disk_faults_test, in_a_run_that_takes_up_another) {
   files left;
   world told;
   // How many calls a run makes is up to its threads: killed where some of it is done, and some

@@ -17,7 +17,7 @@ class failed_lines : public folder_test {
  protected:
   std::string of(std::string_view jobs, std::vector<bool> const& wanted) const {
     std::ofstream(path("jobs"), std::ios::binary) << jobs;
-    auto const opened = file::open(path("jobs"), O_RDONLY);
+    steady_file opened(file::open(path("jobs"), O_RDONLY));
     write_failed_lines(opened, wanted, path("failed"), durability::power);
     return content("failed");
   }
@@ -48,13 +48,21 @@ TEST_F(failed_lines, are_for_their_owner_only_and_there_at_once) {
   EXPECT_FALSE(std::filesystem::exists(path("failed.new")));
 }
 
-TEST_F(failed_lines, overwrite_nothing_else) {
-  EXPECT_NO_THROW(check_failed_lines(path("failed"), {path("jobs"), "", "-"}));
-  EXPECT_THROW(check_failed_lines(path("./jobs"), {path("jobs")}), fatal);
-  EXPECT_THROW(check_failed_lines(path("jobs"), {path("jobs.new")}), fatal);
-  EXPECT_THROW(check_failed_lines(path("no/failed"), {}), fatal);
-  EXPECT_THROW(check_failed_lines(folder, {}), fatal);
-  EXPECT_THROW(check_failed_lines("/dev/null", {}), fatal);
+TEST_F(failed_lines, are_not_taken_from_jobs_that_were_edited) {
+  std::ofstream(path("jobs"), std::ios::binary) << "a\nb\n";
+  steady_file opened(file::open(path("jobs"), O_RDONLY));
+  opened.block(0);
+  std::ofstream(path("jobs"), std::ios::binary) << "a\nX\n";
+  EXPECT_THROW(write_failed_lines(opened, {false, true}, path("failed"), durability::process),
+               fatal);
+  EXPECT_FALSE(std::filesystem::exists(path("failed")));
+}
+
+TEST_F(failed_lines, want_a_file_that_can_be_written) {
+  EXPECT_NO_THROW(check_failed_lines(path("failed")));
+  EXPECT_THROW(check_failed_lines(path("no/failed")), fatal);
+  EXPECT_THROW(check_failed_lines(folder), fatal);
+  EXPECT_THROW(check_failed_lines("/dev/null"), fatal);
 }
 
 }  // namespace

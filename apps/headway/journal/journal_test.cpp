@@ -54,7 +54,7 @@ void expect_refused(fatal const& error, int code, std::string_view says) {
   EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
 }
 
-TEST_F(journal_test, RemembersWhereEachLineStands) {
+TEST_F(journal_test, remembers_where_each_line_stands) {
   run(numbered(9000), "1\n2\n3\n",
       {{8999, success},
        {2, failed},
@@ -76,7 +76,7 @@ TEST_F(journal_test, RemembersWhereEachLineStands) {
   EXPECT_EQ(log.count(final_outcome::unknown), 1);
 }
 
-TEST_F(journal_test, AFinalStateIsFinal) {
+TEST_F(journal_test, a_final_state_is_final) {
   EXPECT_THROW(run(numbered(3), "1\n1\n", {{1, success}, {1, failed}}), std::logic_error);
   run(numbered(3), "1\n", {{1, success}});
   EXPECT_EQ(content("results"), "1\n");
@@ -84,7 +84,7 @@ TEST_F(journal_test, AFinalStateIsFinal) {
   EXPECT_TRUE(journal(path("journal"), "JOBS", durability::process).done(1));
 }
 
-TEST_F(journal_test, InputMayGrowButNotChange) {
+TEST_F(journal_test, input_may_grow_but_not_change) {
   auto edited = numbered(10'000);
   edited[6122] += "?";
   auto inserted = numbered(10'000);
@@ -112,7 +112,7 @@ TEST_F(journal_test, InputMayGrowButNotChange) {
   }
 }
 
-TEST_F(journal_test, ShapeMayNotChange) {
+TEST_F(journal_test, shape_may_not_change) {
   auto const check = [&](std::string const& shape) {
     journal log(path("journal"), "JOBS", durability::process, shape);
     log.check("a");
@@ -129,7 +129,7 @@ TEST_F(journal_test, ShapeMayNotChange) {
                        path("journal") + " was written");
 }
 
-TEST_F(journal_test, TakesAStreamInWhileItRuns) {
+TEST_F(journal_test, takes_a_stream_in_while_it_runs) {
   auto const input = numbered(10);
   for (int round = 1; round <= 2; ++round) {
     journal log(path("journal"), "-", durability::process);
@@ -147,7 +147,7 @@ TEST_F(journal_test, TakesAStreamInWhileItRuns) {
   EXPECT_EQ(error_of([&] { log.check("another"); }).code, exit_usage);
 }
 
-TEST_F(journal_test, LeavesNoTraceBeforeItIsStarted) {
+TEST_F(journal_test, leaves_no_trace_before_it_is_started) {
   { journal(path("journal"), "JOBS", durability::power).check("x"); }
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   run(numbered(3));
@@ -158,7 +158,7 @@ TEST_F(journal_test, LeavesNoTraceBeforeItIsStarted) {
   EXPECT_EQ(journal(path("journal"), "JOBS", durability::power).lines(), 3);
 }
 
-TEST_F(journal_test, IsItsOwnersOnly) {
+TEST_F(journal_test, is_its_owners_only) {
   journal log(path("journal"), "JOBS", durability::power);
   auto results = file::results(path("results"));
   log.start(results);
@@ -172,7 +172,7 @@ TEST_F(journal_test, IsItsOwnersOnly) {
   EXPECT_EQ(files, 5);  // journal, -wal, -shm, -mark, results
 }
 
-TEST_F(journal_test, ResultsMustBeTheOnesOnRecord) {
+TEST_F(journal_test, results_must_be_the_ones_on_record) {
   run(numbered(3), "first\n", {{1, success}});
   struct {
     char const* what;
@@ -199,14 +199,14 @@ TEST_F(journal_test, ResultsMustBeTheOnesOnRecord) {
   }
 }
 
-TEST_F(journal_test, DoesNotAppendToResultsItKnowsNothingOf) {
+TEST_F(journal_test, does_not_append_to_results_it_knows_nothing_of) {
   write("results", "somebody's\n");
   expect_refused(error_of([&] { run(numbered(3)); }), exit_usage, "is not empty");
   EXPECT_EQ(content("results"), "somebody's\n");
   EXPECT_FALSE(std::filesystem::exists(path("journal")));
 }
 
-TEST_F(journal_test, MovesWithItsResults) {
+TEST_F(journal_test, moves_with_its_results) {
   run(numbered(3), "1\n", {{1, success}});
   auto const old = folder;
   folder += "-moved";
@@ -223,7 +223,7 @@ void sql(std::string const& path, char const* statements) {
   sqlite3_close(db);
 }
 
-TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
+TEST_F(journal_test, refuses_what_is_not_a_sound_journal_and_leaves_it_as_it_is) {
   auto const ours = [this](char const* statements) {
     run(numbered(9000), "1\n", {{1, success}});
     sql(path("journal"), statements);
@@ -280,7 +280,7 @@ TEST_F(journal_test, RefusesWhatIsNotASoundJournalAndLeavesItAsItIs) {
   }
 }
 
-TEST_F(journal_test, KnowsWhatAKilledRunHadAcknowledged) {
+TEST_F(journal_test, knows_what_a_killed_run_had_acknowledged) {
   auto const kill = [this] {  // what is there while it runs is what a kill leaves
     make_folder();
     std::filesystem::create_directory(path("running"));
@@ -335,7 +335,7 @@ TEST_F(journal_test, KnowsWhatAKilledRunHadAcknowledged) {
   }
 }
 
-TEST_F(journal_test, IsOneFileOnceItIsClosed) {
+TEST_F(journal_test, is_one_file_once_it_is_closed) {
   {
     journal log(path("journal"), "JOBS", durability::process);
     for (auto const& line : numbered(3)) log.check(line);
@@ -355,17 +355,17 @@ TEST_F(journal_test, IsOneFileOnceItIsClosed) {
   EXPECT_EQ(error_of([&] { run(numbered(3)); }).code, 0);
 }
 
-TEST_F(journal_test, RefusesAFolderWhereAnyoneMayReplaceIt) {
+TEST_F(journal_test, refuses_a_folder_where_anyone_may_replace_it) {
   std::filesystem::permissions(folder, std::filesystem::perms::all);
   expect_refused(error_of([&] { run(numbered(3)); }), exit_usage, "anyone may replace files in");
 }
 
-TEST_F(journal_test, CannotBeOpenedWhereNothingCanBeWritten) {
+TEST_F(journal_test, cannot_be_opened_where_nothing_can_be_written) {
   expect_refused(error_of([] { journal("/proc/headway", "JOBS", durability::power); }), exit_io,
                  "cannot open /proc/headway");
 }
 
-TEST_F(journal_test, HasOneHolderAtATime) {
+TEST_F(journal_test, has_one_holder_at_a_time) {
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   pid_t const holder = ::fork();

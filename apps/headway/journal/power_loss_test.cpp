@@ -111,7 +111,7 @@ std::int64_t number_in(char const* variable, std::int64_t otherwise) {
 }
 
 // HEADWAY_POWER_LOSS_STATES=n for n states, HEADWAY_SEED=n for those of one seed.
-TEST(power_loss_test, LosesNothingAcknowledged) {
+TEST(power_loss_test, loses_nothing_acknowledged) {
   auto const began = std::clock();
   constexpr std::int64_t each = 500;
   auto const one = number_in("HEADWAY_SEED", 0);
@@ -130,7 +130,7 @@ TEST(power_loss_test, LosesNothingAcknowledged) {
 }
 
 // Bugs planted, so that we know that the test above would see them.
-TEST(power_loss_test, SeesWhatIsNotSynced) {
+TEST(power_loss_test, sees_what_is_not_synced) {
   struct {
     char const* what;
     planted bug;

@@ -148,7 +148,7 @@ int code_of(std::exception_ptr const& failure) {
   return 0;
 }
 
-TEST_F(recorder_test, CommitsInOrderAndSaysSo) {
+TEST_F(recorder_test, commits_in_order_and_says_so) {
   run(5, durability::power, [&](journal& log, file results) {
     recorder r(&log, std::move(results), -1);
     EXPECT_EQ(r.committed(), 0u);
@@ -171,7 +171,7 @@ TEST_F(recorder_test, CommitsInOrderAndSaysSo) {
   EXPECT_EQ(log.count(final_outcome::failed), 1);
 }
 
-TEST_F(recorder_test, PendingMemoryIsGivenBack) {
+TEST_F(recorder_test, pending_memory_is_given_back) {
   run(1000, durability::process, [&](journal& log, file results) {
     recorder r(&log, std::move(results), -1);
     for (std::int64_t line = 1; line <= 1000; ++line)
@@ -182,7 +182,7 @@ TEST_F(recorder_test, PendingMemoryIsGivenBack) {
   });
 }
 
-TEST_F(recorder_test, WorksWithoutAJournal) {
+TEST_F(recorder_test, works_without_a_journal) {
   recorder r(nullptr, file::results(path("results")), -1);
   r.intend(1);
   r.finish(1, final_outcome::success, "one");
@@ -190,7 +190,7 @@ TEST_F(recorder_test, WorksWithoutAJournal) {
   EXPECT_EQ(content("results"), "one\n");
 }
 
-TEST_F(recorder_test, CopiesWhatIsCommittedUntilNobodyReads) {
+TEST_F(recorder_test, copies_what_is_committed_until_nobody_reads) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   run(2, durability::process, [&](journal& log, file results) {
@@ -210,7 +210,7 @@ TEST_F(recorder_test, CopiesWhatIsCommittedUntilNobodyReads) {
   EXPECT_EQ(content("results"), "one\ntwo\n");
 }
 
-TEST_F(recorder_test, StopsAtAFullDisk) {
+TEST_F(recorder_test, stops_at_a_full_disk) {
   recorder r(nullptr, file::results("/dev/full"), -1);
   r.finish(1, final_outcome::success, "one");
   EXPECT_THROW(r.drain(), fatal);
@@ -223,7 +223,7 @@ TEST_F(recorder_test, StopsAtAFullDisk) {
 
 // Whichever file hits the limit first; what was acknowledged before is there, and the rest can be
 // done afterwards.
-TEST_F(recorder_test, AFullDiskLosesNothingAcknowledged) {
+TEST_F(recorder_test, a_full_disk_loses_nothing_acknowledged) {
   constexpr std::int64_t lines = 2000;
   for (rlim_t const limit : {30'000u, 60'000u, 100'000u, 200'000u}) {
     SCOPED_TRACE(limit);
@@ -247,7 +247,7 @@ TEST_F(recorder_test, AFullDiskLosesNothingAcknowledged) {
   }
 }
 
-TEST_F(recorder_test, SurvivesKillsAtRandomMoments) {
+TEST_F(recorder_test, survives_kills_at_random_moments) {
   constexpr std::int64_t lines = 20'000;
   std::mt19937 random(1);
   std::uniform_int_distribution<int> moment(0, 40'000);
@@ -298,7 +298,7 @@ std::optional<bool> killed_at(int n, Work work) {
   }
 }
 
-TEST_F(recorder_test, SurvivesAKillAtEverySystemCall) {
+TEST_F(recorder_test, survives_a_kill_at_every_system_call) {
   constexpr std::int64_t lines = 6;
   for (int n = 1;; n += 2) {
     make_folder("/dev/shm");  // a kill is the same there, and its syncs cost nothing

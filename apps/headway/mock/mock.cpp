@@ -168,7 +168,7 @@ void add_mock(CLI::App& program, action& chosen) {
   auto const w = std::make_shared<words>();
   auto* const sub = program.add_subcommand(
       "mock",
-      "A real HTTP server that throttles on purpose, for trying things out.\n\n"
+      "Runs an HTTP server that throttles on purpose, to try things on.\n\n"
       "  headway mock --limit rate=50/s,burst=10 --latency 20ms..80ms --log access.log\n"
       "  headway mock --limit concurrent=50,error-holds=50ms --connect-latency 100ms "
       "--latency 500ms --error-latency 50ms\n"
@@ -177,51 +177,56 @@ void add_mock(CLI::App& program, action& chosen) {
       "  headway mock --style openai --requests 500/min --tokens 90000/min\n\n"
       "A TIME is 250us, 50ms, 2s, 1.5min or 1h; N/PER is a count per time, such as 50/s or "
       "10/250ms.\n"
-      "Every request is answered with 200 and a small JSON body, unless a limit refuses it.\n");
+      "Each request gets 200 and a small JSON body, unless a limit refuses it.\n");
   sub->option_defaults()->always_capture_default();
   auto const option = [sub](char const* name, auto& value, char const* type, char const* what) {
     return sub->add_option(name, value, what)->type_name(type);
   };
-  option("--listen", w->listen, "ADDRESS:PORT", "Where; port 0 is any free one");
-  option("--limit", w->limits, "LIMIT",
-         "rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME], window=N/PER[,aligned] or\n"
-         "sliding=N/PER[,counts-rejects]; repeatable: all must admit, the first that does not\n"
-         "refuses. burst is 1 unless given; error-holds: a refusal takes a slot that long;\n"
-         "aligned: windows begin at whole periods since the start, not with a request;\n"
-         "counts-rejects: who hammers never gets in")
+  option("--listen", w->listen, "ADDRESS:PORT", "Listen here; port 0 is any free one");
+  option(
+      "--limit", w->limits, "LIMIT",
+      "Limit requests: rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME],\n"
+      "window=N/PER[,aligned] or sliding=N/PER[,counts-rejects]; repeatable: all must admit,\n"
+      "the first that does not refuses. burst is 1 unless given; error-holds: a refusal takes\n"
+      "a slot that long; aligned: windows begin at whole periods since the start, not with a\n"
+      "request; counts-rejects: a refused request counts, so a client that hammers never gets in")
       ->allow_extra_args(false)
       ->default_str("");
   option(
       "--style", w->style, "STYLE",
-      "plain, or openai: any POST is a request for a completion, and is answered with its usage\n"
-      "and x-ratelimit-* headers; a refusal is OpenAI's")
+      "Answer as plain, or as openai: each POST is a request for a completion, answered with its\n"
+      "usage and x-ratelimit-* headers; a refusal is OpenAI's")
       ->check(CLI::IsMember({"plain", "openai"}));
-  option("--requests", w->requests, "N/PER[,burst=N]",
-         "With --style openai: requests, as 500/min; refilled continuously, at most burst at once\n"
-         "(N unless given)")
+  option(
+      "--requests", w->requests, "N/PER[,burst=N]",
+      "Limit requests of --style openai, as 500/min; refilled continuously, at most burst at once\n"
+      "(N unless given)")
       ->default_str("");
   option("--tokens", w->tokens, "N/PER[,burst=N]",
-         "With --style openai: tokens, as 90000/min; a request is charged a quarter of its bytes\n"
-         "and its max_tokens (256 unless given) when it arrives")
+         "Limit tokens of --style openai, as 90000/min; a request is charged a quarter of its\n"
+         "bytes and its max_tokens (256 unless given) when it arrives")
       ->default_str("");
   option("--schedule", w->schedule, "TIME:LIMIT;...",
-         "One limit more, which changes: from TIME after the start on it is LIMIT\n"
+         "Add a limit that changes: from TIME after the start on it is LIMIT\n"
          "(or: unlimited, as before the first TIME)");
   option("--latency", w->latency, "TIME[..TIME]",
-         "How long an accepted request takes, uniform if a range; it holds its slot that long");
+         "Take this long for an accepted request, uniform if a range; it holds its slot that long");
   option("--connect-latency", w->connect_latency, "TIME[..TIME]",
-         "What passes before the limits see a request");
-  option("--error-latency", w->error_latency, "TIME", "How long until a throttled request is told");
-  option("--throttle-status", w->throttle_status, "STATUS", "What a throttled request is told");
+         "Wait this long before the limits see a request");
+  option("--error-latency", w->error_latency, "TIME",
+         "Wait this long before a throttled request is answered");
+  option("--throttle-status", w->throttle_status, "STATUS",
+         "Answer throttled requests with this status");
   option("--retry-after", w->retry_after, "FORM",
-         "none, seconds, date (Retry-After) or ms (retry-after-ms): when the limits would\n"
-         "admit it if nothing else came, rounded up");
+         "Tell a throttled request when the limits would admit it if nothing else came, rounded\n"
+         "up, as seconds or date (Retry-After) or ms (retry-after-ms); or none");
   option("--failures", w->failures, "SHARE",
-         "Accepted requests answered 500 on purpose, such as 1%");
-  option("--log", w->log, "FILE",
-         "A line for each request answered (- is stdout): arrival in seconds since the start,\n"
-         "method, target, status, in flight at arrival (itself included), milliseconds taken;\n"
-         "with --style openai also the tokens that it was charged");
+         "Answer this share of accepted requests with 500, such as 1%");
+  option(
+      "--log", w->log, "FILE",
+      "Write a line for each request answered (- is stdout): arrival in seconds since the start,\n"
+      "method, target, status, in flight at arrival (itself included), milliseconds taken;\n"
+      "with --style openai also the tokens that it was charged");
   sub->callback([w, &chosen] { chosen = [w] { return mock(*w); }; });
 }
 

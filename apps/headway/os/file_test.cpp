@@ -18,7 +18,7 @@ namespace {
 
 struct file_test : folder_test {};
 
-TEST_F(file_test, IsCreatedForItsOwnerOnlyAndAppendedTo) {
+TEST_F(file_test, is_created_for_its_owner_only_and_appended_to) {
   file::results(path("r")).append("one\n");
   auto again = file::results(path("r"));
   again.append("two\n");
@@ -34,7 +34,7 @@ TEST_F(file_test, IsCreatedForItsOwnerOnlyAndAppendedTo) {
   EXPECT_NE(::fcntl(again.fd(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(file_test, ErrorsSayWhatWhereAndWhy) {
+TEST_F(file_test, errors_say_what_where_and_why) {
   std::filesystem::create_symlink("r", path("link"));
   struct {
     std::string path;
@@ -58,7 +58,7 @@ TEST_F(file_test, ErrorsSayWhatWhereAndWhy) {
   EXPECT_STREQ(full.what(), "cannot write /dev/full: No space left on device");
 }
 
-TEST_F(file_test, AppendsAllOrNothing) {
+TEST_F(file_test, appends_all_or_nothing) {
   auto f = file::results(path("r"));
   f.append("kept\n");
   auto const before = std::signal(SIGXFSZ, SIG_IGN);
@@ -73,7 +73,7 @@ TEST_F(file_test, AppendsAllOrNothing) {
   EXPECT_EQ(content("r"), "kept\n");
 }
 
-TEST_F(file_test, AFailedSyncIsForGood) {
+TEST_F(file_test, a_failed_sync_is_for_good) {
   auto f = file::results(path("r"));
   int const good = ::dup(f.fd());
   ::close(f.fd());
@@ -85,7 +85,7 @@ TEST_F(file_test, AFailedSyncIsForGood) {
   EXPECT_EQ(content("r"), "");
 }
 
-TEST_F(file_test, APipeIsNeitherSyncedNorMeasured) {
+TEST_F(file_test, a_pipe_is_neither_synced_nor_measured) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   file f(ends[1], "-");

@@ -48,6 +48,11 @@ void poller::watch_if_open(int fd, std::uint32_t events) noexcept {
   watched_[static_cast<std::size_t>(fd)] = open ? events : 0;
 }
 
+void poller::unwatch(int fd) noexcept {
+  if (watched(fd) != 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  forget(fd);
+}
+
 void poller::forget(int fd) noexcept {
   if (static_cast<std::size_t>(fd) < watched_.size()) watched_[static_cast<std::size_t>(fd)] = 0;
 }

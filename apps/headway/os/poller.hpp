@@ -25,6 +25,8 @@ class poller {
   void watch(int fd, std::uint32_t events);
   /// As watch(), of what was watched and may have been closed meanwhile: that is forgotten.
   void watch_if_open(int fd, std::uint32_t events) noexcept;
+  /// Stops watching what may have been closed meanwhile.
+  void unwatch(int fd) noexcept;
   /// `fd` has been or will be closed: the kernel forgets it, so must we.
   void forget(int fd) noexcept;
   std::uint32_t watched(int fd) const noexcept;

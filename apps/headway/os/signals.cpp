@@ -4,8 +4,17 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 namespace headway::app {
+namespace {
+
+bool ignored(int signal) noexcept {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 signals::signals() {
   std::signal(SIGPIPE, SIG_IGN);
@@ -13,6 +22,8 @@ signals::signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  for (int const of_the_terminal : {SIGHUP, SIGQUIT})
+    if (!ignored(of_the_terminal)) sigaddset(&set, of_the_terminal);  // nohup ignores it
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -1,10 +1,10 @@
-/// SIGINT and SIGTERM as a descriptor.
+/// The signals that end a run, as a descriptor.
 #pragma once
 
 namespace headway::app {
 
-/// Takes over SIGINT, SIGTERM and SIGPIPE (ignored) of the process. To be made before any thread
-/// is, so that all of them inherit the mask.
+/// Takes over SIGINT, SIGTERM and SIGPIPE (ignored) of the process, and SIGHUP and SIGQUIT unless
+/// they are ignored. To be made before any thread is, so that all of them inherit the mask.
 class signals {
  public:
   signals();

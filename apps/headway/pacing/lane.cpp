@@ -43,6 +43,10 @@ void lane::open(time_point now, bool may_send) {
 }
 
 std::optional<lane::turn> lane::next(time_point now, rng& chance) {
+  if (auto const until = trouble_.ready_at(in_flight()); until > now && waiting() > 0) {
+    held_ = {reason::backoff, until};
+    return std::nullopt;
+  }
   auto& governor = parts_.governor;
   auto& quotas = parts_.quotas;
   while (auto const first = stopped_ ? std::nullopt : governor.next(now)) {
@@ -87,7 +91,7 @@ void lane::rest(time_point now, bool may_send) {
   };
   if (held_.why != reason::none) {  // an answer wakes it, too
     wake_ = held_.until;
-    park_beyond(held_.until);
+    if (held_.why == reason::quota) park_beyond(held_.until);
     return;
   }
   wake_ = parts_.governor.wakeup(now);
@@ -126,13 +130,29 @@ void lane::cancel(time_point now, ticket t) {
   parts_.quotas.forget(of(t).receipt);
 }
 
+void lane::unreached(time_point now, ticket t, time_point sent, std::string_view why,
+                     bool futile) {
+  trouble_.unreached(now, sent, why, futile);
+  cancel(now, t);
+}
+
+bool lane::ended(time_point now, time_point sent, final_outcome how, int refused_by) {
+  if (impasse::refuses_caller(refused_by))
+    return trouble_.refused(now, sent, refused_by, parts_.wait_max);
+  if (how == final_outcome::success || refused_by != 0)
+    trouble_.served(sent, how == final_outcome::success);
+  else
+    trouble_.broken();
+  return false;
+}
+
 held_back lane::why(time_point now) const {
   if (waiting() == 0) return {};
   return held_.why != reason::none ? held_ : parts_.governor.why(now);
 }
 
 time_point lane::busy_until() const noexcept {
-  return std::max(parts_.governor.busy_until(), parts_.quotas.busy_until());
+  return std::max({parts_.governor.busy_until(), parts_.quotas.busy_until(), trouble_.ready_at(0)});
 }
 
 }  // namespace headway::app

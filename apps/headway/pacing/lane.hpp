@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "headway/driver/machine_pace.hpp"
 #include "headway/random.hpp"
+#include "pacing/impasse.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/trace.hpp"
 #include "provider/profile.hpp"
@@ -91,6 +93,17 @@ class lane {
   /// Forgets a request, waiting or sent: it gives back what it took.
   void cancel(time_point now, ticket);
 
+  /// A request that was sent at `sent` came to no connection: it is forgotten. `futile`: another
+  /// attempt would end the same.
+  void unreached(time_point now, ticket, time_point sent, std::string_view why, bool futile);
+  /// There was a connection.
+  void heard() noexcept { trouble_.heard(); }
+  /// A request that was sent at `sent` has come to its end, by a status that refused it if that is
+  /// not 0. True where every other would be refused as well, and it is to go again.
+  bool ended(time_point now, time_point sent, final_outcome, int refused_by);
+  /// Why it only probes its server, if it does.
+  impasse const& trouble() const noexcept { return trouble_; }
+
   /// Nothing more goes here.
   void stop() noexcept { stopped_ = true; }
   bool stopped() const noexcept { return stopped_; }
@@ -135,6 +148,7 @@ class lane {
   parts parts_;
   std::vector<entry> entries_{};  // by the ticket's low half
   held_back held_{};              // what the quotas hold the next request back for
+  impasse trouble_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();

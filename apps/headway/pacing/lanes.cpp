@@ -129,13 +129,13 @@ time_point lanes::parked_until() noexcept {
   return at;
 }
 
-held_back lanes::look(time_point now, duration since) {
-  held_back first;
+lanes::wait lanes::look(time_point now, duration since) {
+  wait first;
   for (auto& [key, l] : all_) {
     auto const held = l.why(now);
     if (auto const before = l.look(held.why); before != reason::none)
       held_for_[static_cast<std::size_t>(before)] += since;
-    if (first.why == reason::none) first = held;
+    if (first.held.why == reason::none && held.why != reason::none) first = {held, &l};
   }
   return first;
 }

@@ -69,9 +69,14 @@ class lanes {
   /// When the last of them that are parked go on; time_point::min(): none is.
   time_point parked_until() noexcept;
 
-  /// What holds back the first of them that has a request waiting; counts why they waited since the
-  /// last look, which was `since` ago.
-  held_back look(time_point now, duration since);
+  /// What holds back a lane.
+  struct wait {
+    held_back held{};
+    lane const* where = nullptr;  ///< null: nothing waits
+  };
+  /// Of the first of them that has a request waiting; counts why they waited since the last look,
+  /// which was `since` ago.
+  wait look(time_point now, duration since);
   /// The reasons for which requests were held back, as shares of the run: a line, or "".
   std::string where_time_went() const;
   /// What was learned, and who shared it, for people: lines, or "".

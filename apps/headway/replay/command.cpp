@@ -62,10 +62,10 @@ int show_what_if(std::string const& path, shipped_law const& law) {
 void add_replay(CLI::App& program, action& chosen) {
   auto* const replay = program.add_subcommand(
       "replay",
-      "Makes a recorded run's decisions again and compares them, bit for bit.\n\n"
+      "Repeats the decisions of a recorded run and compares them, bit for bit.\n\n"
       "  headway run jobs.txt --trace run.trace && headway replay run.trace\n"
       "  headway replay run.trace --law reno\n\n"
-      "With --law it answers one question: when would this law have sent, given these answers?\n"
+      "--law answers one question: when would this law have sent, given these answers?\n"
       "The n-th attempt gets the answer and the latency of the recorded n-th. The server does not\n"
       "react, so it is no forecast: attempts that go earlier than the recorded ones (sent ahead)\n"
       "might have been throttled.\n"
@@ -74,8 +74,8 @@ void add_replay(CLI::App& program, action& chosen) {
     std::string path, law;
   };
   auto const a = std::make_shared<arguments>();
-  replay->add_option("TRACE", a->path, "What headway run --trace wrote")->required();
-  replay->add_option("--law", a->law, "What if another law had decided: " + law_names());
+  replay->add_option("TRACE", a->path, "File that headway run --trace wrote")->required();
+  replay->add_option("--law", a->law, "Let another law decide: " + law_names());
   replay->callback([a, &chosen] {
     chosen = [a] {
       return a->law.empty() ? show_replay(a->path) : show_what_if(a->path, law_named(a->law));

@@ -14,9 +14,11 @@ class halt {
   void stop(std::string why);
   /// One account was, and that has been said; the others go on.
   void stop_in_part() noexcept { in_part_ = true; }
+  /// The lines of one scope are left open, and that has been said; the others go on.
+  void leave_in_part() noexcept { left_in_part_ = true; }
   /// The input is not good.
   void fail(std::exception_ptr) noexcept;
-  /// SIGINT or SIGTERM. The second one hurries.
+  /// A signal that ends the run. The second one hurries.
   void interrupt(int signal) noexcept;
   /// --time-max is over.
   void time_out() noexcept;
@@ -27,6 +29,8 @@ class halt {
   bool draining() const noexcept { return draining_; }
   /// … and what flies is not waited for.
   bool hurried() const noexcept { return hurried_; }
+  /// Some lines are left open.
+  bool left_in_part() const noexcept { return left_in_part_; }
   /// The last one, or 0.
   int signal() const noexcept { return signal_; }
 
@@ -37,7 +41,7 @@ class halt {
 
  private:
   std::string why_;
-  bool in_part_ = false;
+  bool in_part_ = false, left_in_part_ = false;
   std::exception_ptr failure_;
   int signal_ = 0;
   bool out_of_time_ = false;

@@ -50,6 +50,15 @@ TEST(halt, the_gravest_reason_is_told) {
   EXPECT_EQ(h.exit_code(false, true), exit_stopped);
 }
 
+TEST(halt, lines_that_are_left_are_for_a_later_run) {
+  halt h;
+  h.leave_in_part();
+  EXPECT_FALSE(h.draining());
+  EXPECT_EQ(h.exit_code(false, true), exit_parked);
+  h.stop("first");
+  EXPECT_EQ(h.exit_code(false, true), exit_stopped);
+}
+
 TEST(halt, the_first_sentence_is_told) {
   halt h;
   h.stop("first");

@@ -12,6 +12,7 @@
 #include "base/fatal.hpp"
 #include "base/url.hpp"
 #include "jobs/template.hpp"
+#include "run/run_files.hpp"
 
 namespace headway::app {
 namespace {
@@ -29,7 +30,10 @@ line_options lines_of(run_options const& options) {
   line_options lines{.base_url = options.base_url,
                      .url = options.url,
                      .method = options.method,
-                     .format = options.format};
+                     .format = options.format,
+                     .written_by = [files = run_files(options)](auto const& path) {
+                       return files.written_by(path);
+                     }};
   if (options.body) lines.body = expand_body(*options.body);
   return lines;
 }
@@ -99,7 +103,6 @@ std::optional<job> intake::next() {
     if (next && log_ && log_->done(next->line)) return std::nullopt;
     return next;
   } catch (fatal const&) {
-    if (!is_stream()) throw;
     failure_ = std::current_exception();
     ended_ = true;
     return std::nullopt;

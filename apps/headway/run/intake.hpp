@@ -26,7 +26,7 @@ class intake {
   intake(run_options const&, std::vector<std::string> headers);
 
   bool is_stream() const noexcept { return jobs_.is_stream(); }
-  file const& input() const noexcept { return jobs_.input(); }
+  steady_file& input() noexcept { return jobs_.input(); }
   /// Not start()ed, null: there is none.
   journal* log() const noexcept { return log_.get(); }
   /// What goes to an origin with each request.
@@ -41,8 +41,8 @@ class intake {
   /// It was being sent when an earlier run was killed, and must not be repeated.
   bool perhaps_sent(job const&) const noexcept;
 
-  /// The next request; nullopt: there is none, or not yet. Reads at most once. Errors: as in the
-  /// constructor, but of a stream: that ends with a failure().
+  /// The next request; nullopt: there is none, or not yet. Reads at most once. An error ends it
+  /// with a failure().
   std::optional<job> next();
   /// There was no room for it; it comes first again.
   void put_back(job);
@@ -51,7 +51,7 @@ class intake {
   bool ready() const noexcept { return ready_ && !ended_ && !put_back_; }
   /// No more requests come.
   bool ended() const noexcept { return ended_; }
-  /// What is wrong with a stream, null if nothing; what came before is good.
+  /// What is wrong with JOBS, null if nothing; what came before is good.
   std::exception_ptr failure() const noexcept { return failure_; }
 
   /// The poller is to say when there is more, where that is `wanted` and known in no other way.

@@ -83,7 +83,7 @@ void outputs::conclude(bool hurried) {
     throw fatal(exit_io, "standard output is closed");
 }
 
-void outputs::write_failed(file const& jobs) {
+void outputs::write_failed(steady_file& jobs) {
   if (!options_.failed.empty())
     write_failed_lines(jobs, journal_->lost(), options_.failed, options_.level);
 }

@@ -10,6 +10,7 @@
 #include "journal/result.hpp"
 #include "os/file.hpp"
 #include "run/options.hpp"
+#include "os/steady_file.hpp"
 
 namespace headway::app {
 
@@ -32,7 +33,7 @@ class outputs {
   void conclude(bool hurried);
 
   /// The lines of `jobs` that did not succeed, if so asked.
-  void write_failed(file const& jobs);
+  void write_failed(steady_file& jobs);
 
  private:
   outputs(run_options const&, journal*, file results);

@@ -126,15 +126,12 @@ struct arguments {
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
-    if (o.out == o.jobs && o.jobs != "-")
-      throw fatal(exit_usage, "--out " + in_quotes(o.out) + " would overwrite JOBS");
     if (!o.failed.empty()) {
       if (o.jobs == "-")
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
-      check_failed_lines(o.failed,
-                         {o.jobs, o.journal, o.out, o.journal + ".results.jsonl", o.trace});
+      check_failed_lines(o.failed);
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
@@ -156,140 +153,147 @@ struct arguments {
 void add_run(CLI::App& program, action& chosen) {
   auto* const run = program.add_subcommand(
       "run",
-      "Does every HTTP request in JOBS once, as fast as the API lets it.\n\n"
+      "Sends each HTTP request in JOBS once, as fast as the API lets it.\n\n"
       "  headway run jobs.jsonl --header 'Authorization: Bearer ${env:API_KEY}'\n\n"
       "JOBS has one request a line: a URL, or JSON with url, id, method, headers, body, body_file, "
       "cost, scope,\n"
-      "timeout, idempotency_key, meta. Lines of OpenAI's Batch API and vegeta's JSON targets are "
-      "taken as they are;\n"
-      "--url and --body make requests of a CSV or of other JSON lines.\n"
-      "Stop it at any moment; the same command goes on where it was.\n"
+      "timeout, idempotency_key, meta. Lines of OpenAI's Batch API and vegeta's JSON targets work "
+      "as they are;\n"
+      "--url and --body turn a CSV or other JSON lines into requests.\n"
+      "Stop it at any moment; the same command goes on where it stopped.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 3 --fail-if, 74 cannot "
       "write,\n"
-      "75 run again later, 77 stopped, 130/143 interrupted.");
+      "75 run again later, 77 stopped, 129/130/131/143 interrupted.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
-  run->add_option("JOBS", o.jobs, "A file of requests, or - for standard input")->required();
-  run->add_option(
-      "--out", o.out,
-      "Results, one JSON object a line; - is standard output [JOBS with .results.jsonl]");
+  run->add_option("JOBS", o.jobs, "File of requests, or - for standard input")->required();
+  run->add_option("--out", o.out,
+                  "Write results here, one JSON object a line; - is standard output [JOBS with "
+                  ".results.jsonl]");
   run->add_flag("--out-headers", o.out_headers,
-                "Results have the answer's headers, Set-Cookie and all");
+                "Add the answer's headers to each result, Set-Cookie included");
   run->add_flag("--keep-order", o.keep_order,
-                "Results are in the order of JOBS once the run is over, however it ends");
+                "Sort results in the order of JOBS when the run is over, however it ends");
   auto* const select = run->add_option(
       "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
-  run->add_option("--out-dir", o.out_dir,
-                  "Keep bodies as files in this folder, by line; results then have body_file")
+  run->add_option(
+         "--out-dir", o.out_dir,
+         "Write each body to a file of this folder, named by line; results then have body_file")
       ->excludes(select);
   run->add_option("--journal", o.journal,
-                  "What has been done, so that a run can go on [JOBS.headway]");
-  run->add_option("--durability", a->level,
-                  "What an acknowledged result survives: power (a power cut) or process (a kill)")
+                  "Record in this file what has been done, so that a run can go on [JOBS.headway]");
+  run->add_option(
+         "--durability", a->level,
+         "Keep acknowledged results through a power cut (power), or only through a kill (process)")
       ->check(CLI::IsMember({"power", "process"}))
       ->capture_default_str();
-  run->add_option("--base-url", o.base_url, "Put before URLs in JOBS that are only a path");
+  run->add_option("--base-url", o.base_url, "Prefix URLs in JOBS that are only a path");
   auto* const url =
       run->add_option("--url", o.url,
-                      "Where JOBS go that are no requests: a JSON line without url is the body of "
-                      "a POST to it");
-  run->add_option("--body", o.body,
-                  "Template or @FILE, filled by JOBS, a CSV with a header line or JSON lines: "
-                  "{{field}}, also in --url")
+                      "Send lines of JOBS here that have no URL of their own: a JSON line without "
+                      "\"url\" is the POST body");
+  run->add_option(
+         "--body", o.body,
+         "Fill this template (or @FILE) from each record of JOBS, a CSV with a header line "
+         "or JSON lines: {{field}}, also in --url")
       ->needs(url);
-  run->add_option("--method", o.method, "Of what goes to --url [POST; GET without a body]")
+  run->add_option("--method", o.method, "Method of requests to --url [POST; GET without a body]")
       ->needs(url);
   run->add_option("--format", a->format,
-                  "Of JOBS: auto, or vegeta where its JSON targets have no header to know them by")
+                  "Format of JOBS: auto, or vegeta for JSON targets without the key 'header'")
       ->check(CLI::IsMember({"auto", "vegeta"}))
       ->capture_default_str();
   run->add_option("--header,-H", o.headers,
-                  "'Name: value' with ${env:NAME}, or @FILE; goes only to one origin")
+                  "Send 'Name: value' with ${env:NAME}, or the lines of @FILE, to one origin only")
       ->take_all()
       ->expected(1);
-  run->add_option(
-         "--header-cmd", o.header_commands,
-         "'Name: $(COMMAND)': the value, or a part of it, is the line that COMMAND prints; "
-         "asked for again after a 401")
+  run->add_option("--header-cmd", o.header_commands,
+                  "Send 'Name: $(COMMAND)' with the line that COMMAND prints; COMMAND runs again "
+                  "after a 401")
       ->take_all()
       ->expected(1);
   run->add_option("--header-ttl", a->header_ttl,
-                  "Ask --header-cmd again when this is over, as 50min")
+                  "Run --header-cmd again each time this is over, as 50min")
       ->needs("--header-cmd");
   run->add_option("--header-for", o.header_hosts,
-                  "HOST that --header goes to, where JOBS has several origins")
+                  "Send --header to this HOST, where JOBS has several origins")
       ->take_all()
       ->expected(1);
   run->add_option("--aws-sigv4", a->sigv4,
-                  "aws:amz:REGION:SERVICE: sign every attempt with AWS_ACCESS_KEY_ID, "
+                  "Sign each attempt for aws:amz:REGION:SERVICE with AWS_ACCESS_KEY_ID, "
                   "AWS_SECRET_ACCESS_KEY and\nAWS_SESSION_TOKEN of the environment");
   run->add_option("--rate", a->rate,
-                  "Never faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
+                  "Send no faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
   run->add_option(
          "--quota", a->quotas,
-         "Never more than this of what requests cost, as tokens=90k/min; costs are learned, "
-         "or given by JOBS")
+         "Spend no faster than this, as tokens=90k/min; costs are learned, or given by JOBS")
       ->take_all()
       ->expected(1);
   run->add_option("--spend-max", a->spend_max,
                   "Stop when answers have cost this much in all, as tokens=5M; exit 77")
       ->take_all()
       ->expected(1);
-  run->add_option("--concurrency", o.concurrency_ceiling, "Never more than this many in flight")
+  run->add_option("--concurrency", o.concurrency_ceiling,
+                  "Keep at most this many requests in flight")
       ->check(CLI::Range(1, 60'000));
-  run->add_option("--law", a->law, "How the limit is looked for: " + law_names())
+  run->add_option("--law", a->law, "Control law that finds the limit: " + law_names())
       ->capture_default_str();
-  run->add_option(
-      "--profile", a->speaks,
-      "How the provider says 'slow down': " + fmt::format("{}", fmt::join(profile::names(), ", ")) +
-          ", or a file [by host, else generic]");
+  run->add_option("--profile", a->speaks,
+                  "Understand how this provider says 'slow down': " +
+                      fmt::format("{}", fmt::join(profile::names(), ", ")) +
+                      ", or a file [by host, else generic]");
   run->add_option("--leave", a->leave,
                   "Stay this far below the limit, as 30%, and yield to others");
   auto* const state = run->add_option(
       "--state", o.state,
-      "What earlier runs learned of the limits [XDG_STATE_HOME/headway/limits.json]");
-  run->add_flag("--cold", o.cold, "Neither use nor keep what was learned")->excludes(state);
+      "Keep in this file what runs learn of limits [XDG_STATE_HOME/headway/limits.json]");
+  run->add_flag("--cold", o.cold, "Ignore what was learned earlier, and keep nothing")
+      ->excludes(state);
   run->add_flag("--alone", o.alone,
-                "Share no pace with other runs of this user on this machine that call the same");
-  run->add_option("--ok", a->ok, "Statuses that are a success, as 200-299,404")
+                "Share no pace with other runs of this user and machine that call the same API");
+  run->add_option("--ok", a->ok, "Count these statuses as success, as 200-299,404")
       ->capture_default_str();
-  run->add_option("--only", o.only, "Do the first N requests of JOBS only; a later run goes on")
+  run->add_option("--only", o.only, "Send only the first N requests of JOBS; a later run goes on")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
   run->add_option("--failed", o.failed,
                   "Write the lines that failed or are unknown to this file, ready to be run again");
   run->add_option("--again", a->again,
-                  "Do again what ended so in earlier runs: failed, unknown, or all, which is both")
+                  "Send again what failed, is unknown, or both (all) in earlier runs")
       ->check(CLI::IsMember({"failed", "unknown", "all"}));
-  run->add_flag("--no-canary", a->no_canary,
-                "Go on even if the first 20 requests all fail the same way");
+  run->add_flag(
+      "--no-canary", a->no_canary,
+      "Go on even if the first 20 requests all fail the same way, or a server cannot be reached "
+      "or refuses the caller");
   run->add_option("--stop-if", a->stop_if,
-                  "Stop, exit 77, as soon as 'failed>50', 'unknown>0' or 'throttled>20%'")
+                  "Stop with exit 77 as soon as 'failed>50', 'unknown>0' or 'throttled>20%' holds")
       ->take_all()
       ->expected(1);
-  run->add_option("--fail-if", a->fail_if, "Finish, but exit 3 if 'throttled>1%' or the like")
+  run->add_option("--fail-if", a->fail_if, "Exit 3 at the end if 'throttled>1%' or the like holds")
       ->take_all()
       ->expected(1);
   run->add_option("--attempts-max", o.attempts_max,
-                  "Failures until a request is given up; throttles never count")
+                  "Give a request up after this many failures; throttles never count")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  run->add_option("--retry-budget", a->retry_budget,
-                  "Retries of what broke, as a share of successes and so many more a second: "
-                  "20%,10/s, 5%, or off")
+  run->add_option(
+         "--retry-budget", a->retry_budget,
+         "Limit retries of what broke to a share of successes, and so many a second besides: "
+         "20%,10/s, 5%, or off")
       ->capture_default_str();
   run->add_option("--redirects-max", o.redirects_max,
-                  "Redirects that are followed for one request; 0: none")
+                  "Follow at most this many redirects for one request; 0: none")
       ->check(CLI::Range(0, 50))
       ->capture_default_str();
   run->add_option("--wait-max", a->wait_max,
-                  "Park when the server asks for more patience than this")
+                  "Park (exit 75) if the server asks for a longer wait than this")
       ->capture_default_str();
   run->add_option("--request-deadline", a->request_deadline,
                   "Give a request up this long after its first attempt")
       ->capture_default_str();
-  run->add_option("--time-max", a->time_max, "Stop after this long; the same command goes on");
-  run->add_option("--connect-timeout", a->connect_timeout, "For name, connection and TLS")
+  run->add_option("--time-max", a->time_max, "Stop after this time; the same command goes on");
+  run->add_option("--connect-timeout", a->connect_timeout,
+                  "Limit name lookup, connection and TLS to this time")
       ->capture_default_str();
   run->add_option(
          "--bodies-max", a->bodies_max,
@@ -297,15 +301,15 @@ void add_run(CLI::App& program, action& chosen) {
          "and 64MiB")
       ->capture_default_str();
   run->add_flag("--retry-unsafe", o.retry_unsafe,
-                "Also repeat non-idempotent requests that may have been carried out");
+                "Repeat non-idempotent requests, too, that may have been carried out");
   run->add_option("--cacert", o.http.ca_file,
                   "Trust the certificates in this file instead of the system's")
       ->check(CLI::ExistingFile);
-  run->add_option("--progress", a->progress, "auto, json or none")
+  run->add_option("--progress", a->progress, "Show progress as auto, json or none")
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
-  run->add_option("--trace", o.trace, "Write every decision to this file, and pace alone");
-  run->add_flag("--dry-run", o.dry_run, "Check everything, say what would be done, send nothing");
+  run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
+  run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
 }
 

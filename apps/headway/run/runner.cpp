@@ -174,11 +174,14 @@ class runner {
   bool ended() const {
     if (standing_.in_flight > 0 || !intending_.empty()) return false;
     if (halt_.draining()) return true;
-    if (requests_.live() == 0) return input_.ended();
+    if (requests_.live() == 0) return input_.ended() || (in_vain() && !input_.ready());
     // What is left waits for servers that ask for more patience than we have.
     return (input_.ended() || full() || no_room_) &&
            requests_.all([](request const& r) { return r.where->parked(); });
   }
+
+  /// No server was ever reached, and at least one is given up.
+  bool in_vain() const noexcept { return halt_.left_in_part() && !silence_.ended(); }
 
   time_point wakeup(time_point now) {
     if (input_.ready() && !full() && !halt_.draining()) return now;
@@ -406,6 +409,13 @@ class runner {
     --standing_.in_flight;
     r.out = false;
 
+    if (answer.reached) {
+      l.heard();
+      silence_.end();
+    } else if (l.trouble().silent() && options_.canary) {
+      unreached(index, now, answer);
+      return;
+    }
     auto told = judge(r, answer);
     hints_ignored_ += told.ignored;
     auto whole = answer;
@@ -493,6 +503,40 @@ class runner {
     r.intended = false;
   }
 
+  /// There was no connection, nor was there ever one to this server: no line is to blame.
+  void unreached(std::uint32_t index, time_point now, reply const& answer) {
+    auto& r = requests_[index];
+    ++standing_.broken;
+    silence_.go_on(r.sent);
+    r.where->unreached(now, r.id, r.sent, answer.obstacle.empty() ? answer.error : answer.obstacle,
+                       answer.futile);
+    wait_out(index, now);
+  }
+
+  /// It goes again once its lane is out of its impasse, if that is not hopeless.
+  void wait_out(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    auto& l = *r.where;
+    l.wake_by(now);
+    r.first_sent.reset();
+    queue_again(index, now);
+    auto const& trouble = l.trouble();
+    if (l.stopped() || !trouble.hopeless(now, silence_)) return;
+    halt_.leave_in_part();
+    close(l, fmt::format("{}, {}; its lines are left for a later run", printable(trouble.words()),
+                         trouble.tried(now)));
+  }
+
+  /// It has come to its end by `answer`. True where it goes again instead, since any other line
+  /// would be refused as well.
+  bool waits_out(std::uint32_t index, time_point now, reply const& answer, ending const& e) {
+    auto& r = requests_[index];
+    if (!options_.canary || answer.state != send_state::answered) return false;
+    if (!r.where->ended(now, r.sent, e.how, e.refused_by)) return false;
+    wait_out(index, now);
+    return true;
+  }
+
   /// It was not carried out: it goes again like any other, through the queue of its lane.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
@@ -536,9 +580,14 @@ class runner {
   void stop(lane const& l, std::string_view why) {
     if (l.stopped()) return;
     halt_.stop_in_part();
+    close(l, "stopped: " + in_quotes(why));
+  }
+
+  /// Its lines are left open.
+  void close(lane const& l, std::string_view why) {
     lanes_.stop(l);
     progress_.clear();
-    say(fmt::format("{}: stopped: {}", l.name(), in_quotes(why)));
+    say(fmt::format("{}: {}", l.name(), why));
     requests_.each([](request const& r) { return r.where->stopped() && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
     if (lanes_.too_many_stopped())
@@ -556,21 +605,22 @@ class runner {
   void end(std::uint32_t index, time_point now, reply const& answer, outcome taught,
            decision const& last) {
     auto& r = requests_[index];
-    auto const [how, reason, refused_by] = ending_of(r, answer, taught, last, options_);
+    auto const its = ending_of(r, answer, taught, last, options_);
+    if (waits_out(index, now, answer, its)) return;
     record({.id = r.what.id,
             .line = r.what.line,
-            .how = how,
+            .how = its.how,
             .status = answer.status,
             .attempts = r.attempts,
             .throttled = r.throttled,
             .waited = r.sent - r.read,
             .latency = now - r.sent,
-            .reason = reason,
+            .reason = its.reason,
             .body = answer.body,
             .type = answer.type,
             .headers = answer.fields,
             .meta = r.what.meta},
-           refused_by, r.headers);
+           its.refused_by, r.headers);
     requests_.forget(index);
   }
 
@@ -600,8 +650,11 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    standing_.waiting = lanes_.look(now, now - std::exchange(shown_, now));
+    auto const waits = lanes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
+    standing_.waiting = waits.held;
+    auto const why = waits.where != nullptr ? waits.where->trouble().words() : "";
+    standing_.impasse = why.empty() ? "" : fmt::format("{}: {}", waits.where->name(), printable(why));
     progress_.update(now, standing_);
   }
 
@@ -621,6 +674,10 @@ class runner {
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
     out_->write_failed(input_.input());
+    if (in_vain() && halt_.signal() == 0)
+      halt_.stop(
+          "no server was ever reached; put that right and run the same command again; "
+          "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
@@ -660,6 +717,7 @@ class runner {
   bool starved_ = false;  // bodies in flight leave no room to send
   spending spending_{options_.spend_max};
   canary canary_;
+  silence silence_;
   halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal

@@ -277,8 +277,8 @@ void add_simulate(CLI::App& program, action& chosen) {
   auto const w = std::make_shared<words>();
   auto* const sub = program.add_subcommand(
       "simulate",
-      "Tries control laws on a server that you describe, in virtual time: the policies that ship,\n"
-      "beside the published ones and a sender that is told the limit.\n\n"
+      "Compares control laws in virtual time, on a server that you describe.\n\n"
+      "The laws that ship run beside published ones and a sender that is told the limit.\n\n"
       "  headway simulate seed-003\n"
       "  headway simulate bucket-50-50ms --law seek,reno-0.9 --sweep latency=5ms,50ms,200ms "
       "--seeds 31\n"
@@ -292,41 +292,45 @@ void add_simulate(CLI::App& program, action& chosen) {
   auto const option = [sub](char const* name, auto& value, char const* type, char const* what) {
     return sub->add_option(name, value, what)->type_name(type);
   };
-  option("SCENARIO", w->scenarios, "", "Files, or names that --list gives")->default_str("");
-  option("--law", w->laws, "NAME,...", "The laws to compare; all unless given")
+  option("SCENARIO", w->scenarios, "", "Scenario files, or names that --list prints")
+      ->default_str("");
+  option("--law", w->laws, "NAME,...", "Compare these laws; all unless given")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->default_str("");
   auto* const seeds =
       option("--seeds", w->seeds, "N",
-             "So many seeds, 1 to 10000: the table has medians and 90th percentiles")
+             "Run this many seeds, 1 to 10000; the table has medians and 90th percentiles")
           ->check(CLI::Range(1, 10'000));
-  auto* const seed = option("--seed", w->seed, "N", "The first of them");
+  auto* const seed = option("--seed", w->seed, "N", "Begin with this seed");
   auto* const sweep =
       option(
           "--sweep", w->sweeps, "KEY=VALUE,...",
-          "Each value for a key of the scenario, such as latency=5ms,50ms or\n"
+          "Try each value for a key of the scenario, such as latency=5ms,50ms or\n"
           "clients.requests=100,1000; values with commas are separated by ';'; repeatable: every\n"
           "combination")
           ->allow_extra_args(false)
           ->default_str("");
   auto* const report =
-      option("--report", w->report, "FILE", "A page with curves and tables, for any browser");
-  auto* const json =
-      option("--json", w->json, "FILE", "All figures, by seed (- is stdout, without the table)");
+      option("--report", w->report, "FILE", "Write a page with curves and tables, for any browser");
+  auto* const json = option("--json", w->json, "FILE",
+                            "Write all figures, by seed (- is stdout, without the table)");
   auto* const csv =
-      option("--csv", w->csv, "FILE", "The same, a line for each scenario, law and seed");
-  sub->add_flag("--digest", w->digest, "What happened as one number: the same on every compiler");
-  sub->add_flag("--list", w->list, "The scenarios and laws that there are");
-  option("--threads", w->threads, "N", "1 to 1024; 0 for each core; results do not depend on it")
+      option("--csv", w->csv, "FILE", "Write all figures, a line for each scenario, law and seed");
+  sub->add_flag("--digest", w->digest,
+                "Print a number of what happened, the same on every compiler");
+  sub->add_flag("--list", w->list, "List the scenarios and laws");
+  option("--threads", w->threads, "N",
+         "Use this many threads, 1 to 1024, or 0 for one a core; results do not depend on it")
       ->check(CLI::Range(0, 1024));
-  option("--events-max", w->events_max, "N", "A law that takes more on some seed is left out")
+  option("--events-max", w->events_max, "N",
+         "Leave a law out that takes more events than this on some seed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{2'000'000'000}));
   auto* const golden =
       option("--golden", w->golden, "FOLDER",
              "Compare to the byte with the results in FOLDER; its scenarios are beside it");
   for (auto* const other : {seeds, seed, sweep, report, json, csv}) golden->excludes(other);
-  sub->add_flag("--update", w->update, "With --golden: write them instead")->needs(golden);
+  sub->add_flag("--update", w->update, "Write the results of --golden instead")->needs(golden);
   sub->callback([w, &chosen] { chosen = [w] { return simulate(*w); }; });
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "base/json_text.hpp"
 #include "base/words.hpp"
 
 namespace headway::app {
@@ -71,12 +72,14 @@ std::string progress::line(time_point now, standing const& s) const {
     auto const until = s.waiting.until == never
                            ? std::string("null")
                            : fmt::format("{:.3f}", to_seconds(s.waiting.until - now));
+    std::string waiting_for;
+    append_quoted(waiting_for, s.impasse.empty() ? to_string(s.waiting.why) : s.impasse);
     return fmt::format(
         R"({{"elapsed_s":{:.3f},"done":{},"total":{},"success":{},"failed":{},"unknown":{},"attempts":{},"throttled":{},)"
-        R"("in_flight":{},"per_second":{:.3f},"waiting_for":"{}","waiting_s":{}}})",
+        R"("in_flight":{},"per_second":{:.3f},"waiting_for":{},"waiting_s":{}}})",
         to_seconds(now - began_), done, s.total < 0 ? std::string("null") : std::to_string(s.total),
-        s.success, s.failed, s.unknown, s.attempts, s.throttled, s.in_flight, speed_,
-        to_string(s.waiting.why), until);
+        s.success, s.failed, s.unknown, s.attempts, s.throttled, s.in_flight, speed_, waiting_for,
+        until);
   }
   auto text = s.total < 0 ? fmt::format("{} done", done) : fmt::format("{} / {}", done, s.total);
   text += fmt::format(" · {:.1f}/s · {} in flight", speed_, s.in_flight);
@@ -84,7 +87,10 @@ std::string progress::line(time_point now, standing const& s) const {
     text += fmt::format(" · {} throttled ({:.1f} %)", s.throttled,
                         100.0 * static_cast<double>(s.throttled) / static_cast<double>(s.attempts));
   if (s.failed + s.unknown > 0) text += fmt::format(" · {} failed", s.failed + s.unknown);
-  if (s.waiting.why != reason::none) {
+  if (!s.impasse.empty()) {
+    text += fmt::format(" · {}, next try {}", s.impasse,
+                        s.waiting.until == never ? "now" : "in " + in_words(s.waiting.until - now));
+  } else if (s.waiting.why != reason::none) {
     text += fmt::format(" · waiting: {}", to_string(s.waiting.why));
     if (s.waiting.until != never && s.waiting.until > now + 1s)
       text += fmt::format(" ({})", in_words(s.waiting.until - now));

@@ -20,6 +20,7 @@ struct standing {
   std::int64_t in_flight = 0;
   std::int64_t in_flight_peak = 0;
   held_back waiting{};
+  std::string impasse{};  ///< what it waits for, if that is no `reason`: a sentence
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }
   std::int64_t& of(final_outcome how) noexcept {

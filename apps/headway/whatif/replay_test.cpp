@@ -104,7 +104,7 @@ std::int64_t line_of(std::string const& text, std::size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
 }
 
-TEST(Trace, ReadsBackEveryCall) {
+TEST(trace, reads_back_every_call) {
   temporary file;
   governor_settings const settings{.attempts_max = 9,
                                    .queue_max = 17,
@@ -166,7 +166,7 @@ TEST(Trace, ReadsBackEveryCall) {
   EXPECT_EQ(read[6].id, ticket{8});
 }
 
-TEST(Trace, FullDiskIsAnIoError) {
+TEST(trace, full_disk_is_an_io_error) {
   trace to("/dev/full");
   to.scope(0, "a");
   try {
@@ -177,7 +177,7 @@ TEST(Trace, FullDiskIsAnIoError) {
   }
 }
 
-TEST(Replay, EveryLawDecidesTheSame) {
+TEST(replay, every_law_decides_the_same) {
   for (auto const& l : shipped_laws()) {
     SCOPED_TRACE(l.name);
     temporary file;
@@ -190,7 +190,7 @@ TEST(Replay, EveryLawDecidesTheSame) {
   }
 }
 
-TEST(Replay, ARunThatWasKilledHasNoEnd) {
+TEST(replay, a_run_that_was_killed_has_no_end) {
   temporary file;
   record(file.path, law("seek"), moody);
   auto const text = file.read();
@@ -200,7 +200,7 @@ TEST(Replay, ARunThatWasKilledHasNoEnd) {
   EXPECT_FALSE(r.ended);
 }
 
-TEST(Replay, AChangedNumberIsFoundAtItsLine) {
+TEST(replay, a_changed_number_is_found_at_its_line) {
   struct {
     std::string_view law, line, number;
   } const rows[] = {
@@ -239,7 +239,7 @@ TEST(Replay, AChangedNumberIsFoundAtItsLine) {
   }
 }
 
-TEST(Replay, WhatIsNoTraceIsNamedByLine) {
+TEST(replay, what_is_no_trace_is_named_by_line) {
   temporary file;
   record(file.path, law("seek"), kind, {}, 1);
   auto const text = file.read();
@@ -279,7 +279,7 @@ TEST(Replay, WhatIsNoTraceIsNamedByLine) {
   }
 }
 
-TEST(WhatIf, AnswersStayWithTheirPlace) {
+TEST(what_if, answers_stay_with_their_place) {
   temporary file;
   record(file.path, law("seek"), moody);
   for (auto const& l : shipped_laws()) {
@@ -295,7 +295,7 @@ TEST(WhatIf, AnswersStayWithTheirPlace) {
   }
 }
 
-TEST(WhatIf, TheRecordedLawSendsAsItDid) {
+TEST(what_if, the_recorded_law_sends_as_it_did) {
   temporary file;
   record(file.path, law("seek"), kind);
   auto const r = what_if(file.path, law("seek"));
@@ -303,7 +303,7 @@ TEST(WhatIf, TheRecordedLawSendsAsItDid) {
   EXPECT_EQ(r.ahead, 0);
 }
 
-TEST(WhatIf, OneWorkerHasOneInFlightForEachScope) {
+TEST(what_if, one_worker_has_one_in_flight_for_each_scope) {
   temporary file;
   record(file.path, law("reno"), kind);
   auto const r = what_if(file.path, law("auto-sleeper"));
@@ -312,7 +312,7 @@ TEST(WhatIf, OneWorkerHasOneInFlightForEachScope) {
   EXPECT_EQ(r.other.attempts, 200);
 }
 
-TEST(WhatIf, CeilingsOfTheRunHold) {
+TEST(what_if, ceilings_of_the_run_hold) {
   temporary file;
   record(file.path, law("auto-sleeper"), kind, {.rate_ceiling = gcra{.interval = 100ms}}, 30);
   auto const r = what_if(file.path, law("fixed"));
@@ -321,7 +321,7 @@ TEST(WhatIf, CeilingsOfTheRunHold) {
   EXPECT_EQ(r.other.last, r.recorded.last);  // the ceiling bound both
 }
 
-TEST(WhatIf, AFullRunHasTheNextRequestAtHand) {
+TEST(what_if, a_full_run_has_the_next_request_at_hand) {
   temporary file;
   record(file.path, law("auto-sleeper"), kind, {.queue_max = 4}, 40);
   auto const r = what_if(file.path, law("fixed"));

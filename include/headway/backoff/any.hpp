@@ -12,7 +12,7 @@
 
 namespace headway {
 
-/// The shipped backoffs, chosen at run time. Still a value.
+/// Any shipped backoff, chosen at run time. A value.
 struct any_backoff {
   std::variant<full_jitter, equal_jitter, decorrelated_jitter, exponential_backoff, linear_backoff,
                constant_backoff, proportional_jitter<exponential_backoff>>

@@ -4,8 +4,7 @@
 
 namespace headway {
 
-/// The same wait after every failure.
-/// Source: the degenerate case of seed text 000's linear back off (interval 0).
+/// Waits the same time after each failure. Source: seed text 000's linear back off with interval 0.
 struct constant_backoff {
   duration wait = 1s;  ///< after each failure
 

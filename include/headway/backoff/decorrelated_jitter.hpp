@@ -6,8 +6,8 @@
 
 namespace headway {
 
-/// min(cap, random_between(base, 3 * previous)); the first `previous` is `base`.
-/// Source: seed text 004, "Decorrelated Jitter"; AWS Architecture Blog 2015.
+/// Waits min(cap, random_between(base, 3 * previous)); the first `previous` is `base`. Source: seed
+/// text 004, "Decorrelated Jitter"; AWS Architecture Blog 2015.
 struct decorrelated_jitter {
   duration base = 100ms;  ///< the least
   duration cap = 20s;     ///< the most

@@ -4,8 +4,8 @@
 
 namespace headway {
 
-/// t = min(cap, base * 2^attempt); t / 2 + random_between(0, t / 2).
-/// Source: seed text 004, "Equal Jitter"; AWS Architecture Blog 2015.
+/// Waits t / 2 + random_between(0, t / 2), where t = min(cap, base * 2^attempt). Source: seed text
+/// 004, "Equal Jitter"; AWS Architecture Blog 2015.
 struct equal_jitter {
   duration base = 100ms;  ///< the most after the first failure
   duration cap = 20s;     ///< the most ever

@@ -6,12 +6,11 @@
 
 namespace headway {
 
-/// `initial` after the first failure, `multiplier` times more after each further one, at most
-/// `cap`.
+/// Waits `initial` after the first failure and `multiplier` times more after each further one, at
+/// most `cap`.
 ///
-/// Exact at any attempt: no overflow at 10^6, logarithmic time. Requires: multiplier >= 1.
-/// Source: seed text 000, "Exponential back off"; the first retry's delay is initial *
-/// multiplier^0.
+/// Exact at any attempt: no overflow at 10^6, logarithmic time. Requires: multiplier >= 1. Source:
+/// seed text 000, "Exponential back off"; the delay of the first retry is initial * multiplier^0.
 struct exponential_backoff {
   duration initial = 100ms;  ///< after the first failure
   double multiplier = 2.0;   ///< from one failure to the next

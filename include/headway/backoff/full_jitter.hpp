@@ -4,8 +4,8 @@
 
 namespace headway {
 
-/// random_between(0, min(cap, base * 2^attempt)).
-/// Source: seed text 004, "Full Jitter"; AWS Architecture Blog 2015.
+/// Waits random_between(0, min(cap, base * 2^attempt)). Source: seed text 004, "Full Jitter"; AWS
+/// Architecture Blog 2015.
 struct full_jitter {
   duration base = 100ms;  ///< the most after the first failure
   duration cap = 20s;     ///< the most ever

@@ -6,10 +6,10 @@
 
 namespace headway {
 
-/// `interval` longer after each failure, at most `cap`: 1 s, 2 s, 3 s, …
+/// Waits `interval` longer after each failure, at most `cap`: 1 s, 2 s, 3 s, …
 ///
-/// Counts failures instead of adding to the last delay, which is the same sequence and also falls
-/// with a shared retry level. Source: seed text 000, "Linear back off".
+/// Counts failures instead of adding to the last delay: the sequence is the same, and a falling
+/// shared retry level shortens it. Source: seed text 000, "Linear back off".
 struct linear_backoff {
   duration interval = 1s;  ///< more with each failure
   duration cap = 60s;      ///< the most ever

@@ -6,8 +6,9 @@
 
 namespace headway {
 
-/// `interval` ± `factor` × interval, the half-width capped by `half_width_max`; unchanged when the
-/// factor is zero. Source: seed text 000, getNextRandomInterval, operation for operation.
+/// Returns `interval` ± `factor` × `interval`, with a half-width of at most `half_width_max`;
+/// returns it unchanged if the factor is zero. Source: seed text 000, getNextRandomInterval,
+/// operation for operation.
 inline double randomised(double interval, double factor, duration half_width_max,
                          fraction u) noexcept {
   if (factor == 0) return interval;
@@ -15,11 +16,11 @@ inline double randomised(double interval, double factor, duration half_width_max
   return interval - half_width + 2 * half_width * unit(u);
 }
 
-/// Another backoff's delay ± `randomization_factor` of it, the half-width at most
-/// `max_randomization`. Source: seed text 000, "RandomizationFactor".
+/// Spreads the delay of another backoff by ± `randomization_factor` of it, with a half-width of at
+/// most `max_randomization`. Source: seed text 000, "RandomizationFactor".
 template <backoff B>
 struct proportional_jitter {
-  B inner{};                          ///< whose delay is spread
+  B inner{};                          ///< the backoff to spread
   double randomization_factor = 0.3;  ///< half-width as a share of the delay
   duration max_randomization = 2min;  ///< half-width at most
 

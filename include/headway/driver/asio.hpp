@@ -26,45 +26,46 @@
 
 namespace headway::asio {
 
-/// What an operation fails with whose turn never comes: `refused_error`, or, of one that was
-/// cancelled, a system_error with operation_aborted.
+/// Returns the error of an operation that gets no turn: `refused_error`, or, if it was cancelled, a
+/// system_error with operation_aborted.
 inline std::exception_ptr error_of(refused const& no) {
   if (no.why != reason::cancelled) return std::make_exception_ptr(refused_error(no));
   return std::make_exception_ptr(system_error(net::error::operation_aborted));
 }
 
-/// One governor that any number of asynchronous operations share. A handle: copies share it, too,
-/// and whoever waits or flies keeps it; it may go before them.
+/// One governor shared by any number of asynchronous operations. A handle: copies share the
+/// governor, and each operation that waits or flies keeps it, so a handle may go first.
 ///
-/// Turns are the governor's. Completion tokens: any; handlers are called by their associated
-/// executor, otherwise by the one given here, never from within the call that starts an operation.
-/// Cancellation: of all three types; who waits leaves the queue and fails with operation_aborted.
-/// When the execution context is destroyed, who waits goes with it. Threads: safe, without a
-/// strand; of what Asio itself demands (a cancellation signal is emitted from the executor of its
-/// operation) nothing is taken away. Permits end before the context.
+/// Turns are the governor's. Completion tokens: any; handlers run on their associated executor,
+/// else on the one given here, never from within the call that starts an operation. Cancellation:
+/// all three types; a waiting operation leaves the queue and fails with operation_aborted. When the
+/// execution context is destroyed, waiting operations are, too. Threads: safe, without a strand;
+/// Asio's own rules stay (a cancellation signal is emitted from the executor of its operation).
+/// Permits end before the context.
 template <class Governor = default_governor, class Listener = no_listener>
 class shared_governor {
   using queue = line<Governor, Listener>;
   using place = typename queue::place;
 
  public:
-  using executor_type = net::any_io_executor;  ///< what Asio asks an I/O object for
+  using executor_type = net::any_io_executor;  ///< required of an I/O object by Asio
 
-  /// Starts with `governor` as it stands; `seed` draws what is left to chance.
+  /// Starts with `governor` in its present state; `seed` seeds all chance.
   explicit shared_governor(executor_type executor, Governor governor = Governor(),
                            std::uint64_t seed = std::random_device{}(), Listener listener = {})
       : shared_governor(std::make_shared<queue>(std::move(executor), std::move(governor), seed,
                                                 std::move(listener))) {}
 
-  /// The right to send one attempt. One that is dropped is given back and teaches nothing.
+  /// Right to send one attempt. A permit that is destroyed unsettled is given back and teaches
+  /// nothing.
   class permit {
    public:
-    permit() = default;  ///< none; of an operation that failed
+    permit() = default;  ///< empty, of a failed operation
 
-    /// Tells what came of the attempt: void(decision). Where the request is to be tried again it
-    /// completes at its next turn with `retry`: send it again. All else ends the permit: `done`,
-    /// `give_up` (`cancelled` where the wait was), and `park` where the server asks for more
-    /// patience than hint_max. Requires: not ended; stays where it is until that completes.
+    /// Reports the result of the attempt: void(decision). If the request is to be tried again,
+    /// completes at its next turn with `retry`: send it again. Everything else ends the permit:
+    /// `done`, `give_up` (`cancelled` if the wait was), and `park` if the server asks for more
+    /// patience than hint_max. Requires: not ended; the permit does not move until completion.
     template <class Token>
     auto async_settle(attempt_result const& result, Token&& token) {
       HEADWAY_REQUIRE(place_);
@@ -78,33 +79,32 @@ class shared_governor {
     std::unique_ptr<place> place_;
   };
 
-  /// Completes when a request with these terms may be sent: void(std::exception_ptr, permit).
-  /// Fails with `refused_error` where that would be after its deadline, or as many wait as may.
+  /// Completes when a request with these terms may be sent: void(std::exception_ptr, permit). Fails
+  /// with `refused_error` if that would be after its deadline, or if the queue is full.
   template <class Token>
   auto async_admit(request_terms const& terms, Token&& token) {
     return net::async_compose<Token, void(std::exception_ptr, permit)>(
         admission{std::make_unique<place>(line_), terms}, token, line_->executor());
   }
-  /// The same, with the terms of a request that says nothing of itself.
+  /// Does the same with default terms.
   template <class Token>
   auto async_admit(Token&& token) {
     return async_admit(request_terms{}, std::forward<Token>(token));
   }
 
-  /// Starts `op` when it may go, as often as it takes, and completes with its last results:
+  /// Starts `op` at its turn, as often as needed, and completes with its last results:
   /// void(std::exception_ptr, results…).
   ///
-  /// `op` is called with a completion token, to be moved into one asynchronous operation, whose
-  /// result it returns; or it is called with nothing and returns an awaitable. `classify` is given
-  /// what each attempt completed with, and says what it taught: an `outcome`, or an
-  /// `attempt_result`. An error_code is among what it is given, and one that remains becomes a
-  /// system_error. What an awaitable throws is passed on, unless the classifier sees exceptions too
-  /// (classify_both).
+  /// `op` takes a completion token, moves it into one asynchronous operation and returns the result
+  /// of that; or it takes nothing and returns an awaitable. `classify` takes what each attempt
+  /// completed with, an error_code included, and returns an `outcome` or an `attempt_result`. An
+  /// error_code that remains becomes a system_error. An exception of an awaitable is passed on,
+  /// unless the classifier sees exceptions, too (classify_both).
   ///
-  /// Fails with `refused_error` where it may not be sent in time, or the server asks for more
-  /// patience than hint_max. Cancelled while an attempt flies, that is cancelled, and not sent
-  /// again; if it then ends with an error it teaches nothing. What a classifier throws is passed
-  /// on. Results are default-constructible.
+  /// Fails with `refused_error` if it may not be sent in time, or if the server asks for more
+  /// patience than hint_max. Cancellation also cancels an attempt in flight, which is not sent
+  /// again; if it then ends with an error it teaches nothing. An exception of a classifier is
+  /// passed on. Results are default-constructible.
   template <class Op, class Classify, class Token>
   auto async_call(Op&& op, Classify&& classify, request_terms const& terms, Token&& token) {
     using function = std::decay_t<Op>;
@@ -115,22 +115,22 @@ class shared_governor {
         made(line_, std::forward<Op>(op), std::forward<Classify>(classify), terms), token,
         line_->executor());
   }
-  /// The same, with the terms of a request that says nothing of itself.
+  /// Does the same with default terms.
   template <class Op, class Classify, class Token>
   auto async_call(Op&& op, Classify&& classify, Token&& token) {
     return async_call(std::forward<Op>(op), std::forward<Classify>(classify), request_terms{},
                       std::forward<Token>(token));
   }
 
-  /// The server said so elsewhere: nothing goes before `until`.
+  /// Holds all requests until `until`, as the server said elsewhere.
   void hold(time_point until) { line_->hold(until); }
-  /// Until when a server has asked to wait; in the past where none does.
+  /// Returns until when a server hint holds requests; in the past if none does.
   time_point held_until() const { return line_->held_until(); }
-  /// What has been counted so far, and what it waits for.
+  /// Returns the counts so far, and what holds requests back now.
   call_metrics metrics() const { return line_->metrics(); }
-  /// A copy, as it stands: what it has learned.
+  /// Returns a copy of the governor, with all it has learned.
   Governor governor() const { return line_->governor(); }
-  /// The one that was given.
+  /// Returns the executor that was given.
   executor_type get_executor() const noexcept { return line_->executor(); }
 
  private:
@@ -280,21 +280,21 @@ class shared_governor {
   std::shared_ptr<queue> line_;
 };
 
-/// A shared governor, and one for each scope that is asked for.
+/// A shared governor, and one more for each scope asked for.
 ///
-/// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
-/// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
-/// somebody holds it, waits or flies in it, or a server hint or its own pace holds it; when none
-/// can go, a new scope is refused. Threads: safe.
+/// Each scope starts as a copy of the given governor, or as what `make` returns for its key. Keeps
+/// at most `scopes_max`: a new scope replaces the one least recently asked for, unless that one is
+/// in use or its next request is not due yet; if none can go, the new scope is refused. Threads:
+/// safe.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public shared_governor<Governor, Listener> {
   using base = shared_governor<Governor, Listener>;
   using queue = line<Governor, Listener>;
 
  public:
-  using typename base::executor_type;  ///< what Asio asks an I/O object for
+  using typename base::executor_type;  ///< required of an I/O object by Asio
 
-  /// The governor is what each scope starts as.
+  /// Starts each scope as a copy of `governor`.
   explicit basic_throttled(executor_type executor, Governor const& governor = Governor(),
                            std::size_t scopes_max = 1024,
                            std::uint64_t seed = std::random_device{}(),
@@ -302,8 +302,8 @@ class basic_throttled : public shared_governor<Governor, Listener> {
       : basic_throttled(
             executor, [governor](std::string_view) { return governor; }, scopes_max, seed,
             listener) {}
-  /// `make(key)` is what a scope starts as, as machine_scopes makes it; "" is the key of who calls
-  /// without a scope. Called by one thread at a time, with a lock held. Fewer `scopes_max` than of
+  /// Starts each scope as `make(key)`, as machine_scopes makes it; "" is the key of calls without a
+  /// scope. `make` runs in one thread at a time, with a lock held. Fewer `scopes_max` than for
   /// copies: what is shared costs more than memory.
   template <std::invocable<std::string_view> Make>
   explicit basic_throttled(executor_type executor, Make make, std::size_t scopes_max = 64,
@@ -316,24 +316,24 @@ class basic_throttled : public shared_governor<Governor, Listener> {
               return std::make_shared<queue>(executor, make(key), own, listener);
             }) {}
 
-  /// The scope of one limit: host, credential, model, … Throws `refused_error` (`queue`) when all
-  /// places are taken.
+  /// Returns the scope of one limit: host, credential, model, … Throws `refused_error` (`queue`) if
+  /// all places are taken.
   base scope(std::string_view key) { return base(scopes_.at(key)); }
 
   using base::hold;
-  /// The server said so of every scope that begins with `prefix`, also of those to come.
+  /// Holds all scopes that begin with `prefix`, present and future, until `until`.
   void hold(std::string_view prefix, time_point until) { scopes_.hold(prefix, until); }
 
  private:
   scopes<queue> scopes_;
 };
 
-/// Of what makes its governors.
+/// Deduces the governor from `make`.
 template <std::invocable<std::string_view> Make>
 basic_throttled(net::any_io_executor, Make, std::size_t = 0, std::uint64_t = 0)
     -> basic_throttled<std::invoke_result_t<Make&, std::string_view>>;
 
-/// With the default law, for most callers.
+/// A throttled object with the default law, for most callers.
 using throttled = basic_throttled<>;
 
 }  // namespace headway::asio

@@ -1,5 +1,5 @@
-/// Which Asio headway::asio stands on: Boost's, or with HEADWAY_ASIO_STANDALONE defined the one
-/// without Boost. All of a program uses the same.
+/// Selects the Asio under headway::asio: Boost's, or, with HEADWAY_ASIO_STANDALONE defined, the one
+/// without Boost. A program uses one only.
 #pragma once
 
 #ifdef HEADWAY_ASIO_STANDALONE

@@ -16,9 +16,9 @@
 
 namespace headway::asio {
 
-/// A polled governor, those who wait for it, and one timer that is armed to its wakeup.
+/// A polled governor, the operations that wait for it, and one timer armed to its wakeup.
 ///
-/// Each who waits has a timer of his own that never expires and is cancelled when his turn comes:
+/// Each waiting operation has a timer of its own that never expires and is cancelled at its turn:
 /// so Asio keeps the handlers, and destroys them with the context. Threads: safe; no handler is
 /// called with the lock held.
 template <class Governor, class Listener>
@@ -30,7 +30,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
         alarm_(executor_),
         listener_(std::move(listener)) {}
 
-  /// One request, until it is answered for good. Gives back what it has when it is destroyed.
+  /// One request, until it is answered for good. Gives back what it holds when destroyed.
   class place {
    public:
     explicit place(std::shared_ptr<line> owner)
@@ -40,14 +40,15 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     place& operator=(place const&) = delete;
     ~place() { leave(); }
 
-    /// Queues it. Then await the turn. Once.
+    /// Queues the request. Call async_turn() next. Once.
     void ask(request_terms const& terms) { owner_->ask(*this, terms); }
-    /// void(refused): `none` when its turn has come, else why it never will.
+    /// Completes at its turn, void(refused), with `none`, or with why it gets none.
     template <class Token>
     auto async_turn(Token&& token) {
       return net::async_compose<Token, void(refused)>(wait{this}, token, owner_->executor_);
     }
-    /// What came of its attempt. After `retry` await the turn. Requires: its turn has come.
+    /// Reports the result of its attempt. After `retry` call async_turn(). Requires: its turn has
+    /// come.
     decision settle(attempt_result const& result, bool stopped) {
       HEADWAY_REQUIRE(queued_ && answer_);
       return owner_->settle(*this, result, stopped);
@@ -68,7 +69,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
       void operator()(Self& self) {
         if (told) return finish(self);
         self.reset_cancellation_state(net::enable_total_cancellation());
-        auto const owner = mine->owner_;  // whoever is told may be gone before the lock is
+        auto const owner = mine->owner_;  // an operation may be gone before the lock is
         std::lock_guard const lock(owner->mutex_);
         told = mine->answer_.has_value();
         if (told) return net::post(owner->executor_, std::move(self));
@@ -165,7 +166,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     p.queued_ = false;
     try {
       pump();
-    } catch (std::bad_alloc const&) {  // the alarm is armed by who acts next
+    } catch (std::bad_alloc const&) {  // the next act arms the alarm
     }
   }
 
@@ -186,7 +187,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
 
   // All that follows is under the lock.
 
-  /// Whoever may go goes, whoever is too late is told so.
+  /// Tells requests past their deadline and requests that may go.
   void pump() {
     while (auto const late = governor_.expired()) tell(*late, {reason::deadline, never});
     while (auto const turn = governor_.next()) tell(*turn, {reason::none, steady_now()});
@@ -209,8 +210,8 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
       ++(p.sent_ ? counts_.given_up : counts_.refused);
     }
   }
-  /// An alarm that comes too early does no harm, and one that nobody waits for keeps the context
-  /// from running out of work.
+  /// Arms the alarm. One that comes too early does no harm; one that no operation waits for would
+  /// keep the context from running out of work.
   void arm() {
     if (waiting_.empty() && armed_ != never) {
       armed_ = never;
@@ -231,7 +232,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
   }
 
   net::any_io_executor const executor_;
-  mutable std::recursive_mutex mutex_;  // who cannot wait for lack of memory leaves under it
+  mutable std::recursive_mutex mutex_;  // an operation without memory to wait leaves under it
   basic_polled<Governor> governor_;
   std::unordered_map<ticket, place*> waiting_;
   net::steady_timer alarm_;

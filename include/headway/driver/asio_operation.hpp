@@ -8,14 +8,15 @@
 
 namespace headway::asio {
 
-/// A completion token that starts nothing: what an operation makes of it names its signature.
+/// A completion token that starts nothing: the return type of an operation with it names the
+/// signature.
 struct signature_probe {};
 template <class Signature>
 struct signature_is {
   using type = Signature;
 };
 
-/// The results of a signature: what follows its error, if it has one.
+/// Results of a signature: the arguments after its error, if it has one.
 template <class Signature>
 struct results_of;
 template <class... Results>
@@ -53,13 +54,13 @@ auto probe(Op&) {
     return signature_of<std::invoke_result_t<Op&, signature_probe>>{};
 }
 
-/// What one attempt completes with. `Op` is a callable that takes a completion token, or one that
-/// takes nothing and returns an awaitable.
+/// Signature that one attempt completes with. `Op` takes a completion token, or takes nothing and
+/// returns an awaitable.
 template <class Op>
 using completion_of = typename decltype(probe(std::declval<Op&>()))::type;
 
-/// Starts it; `handler` is called when it ends, and carries its executor and cancellation slot. An
-/// awaitable runs on that executor if it can, else on `otherwise`.
+/// Starts `op`; `handler` is called when it ends, and carries its executor and cancellation slot.
+/// An awaitable runs on that executor if it can, else on `otherwise`.
 template <class Op, class Handler>
 void start(Op& op, net::any_io_executor const& otherwise, Handler&& handler) {
   if constexpr (std::is_invocable_v<Op&>) {

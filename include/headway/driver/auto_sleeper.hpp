@@ -8,8 +8,8 @@
 
 namespace headway::blocking {
 
-/// The AutoSleeper of seed text 000 in its own shape: call one of the two after every call to the
-/// API; it sleeps.
+/// The AutoSleeper of seed text 000 in its original shape: after each call to the API, call one of
+/// its two functions, which sleeps.
 ///
 ///   headway::blocking::auto_sleeper sleeper;
 ///   while (write(item).throttled()) sleeper.sleep_on_failure();
@@ -18,16 +18,16 @@ namespace headway::blocking {
 /// Threads: one object for each worker.
 class auto_sleeper {
  public:
-  /// `seed`: the same one gives the same sleeps.
+  /// Sleeps by `policy`; the same `seed` gives the same sleeps.
   explicit auto_sleeper(headway::auto_sleeper policy = {},
                         std::uint64_t seed = std::random_device{}())
       : policy_(policy), chance_(seed) {}
 
-  /// After a throttled call: the interval grows. Blocks for it.
+  /// Grows the interval after a throttled call, and sleeps for it.
   void sleep_on_failure() { std::this_thread::sleep_for(policy_.failed(chance_())); }
-  /// After a call that was served: the interval may shrink. Blocks for it.
+  /// Shrinks the interval, if due, after a served call, and sleeps for it.
   void sleep_on_success() { std::this_thread::sleep_for(policy_.succeeded(chance_())); }
-  /// What it has counted so far.
+  /// Returns the counts so far.
   headway::auto_sleeper::counters metrics() const noexcept { return policy_.metrics; }
 
  private:

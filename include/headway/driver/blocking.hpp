@@ -22,16 +22,16 @@
 
 namespace headway {
 
-/// A shared governor, and one for each scope that is asked for.
+/// A shared governor, and one more for each scope asked for.
 ///
-/// Each scope starts as a copy of the governor that was given, or as what is made of its key. At
-/// most `scopes_max`: a new one takes the place of the one least recently asked for, unless
-/// somebody holds it, or a server hint or its own pace does; when all are held, a new scope is
-/// refused. Threads: safe. Outlives its permits, but scopes may outlive it.
+/// Each scope starts as a copy of the given governor, or as what `make` returns for its key. Keeps
+/// at most `scopes_max`: a new scope replaces the one least recently asked for, unless that one is
+/// in use or its next request is not due yet; if all are held, the new scope is refused. Threads:
+/// safe. Outlives its permits, but scopes may outlive it.
 template <class Governor = default_governor, class Listener = no_listener>
 class basic_throttled : public blocking::shared_governor<Governor, Listener> {
  public:
-  /// One scope: what call(), admit() and metrics() are of.
+  /// Governor of one scope, with call(), admit() and metrics().
   using line = blocking::shared_governor<Governor, Listener>;
 
   /// Copies `governor` and `listener` into every scope.
@@ -40,9 +40,9 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
                            Listener const& listener = {})
       : basic_throttled([governor](std::string_view) { return governor; }, scopes_max, seed,
                         listener) {}
-  /// `make(key)` is what a scope begins with, as machine_scopes makes it; "" is the key of who
-  /// calls without a scope. Called by one thread at a time, with a lock held. Fewer `scopes_max`
-  /// than of copies: what is shared costs more than memory.
+  /// Starts each scope as `make(key)`, as machine_scopes makes it; "" is the key of calls without a
+  /// scope. `make` runs in one thread at a time, with a lock held. Fewer `scopes_max` than for
+  /// copies: what is shared costs more than memory.
   template <std::invocable<std::string_view> Make>
   explicit basic_throttled(Make make, std::size_t scopes_max = 64,
                            std::uint64_t seed = std::random_device{}(),
@@ -53,24 +53,24 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
                   return std::make_shared<line>(make(key), own, listener);
                 }) {}
 
-  /// The scope of one limit: host, credential, model, … Let go of it soon: a scope in somebody's
-  /// hands keeps its place. Throws `refused_error` (`queue`) when all places are taken.
+  /// Returns the scope of one limit: host, credential, model, … Let go of it soon: a scope in use
+  /// keeps its place. Throws `refused_error` (`queue`) if all places are taken.
   std::shared_ptr<line> scope(std::string_view key) { return scopes_.at(key); }
 
   using line::hold;
-  /// The server said so of every scope that begins with `prefix`, also of those to come.
+  /// Holds all scopes that begin with `prefix`, present and future, until `until`.
   void hold(std::string_view prefix, time_point until) { scopes_.hold(prefix, until); }
 
  private:
   scopes<line> scopes_;
 };
 
-/// Of what makes its governors.
+/// Deduces the governor from `make`.
 template <std::invocable<std::string_view> Make>
 basic_throttled(Make, std::size_t = 0, std::uint64_t = 0)
     -> basic_throttled<std::invoke_result_t<Make&, std::string_view>>;
 
-/// With the default law, for most callers.
+/// A throttled object with the default law, for most callers.
 using throttled = basic_throttled<>;
 
 }  // namespace headway

@@ -7,8 +7,8 @@
 
 namespace headway {
 
-/// What a driver has counted since it was made, and how it stands now. A value: what two counts
-/// differ by is what came between them.
+/// Counts of a driver since it was made, and its present state. A value: the difference of two
+/// tells what happened between them.
 struct call_metrics {
   std::int64_t sent = 0;       ///< attempts
   std::int64_t succeeded = 0;  ///< attempts, as the next three are
@@ -20,10 +20,10 @@ struct call_metrics {
   duration waited{};           ///< in all, by attempts that were sent, for their turn
   int in_flight = 0;           ///< attempts out now
   std::size_t waiting = 0;     ///< requests that wait now
-  held_back held{};            ///< what holds the first back who waits
+  held_back held{};            ///< what holds the first waiting request back
   observation observed{};      ///< of governor_settings::observe
 
-  /// One attempt more that came to `what`.
+  /// Counts an attempt with outcome `what`.
   void count(outcome what) noexcept {
     ++(what == outcome::success    ? succeeded
        : what == outcome::throttle ? throttled
@@ -33,14 +33,14 @@ struct call_metrics {
   friend bool operator==(call_metrics const&, call_metrics const&) = default;
 };
 
-/// Hears what a driver does. Derive from it and hide what you want to hear; what is left costs
-/// nothing. Called by the thread whose call it is, with no lock held: must be safe for threads.
+/// Listener of a driver. Derive from it and hide the functions that you want to hear; the others
+/// cost nothing. Called in the thread of the call, with no lock held, from any number of threads.
 struct no_listener {
-  /// An attempt goes, `waited` after it was asked for.
+  /// Hears that an attempt goes, `waited` after it was asked for.
   void sent(time_point, ticket, duration /*waited*/) const noexcept {}
-  /// Its answer came, and what becomes of the request.
+  /// Hears the answer of an attempt, and the decision about the request.
   void answered(time_point, ticket, outcome, decision const&) const noexcept {}
-  /// A request was not sent.
+  /// Hears that a request was not sent.
   void refused(time_point, headway::refused const&) const noexcept {}
 };
 

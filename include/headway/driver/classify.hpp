@@ -1,4 +1,4 @@
-/// What an attempt came to, and what a caller's classifier says that it taught.
+/// Asks a caller's classifier about the result of an attempt.
 #pragma once
 
 #include <concepts>
@@ -12,37 +12,36 @@
 
 namespace headway {
 
-/// A classifier of both ways in which a call may say "throttled": its result, and what it throws.
+/// A classifier of both ways in which a call may say "throttled": its result, and its exception.
 ///
 ///   headway::classify_both{[](reply const& r) { return …; },
 ///                          [](std::exception_ptr thrown) { return …; }}
 ///
-/// Each answers with an `outcome` or, where there is more to say (Retry-After), an
-/// `attempt_result`. Any classifier with an on_exception(std::exception_ptr) of its own serves as
-/// well.
+/// Each returns an `outcome` or, with more to say (Retry-After), an `attempt_result`. Any
+/// classifier with an on_exception(std::exception_ptr) of its own serves as well.
 template <class OnResult, class OnException>
 struct classify_both {
   OnResult on_result;        ///< what a result taught
   OnException on_exception;  ///< what an exception taught
 
-  /// Of a void call it is asked without arguments.
+  /// Judges a result; of a void call without arguments.
   template <class... Result>
   auto operator()(Result const&... result) const {
     return on_result(result...);
   }
 };
-/// Deduces both.
+/// Deduces both types.
 template <class OnResult, class OnException>
 classify_both(OnResult, OnException) -> classify_both<OnResult, OnException>;
 
-/// Whether `Classify` looks at exceptions. One that does not has them passed on to its caller, and
-/// they teach nothing.
+/// True if `Classify` looks at exceptions. Otherwise they are passed on to the caller and teach
+/// nothing.
 template <class Classify>
 concept classifies_exceptions = requires(Classify& c, std::exception_ptr e) {
   c.on_exception(e);
 };
 
-/// What a result taught, in the words of `classify`: an `outcome`, or an `attempt_result`.
+/// Returns the judgement of `classify` on a result: an `outcome`, or an `attempt_result`.
 template <class Classify, class... Result>
 attempt_result taught_by(Classify& classify, Result const&... result) {
   constexpr bool can_be_asked = std::is_invocable_v<Classify&, Result const&...>;
@@ -60,7 +59,7 @@ attempt_result taught_by(Classify& classify, Result const&... result) {
   }
   return {};  // not reached
 }
-/// The same, of an exception. One that the classifier does not look at teaches nothing.
+/// Returns the judgement of `classify` on an exception: `ignore` if it does not look at exceptions.
 template <class Classify>
 attempt_result taught_by_exception(Classify& classify, std::exception_ptr const& thrown) {
   if constexpr (classifies_exceptions<Classify>) {
@@ -71,19 +70,19 @@ attempt_result taught_by_exception(Classify& classify, std::exception_ptr const&
   }
 }
 
-/// The result of one attempt, or what it threw. `std::monostate` stands for void.
+/// Result of one attempt, or its exception. `std::monostate` stands for void.
 template <class Result>
 class attempt {
  public:
-  /// What get() returns.
+  /// Type that get() returns.
   using value =
       std::conditional_t<std::is_void_v<Result>, std::monostate, std::remove_cvref_t<Result>>;
 
-  /// Calls `f`. What it throws is kept.
+  /// Calls `f` and keeps its result or exception.
   template <class F>
   explicit attempt(F& f) : came_of_it_(of(f)) {}
 
-  /// What it taught, in the words of `classify`. A classifier that throws is the caller's affair.
+  /// Returns the judgement of `classify`. An exception of the classifier is passed on.
   template <class Classify>
   attempt_result judged_by(Classify& classify) const {
     if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_))
@@ -94,7 +93,7 @@ class attempt {
       return taught_by(classify, std::get<value>(came_of_it_));
   }
 
-  /// The result, or what was thrown, thrown again.
+  /// Returns the result, or rethrows the exception.
   value get() && {
     if (auto const* const thrown = std::get_if<std::exception_ptr>(&came_of_it_))
       std::rethrow_exception(*thrown);

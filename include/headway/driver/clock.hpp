@@ -6,7 +6,7 @@
 
 namespace headway {
 
-/// The one clock of the drivers: monotonic, on the core's timeline. Threads: safe.
+/// Reads the one clock of the drivers: monotonic, on the timeline of the core. Threads: safe.
 inline time_point steady_now() noexcept {
   return time_point(std::chrono::steady_clock::now().time_since_epoch());
 }

@@ -11,9 +11,9 @@
 
 namespace headway {
 
-/// A governor in somebody else's loop: it is never waited in, only asked.
+/// A governor for a loop of the caller's own: it never waits, only answers.
 ///
-///   submit() each request; then, whenever anything happened or timeout() is over:
+///   submit() each request; then, after each event or when timeout() is over:
 ///   while (auto t = api.expired()) tell its owner that it comes too late
 ///   while (auto t = api.next()) send it; call done() when its answer comes
 ///
@@ -21,50 +21,51 @@ namespace headway {
 template <class Governor = default_governor>
 class basic_polled {
  public:
-  /// `seed`: the same one, and the same times, give the same decisions.
+  /// Starts with `governor`; the same `seed` and the same times give the same decisions.
   explicit basic_polled(Governor governor = Governor(), std::uint64_t seed = std::random_device{}())
       : governor_(std::move(governor)), chance_(seed) {}
 
-  /// Queues a request, or refuses it with why and until when.
+  /// Queues a request, or returns why and until when it is refused.
   std::variant<ticket, refused> submit(request_terms const& terms = {}) {
     return governor_.submit(steady_now(), terms);
   }
-  /// Whose turn it is, if anyone may go: started, so send it now. A `retry` comes back here.
+  /// Starts the request that may go now, if any, and returns it: send it. A `retry` comes back
+  /// here.
   std::optional<ticket> next() {
     auto const now = steady_now();
     auto const turn = governor_.next(now);
     if (turn) governor_.start(now, *turn, chance_());
     return turn;
   }
-  /// One whose deadline has passed, if any: forgotten, so tell its owner.
+  /// Forgets a request past its deadline, if any, and returns it: tell its owner.
   std::optional<ticket> expired() {
     auto const now = steady_now();
     auto const late = governor_.expired(now);
     if (late) governor_.cancel(now, *late);
     return late;
   }
-  /// What came of an attempt. After `park`, wait that long or cancel().
+  /// Reports the result of an attempt. After `park`, wait that long or cancel().
   decision done(ticket id, attempt_result const& result = {}) {
     return governor_.finish(steady_now(), id, result, chance_());
   }
   /// Forgets a request, waiting or flying.
   void cancel(ticket id) { governor_.cancel(steady_now(), id); }
 
-  /// The server said so elsewhere: nothing goes before `until`.
+  /// Holds all requests until `until`, as the server said elsewhere.
   void hold(time_point until) noexcept { governor_.hold(until); }
 
-  /// When to ask again if nothing happens before: later than now; `never`: not at all.
+  /// Returns when to ask again if nothing happens before: later than now; `never`: not at all.
   time_point wakeup() const noexcept { return governor_.wakeup(steady_now()); }
-  /// The same as a span; duration::max() for `never`.
+  /// Returns wakeup() as a span; duration::max() for `never`.
   duration timeout() const noexcept {
     auto const now = steady_now();
     auto const at = governor_.wakeup(now);
     return at == never ? duration::max() : at - now;
   }
 
-  /// What holds the first back who waits.
+  /// Returns what holds the first waiting request back.
   held_back why() const noexcept { return governor_.why(steady_now()); }
-  /// The governor, to look at.
+  /// Returns the governor, to look at.
   Governor const& state() const noexcept { return governor_; }
 
  private:
@@ -72,7 +73,7 @@ class basic_polled {
   rng chance_;
 };
 
-/// With the default law.
+/// A polled governor with the default law.
 using polled = basic_polled<>;
 
 }  // namespace headway

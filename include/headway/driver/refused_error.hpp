@@ -7,11 +7,11 @@
 
 namespace headway {
 
-/// Thrown where a call may not be sent in time. Caught as `headway::refused` (why, and until when)
-/// or as std::exception.
+/// Exception of a call that may not be sent in time. Caught as `headway::refused` (why, and until
+/// when) or as std::exception.
 class refused_error : public std::runtime_error, public refused {
  public:
-  /// what() says why, in words.
+  /// Says why, in words, by what().
   explicit refused_error(refused no)
       : std::runtime_error("headway: not sent: " + std::string(to_string(no.why))), refused(no) {}
 };

@@ -21,17 +21,17 @@
 /// Drivers that block the calling thread.
 namespace headway::blocking {
 
-/// One governor that any number of threads share: each blocks until its turn.
+/// One governor shared by any number of threads: each blocks until its turn.
 ///
-/// Turns are the governor's. Whoever's turn it is, is woken, and nobody else; of those who wait
-/// one, the leader, wakes by itself when the governor may have changed its mind. Nobody sleeps or
-/// reads the clock while the lock is held. One generator, one number a decision: the same seed and
-/// order of calls is the same run. Whoever lacks memory gets std::bad_alloc: its request is no
-/// more, and all others go on. Threads: safe. Outlives its permits and whoever waits in it.
+/// Turns are the governor's. A turn wakes its own thread and no other; one waiting thread, the
+/// leader, wakes when the governor asks to be asked again. No thread sleeps or reads the clock
+/// while the lock is held. One generator, one number a decision: the same seed and order of calls
+/// give the same run. A thread without memory gets std::bad_alloc: its request ends, and all others
+/// go on. Threads: safe. Outlives its permits and all waiting threads.
 template <class Governor = default_governor, class Listener = no_listener>
 class shared_governor {
  public:
-  /// `seed`: the same one and the same order of calls give the same decisions.
+  /// Starts with `governor`; the same `seed` and order of calls give the same decisions.
   explicit shared_governor(Governor governor = Governor(),
                            std::uint64_t seed = std::random_device{}(), Listener listener = {})
       : governor_(std::move(governor)), chance_(seed), listener_(std::move(listener)) {}
@@ -39,10 +39,11 @@ class shared_governor {
   shared_governor& operator=(shared_governor const&) = delete;
   ~shared_governor() { HEADWAY_REQUIRE(places_.empty()); }
 
-  /// The right to send one attempt. One that is dropped is given back and teaches nothing.
+  /// Right to send one attempt. A permit that is destroyed unsettled is given back and teaches
+  /// nothing.
   class permit {
    public:
-    /// The other one is empty then: it may only be dropped.
+    /// Takes over `other`, which is then empty: it may only be destroyed.
     permit(permit&& other) noexcept
         : owner_(std::exchange(other.owner_, nullptr)), id_(other.id_) {}
     permit& operator=(permit&&) = delete;
@@ -50,10 +51,10 @@ class shared_governor {
       if (owner_) owner_->drop(id_);
     }
 
-    /// Tells what came of the attempt. Where the request is to be tried again it blocks until its
-    /// next turn and answers `retry`: send it again. All else ends the permit: `done`, `give_up`,
-    /// and `park` where the server asks for more patience than hint_max.
-    /// Requires: not ended, not moved from.
+    /// Reports the result of the attempt. If the request is to be tried again, blocks until its
+    /// next turn and returns `retry`: send it again. Everything else ends the permit: `done`,
+    /// `give_up`, and `park` if the server asks for more patience than hint_max. Requires: not
+    /// ended, not moved from.
     decision settle(attempt_result const& result = {}, std::stop_token const& stop = {}) {
       HEADWAY_REQUIRE(owner_);
       auto const decided = owner_->settle(id_, result, stop);
@@ -68,8 +69,9 @@ class shared_governor {
     ticket id_;
   };
 
-  /// Blocks until a request with these terms may be sent. Refused, with why and until when, where
-  /// that would be after its deadline, as many wait as may, or `stop` comes first (`cancelled`).
+  /// Blocks until a request with these terms may be sent. Returns a refusal, with why and until
+  /// when, if that would be after its deadline, if the queue is full, or if `stop` comes first
+  /// (`cancelled`).
   std::variant<permit, refused> admit(request_terms const& terms = {},
                                       std::stop_token const& stop = {}) {
     auto const read = steady_now();
@@ -89,12 +91,12 @@ class shared_governor {
     return refuse(now, answer);
   }
 
-  /// Sends `f()` when it may go, as often as it takes, and returns its last result.
+  /// Calls `f` at its turn, as often as needed, and returns its last result.
   ///
-  /// `classify` is given each result and says what it taught: an `outcome`, or an `attempt_result`.
-  /// What `f` throws is passed on, unless the classifier sees exceptions too (classify_both): then
-  /// it is retried like a result, and passed on when given up. Throws `refused_error`, which is a
-  /// `refused`, where it may not be sent in time or the server asks for more patience than
+  /// `classify` takes each result and returns an `outcome` or an `attempt_result`. An exception of
+  /// `f` is passed on, unless the classifier sees exceptions, too (classify_both): then it is
+  /// retried like a result, and passed on when given up. Throws `refused_error`, which is a
+  /// `refused`, if the request may not be sent in time or the server asks for more patience than
   /// hint_max. Whatever is thrown, the permit is given back.
   template <class F, class Classify>
   auto call(F&& f, Classify&& classify, request_terms const& terms = {},
@@ -106,8 +108,8 @@ class shared_governor {
     if constexpr (!std::is_void_v<std::invoke_result_t<F&>>) return value;
   }
 
-  /// As call(), but nullopt where call() throws `refused_error`. Of a void `f` the value is
-  /// std::monostate.
+  /// Does as call(), but returns nullopt where call() throws `refused_error`. For a void `f` the
+  /// value is std::monostate.
   template <class F, class Classify>
   auto try_call(F&& f, Classify&& classify, request_terms const& terms = {},
                 std::stop_token const& stop = {})
@@ -117,13 +119,13 @@ class shared_governor {
     return std::get<attempt<std::invoke_result_t<F&>>>(std::move(made)).get();
   }
 
-  /// The server said so elsewhere: nothing goes before `until`.
+  /// Holds all requests until `until`, as the server said elsewhere.
   void hold(time_point until) {
     std::lock_guard const lock(mutex_);
     governor_.hold(until);
   }
 
-  /// What it has counted, and how it stands now.
+  /// Returns the counts so far and the present state.
   call_metrics metrics() const {
     auto const read = steady_now();
     std::lock_guard const lock(mutex_);
@@ -134,32 +136,32 @@ class shared_governor {
     m.observed = governor_.observed();
     return m;
   }
-  /// Until when a server's hint holds it; in the past if none does.
+  /// Returns until when a server hint holds requests; in the past if none does.
   time_point held_until() const {
     std::lock_guard const lock(mutex_);
     return governor_.held_until();
   }
-  /// Until when a new one in its place could be faster; in the past if it could not.
+  /// Returns until when a new governor in its place could be faster; in the past if it could not.
   time_point busy_until() const {
     std::lock_guard const lock(mutex_);
     return governor_.busy_until();
   }
-  /// A copy, as it stands: what it has learned.
+  /// Returns a copy of the governor, with all it has learned.
   Governor governor() const {
     std::lock_guard const lock(mutex_);
     return governor_;
   }
 
  private:
-  /// A request in the queue and the thread that waits with it, which owns this.
+  /// A request in the queue and its waiting thread, which owns this.
   struct place {
     ticket id;
     time_point since;
-    std::optional<refused> answer{};  // come before anyone waited
+    std::optional<refused> answer{};  // came before the thread waited
     std::optional<waiter> who{};
   };
 
-  /// Without the lock.
+  /// Counts a refusal. Without the lock.
   refused refuse(time_point now, refused const& no) {
     {
       std::lock_guard const lock(mutex_);
@@ -171,10 +173,10 @@ class shared_governor {
 
   // All that follows is under the lock, but for what says otherwise.
 
-  /// Time as this governor sees it: clocks are read before the lock, hence in any order.
+  /// Returns time as this governor sees it: clocks are read before the lock, hence in any order.
   time_point advance(time_point read) noexcept { return latest_ = std::max(latest_, read); }
 
-  /// A newcomer for whom there is no memory is no more: nobody would hear of its turn.
+  /// Queues a newcomer. Without memory for it its request ends: no thread would hear of its turn.
   void enter(time_point now, place& newcomer) try {
     pump(now, &newcomer);
     if (!newcomer.answer) {
@@ -187,7 +189,7 @@ class shared_governor {
     throw;
   }
 
-  /// Whoever may go goes, whoever is too late is told so.
+  /// Tells requests past their deadline and requests that may go.
   void pump(time_point now, place* newcomer = nullptr) {
     auto const answer = [&](ticket id, reason why, time_point until) {
       if (newcomer && newcomer->id == id)
@@ -216,8 +218,8 @@ class shared_governor {
     p.who->tell(answer);
   }
 
-  /// Sees to it that somebody wakes when the governor wants to be asked again: best the one whose
-  /// turn it will be then.
+  /// Makes one thread wake when the governor wants to be asked again: best the one with the next
+  /// turn.
   void appoint(time_point now) {
     if (places_.empty()) return;
     auto const at = governor_.wakeup(now);
@@ -252,7 +254,7 @@ class shared_governor {
     return *mine.answer;
   }
 
-  /// Without the lock.
+  /// Settles an attempt, and waits for the next one. Without the lock.
   decision settle(ticket id, attempt_result const& result, std::stop_token const& stop) {
     auto const read = steady_now();
     std::unique_lock lock(mutex_);
@@ -278,14 +280,14 @@ class shared_governor {
     return {verdict::give_up, answer.why, answer.until};
   }
 
-  /// The request is no more, wherever it is.
+  /// Forgets the request, wherever it is.
   void leave(time_point now, ticket id) {
     governor_.cancel(now, id);
     pump(now);
     appoint(now);
   }
 
-  /// Without the lock.
+  /// Gives a permit back. Without the lock.
   void drop(ticket id) {
     auto const read = steady_now();
     std::lock_guard const lock(mutex_);

@@ -8,24 +8,24 @@
 
 namespace headway {
 
-/// A known rate, and slots if you like, for any number of threads: GCRA in one atomic. It never
-/// waits, queues or learns: who is not admitted is told when to ask again. Lock-free.
+/// Paces a known rate, and slots if wanted, for any number of threads: GCRA in one atomic. It never
+/// waits, queues or learns; a thread that is not admitted hears when to ask again. Lock-free.
 ///
 ///   headway::shared_pacer pace(headway::gcra::per(50, 1s, 10));
 ///   while ((at = pace.admit()) > headway::steady_now()) sleep_until(at);
 ///
-/// Threads: safe. Nobody is promised a turn: see blocking::shared_governor for an order.
-/// Source: ITU-T I.371 Annex A, by a compare-and-swap of the theoretical arrival time.
+/// Threads: safe. No thread is promised a turn: see blocking::shared_governor for an order. Source:
+/// ITU-T I.371 Annex A, by a compare-and-swap of the theoretical arrival time.
 class shared_pacer {
  public:
   static constexpr int unlimited = std::numeric_limits<int>::max();  ///< slots: only the rate binds
 
-  /// `slots`: attempts out at once; each must be released.
+  /// Paces by `pace`, with at most `slots` attempts out at once; each must be released.
   explicit shared_pacer(gcra const& pace, int slots = unlimited) noexcept
       : pace_(pace), slots_(slots), tat_(pace.tat.time_since_epoch().count()) {}
 
-  /// Takes `cost` units and a slot if they conform: then the result is not after `now`. Else
-  /// nothing is taken, and it is when to ask again: `never` when the cost exceeds the burst, or
+  /// Takes `cost` units and a slot if they conform, and then returns an instant not after `now`.
+  /// Else takes nothing and returns when to ask again: `never` if the cost exceeds the burst, or if
   /// all slots are taken, which only a release() changes. Requires: cost >= 1.
   time_point admit(time_point now, std::int64_t cost = 1) noexcept {
     if (slots_ != unlimited && in_flight_.load(std::memory_order_relaxed) >= slots_) return never;
@@ -44,7 +44,7 @@ class shared_pacer {
       return never;
     }
   }
-  /// One unit, now.
+  /// Takes one unit, now.
   time_point admit() noexcept { return admit(steady_now()); }
 
   /// Gives a slot back. Requires: one admitted and not yet released.
@@ -52,7 +52,7 @@ class shared_pacer {
     if (slots_ != unlimited) in_flight_.fetch_sub(1, std::memory_order_release);
   }
 
-  /// Slots taken; zero where they are unlimited.
+  /// Returns the slots taken; zero if they are unlimited.
   int in_flight() const noexcept { return in_flight_.load(std::memory_order_relaxed); }
 
  private:

@@ -5,13 +5,13 @@
 
 namespace headway::blocking {
 
-/// While it lives, the kernel may wake the calling thread late by at most `slack` (Linux: 50 µs
-/// otherwise). Halves how late a thread goes that waited for its turn, and costs power: so it is
-/// never done for you. Without effect elsewhere. Threads: of one thread, which also ends it.
-/// Source: prctl(2), PR_SET_TIMERSLACK.
+/// Lowers the timer slack of the calling thread while it lives: the kernel may then wake that
+/// thread late by at most `slack` (Linux: 50 µs otherwise). This halves the lateness of a thread
+/// that waited for its turn, and costs power: so headway never does it for you. Without effect
+/// elsewhere. Threads: made and destroyed by the same thread. Source: prctl(2), PR_SET_TIMERSLACK.
 class HEADWAY_EXPORT timer_slack {
  public:
-  /// For the calling thread, from now on.
+  /// Lowers the slack of the calling thread, from now on.
   explicit timer_slack(duration slack = 1us) noexcept;
   ~timer_slack();
   timer_slack(timer_slack const&) = delete;

@@ -8,25 +8,25 @@
 
 namespace headway::blocking {
 
-/// One thread that waits for its turn, and only it: who tells it wakes no other.
+/// One thread that waits for its turn; telling it wakes no other.
 ///
-/// Threads: wait() from the one that waits; tell(), lead() and stop() from any. Lives until wait()
-/// has returned `told`, or nobody can reach it any more.
+/// Threads: wait() from the waiting thread; tell(), lead() and stop() from any. Lives until wait()
+/// has returned `told`, or no thread can reach it any more.
 class HEADWAY_EXPORT waiter {
  public:
-  /// Why wait() returned.
+  /// Reason why wait() returned.
   enum class news : std::uint8_t { told, due, stopped };
 
-  /// Blocks until it was told, stopped, or the instant it leads until has come.
+  /// Blocks until told, stopped, or the instant that it leads until has come.
   news wait();
-  /// Its turn has come (`none`), or never will.
+  /// Tells that its turn has come (`none`), or never will.
   void tell(refused const& answer);
-  /// To wake at `until` on behalf of all who wait.
+  /// Makes it wake at `until` on behalf of all waiting threads.
   void lead(time_point until);
-  /// Its owner waits no longer.
+  /// Stops the wait.
   void stop();
 
-  /// Of tell(). Requires: wait() returned `told`.
+  /// Returns the argument of tell(). Requires: wait() returned `told`.
   refused const& answer() const noexcept { return answer_; }
 
  private:

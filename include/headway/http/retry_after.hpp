@@ -1,4 +1,4 @@
-/// Retry-After: how long a server asks to be left alone.
+/// Parses Retry-After: how long a server asks to be left alone.
 ///
 /// Strict on purpose: a value that RFC 9110 does not allow is no hint, and the caller's own backoff
 /// applies. Reads no clock, no locale and no time zone.
@@ -13,20 +13,19 @@
 
 namespace headway::http {
 
-/// An HTTP-date in any of its three forms (IMF-fixdate, RFC 850, asctime), case-sensitive; nullopt
-/// for anything else. The day's name must be one, but need not agree with the date. A leap second
-/// counts as the second after it. `now` settles the century of RFC 850's two-digit year: the latest
-/// one that is at most 50 years ahead. Source: RFC 9110 §5.6.7.
+/// Parses an HTTP-date in any of its three forms (IMF-fixdate, RFC 850, asctime), case-sensitive;
+/// returns nullopt for anything else. The name of the day must be one, but need not agree with the
+/// date. A leap second counts as the second after it. `now` settles the century of RFC 850's
+/// two-digit year: the latest one that is at most 50 years ahead. Source: RFC 9110 §5.6.7.
 HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_date(
     std::string_view value, std::chrono::sys_seconds now) noexcept;
 
-/// The time to wait that a Retry-After field asks for, from the arrival of the response on; nullopt
-/// where the value is malformed. Zero for the past (a caller needs a floor of its own),
-/// duration::max() for what does not fit.
+/// Returns the wait that a Retry-After field asks for, from the arrival of the response on, or
+/// nullopt if the value is malformed. Returns zero for the past (a caller needs a floor of its own)
+/// and duration::max() for a wait that does not fit.
 ///
-/// `now` is when the response was made by the server's clock: the parsed Date field where there is
-/// one, else local time. Against the local clock alone, a skewed one turns a short wait into none
-/// or into hours.
+/// `now` is the instant of the response by the server's clock: the parsed Date field if there is
+/// one, else local time. With a skewed local clock alone, a short wait becomes none, or hours.
 ///
 /// Of several fields the longest wait holds: std::max of the results, as nullopt is less than any
 /// wait. Source: RFC 9110 §10.2.3 (delay-seconds or HTTP-date).

@@ -13,7 +13,7 @@
 
 namespace headway {
 
-/// The shipped laws, chosen at run time. Still a value.
+/// Any shipped law, chosen at run time. A value.
 struct any_law {
   std::variant<seek, paced<unpaced, reno>, paced<unpaced, tahoe>,
                paced<adaptive_rate, fixed_window>, paced<gcra, fixed_window>,

@@ -5,16 +5,16 @@
 
 namespace headway {
 
-/// Responsive exponential backoff: a worker sleeps after every call; the sleep grows on each
-/// failure and shrinks after `down_multiplier_threshold` successes.
+/// Responsive exponential backoff: a worker sleeps after each call; the sleep grows on each failure
+/// and shrinks after `down_multiplier_threshold` successes.
 ///
 /// Behaves as the original does, corners included: the first interval is not randomised; growth is
 /// capped at `max_interval`, a shrink is not; a shrink below `initial_interval` drops to zero; a
 /// success at zero adds to the invocations only; failures do not reset the success counter, a
 /// shrink does; doubles are truncated to nanoseconds.
 ///
-/// As a law it is one worker: one permit, whose next start is at least its last finish plus the
-/// interval. Source: seed text 000, AutoSleeper, with its defaults.
+/// As a law it is one worker: one permit, with its next start at least `current_interval` after its
+/// last finish. Source: seed text 000, AutoSleeper, with its defaults.
 struct auto_sleeper {
   duration initial_interval = 500ms;   ///< after a first throttle
   duration max_interval = 15min;       ///< the most
@@ -24,12 +24,12 @@ struct auto_sleeper {
   double randomization_factor = 0.3;   ///< half-width as a share of the interval
   int down_multiplier_threshold = 10;  ///< successes in a row that shrink it
 
-  /// What the seed text's metrics() returns.
+  /// Counters that metrics() of the seed text returns.
   struct counters {
     std::int64_t total_invocation = 0;  ///< answers
     std::int64_t total_went_up = 0;     ///< times that the interval grew
     std::int64_t total_went_down = 0;   ///< times that it shrank
-    std::int64_t total_slept = 0;       ///< answers that were slept after
+    std::int64_t total_slept = 0;       ///< answers followed by a sleep
     duration total_sleep_time{0};       ///< in all
     friend bool operator==(counters const&, counters const&) = default;
   };
@@ -38,14 +38,14 @@ struct auto_sleeper {
   int current_success = 0;       ///< in a row
   time_point next_start{};       ///< not before
 
-  /// Notes a failure; returns how long to sleep now.
+  /// Counts a failure and returns how long to sleep now.
   duration failed(fraction u) noexcept {
     ++metrics.total_invocation;
     go_up(u);
     return sleep();
   }
 
-  /// Notes a success; returns how long to sleep now.
+  /// Counts a success and returns how long to sleep now.
   duration succeeded(fraction u) noexcept {
     ++metrics.total_invocation;
     if (current_interval == duration::zero()) return current_interval;

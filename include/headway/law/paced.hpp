@@ -4,10 +4,10 @@
 
 namespace headway {
 
-/// A law from a pacer and a window, whichever binds. It holds the epoch, so the two see one cut for
-/// each flight.
+/// Combines a pacer and a window into a law: whichever binds. It holds the epoch, so both see one
+/// cut for each flight.
 ///
-/// The epoch decides as seed text 003's `ignored` set of ids does, simultaneous events included: an
+/// The epoch decides as seed text 003's set of ids `ignored` does, simultaneous events included: an
 /// attempt is in that set if and only if it was sent before the last cut. Comparing timestamps does
 /// not (tests/model/epoch_test.cpp). Source: seed text 003, "discard the current value of ignored,
 /// replacing it with the current value of flying"; RFC 9002 §7.3.2 has the same rule for QUIC.

@@ -10,20 +10,20 @@
 
 namespace headway {
 
-/// A law that ships, with the backoff and the place of throttled requests that belong to it.
-/// Source: each names its own.
+/// A shipped law, with its backoff and its place for throttled requests. Source: each names its
+/// own.
 struct shipped_law {
-  std::string_view name;                                   ///< what `--law` calls it
+  std::string_view name;                                   ///< its name for `--law`
   std::string_view what;                                   ///< half a sentence
   any_backoff backoff{};                                   ///< after failures
   any_law law{};                                           ///< as it starts
-  after_throttle throttled = after_throttle::stand_first;  ///< where such a request waits
+  after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
 };
 
-/// All of them, the default first.
+/// Returns all shipped laws, the default first.
 HEADWAY_EXPORT std::span<shipped_law const> shipped_laws();
 
-/// Null where there is none of that name.
+/// Returns the shipped law of that name, or null.
 HEADWAY_EXPORT shipped_law const* shipped_law_named(std::string_view name);
 
 }  // namespace headway

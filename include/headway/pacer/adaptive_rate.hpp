@@ -6,13 +6,13 @@
 
 namespace headway {
 
-/// Evenly spaced units at a rate that is multiplied by `factor` on a throttle and returns by
-/// `increment` a success.
+/// Spaces units evenly at a rate that falls by `factor` on a throttle and rises by `increment` on a
+/// success.
 ///
-/// Units: rates in units per second.
-/// Source: seed text 002: "start … with a slightly aggressive limit of say 10 requests/second …
-/// (1/2 each time), with an incremental linear return based on the number of successful requests".
-/// The text gives no increment; 0.05 makes a halving of its 10/s return after 100 successes.
+/// Units: rates in units per second. Source: seed text 002: "start … with a slightly aggressive
+/// limit of say 10 requests/second … (1/2 each time), with an incremental linear return based on
+/// the number of successful requests". The text gives no increment; with 0.05 a halved 10/s returns
+/// after 100 successes.
 struct adaptive_rate {
   double rate = 10.0;         ///< now
   double factor = 0.5;        ///< on a throttle

@@ -7,7 +7,7 @@
 
 namespace headway {
 
-/// The Generic Cell Rate Algorithm: one unit each `interval`, early by at most `burst_tolerance`.
+/// Generic Cell Rate Algorithm: one unit each `interval`, early by at most `burst_tolerance`.
 ///
 /// In any span w at most (w + burst_tolerance) / interval + 1 units conform. The state is one
 /// instant. Source: ITU-T I.371 Annex A, GCRA(T, tau), virtual scheduling: conforming iff t >= TAT
@@ -17,9 +17,9 @@ struct gcra {
   duration burst_tolerance{0};  ///< τ: how much earlier a unit may come
   time_point tat{};             ///< theoretical arrival time of the next unit
 
-  /// `units` a `period`, at most `burst` at once.
+  /// Returns a pacer of `units` a `period`, at most `burst` at once.
   ///
-  /// Intervals under 100 ms get 1 ms of tolerance even without a burst: with none, a pacer that
+  /// Intervals under 100 ms get 1 ms of tolerance even without a burst: without it, a pacer that
   /// wakes late reaches only 56 % of 10,000/s. Requires: units > 0, period > 0, burst >= 1.
   static gcra per(double units, duration period, std::int64_t burst = 1) noexcept {
     auto const each =  // rounded up: truncated, 7/min would admit 8 in a minute
@@ -48,14 +48,14 @@ struct gcra {
 };
 static_assert(pacer<gcra>);
 
-/// Evenly spaced units, whatever the server answers.
-/// Source: the "RateLimiter of 4 permits per second" of seed text 002.
+/// Returns a pacer of evenly spaced units, whatever the server answers. Source: the "RateLimiter of
+/// 4 permits per second" of seed text 002.
 inline gcra fixed_rate(double per_second) noexcept {
   return gcra::per(per_second, 1s);
 }
 
-/// No pace at all: for laws that are a window only.
-/// Source: seed text 003, which admits as soon as the window has room.
+/// Sets no pace: for laws that are a window only. Source: seed text 003, which admits as soon as
+/// the window has room.
 struct unpaced {
   time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
   void take(time_point, std::int64_t) noexcept {}

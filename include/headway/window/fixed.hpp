@@ -4,9 +4,8 @@
 
 namespace headway {
 
-/// A constant number of permits.
-/// Source: the thread pool of every client that knows no better; seed text 003 calls it max
-/// outstanding requests.
+/// Allows a constant number of permits. Source: the thread pool of each client that knows no
+/// better; seed text 003 calls it max outstanding requests.
 struct fixed_window {
   double permits = 64;  ///< at once
 

@@ -4,13 +4,12 @@
 
 namespace headway {
 
-/// TCP Tahoe over requests: as Reno, but a cut starts again from the initial window.
-/// Source: seed text 003, "set … cwnd to either the initial value (“Tahoe”) or the new ssthresh
-/// (“Reno”)".
+/// TCP Tahoe over requests: Reno, but a cut restarts from the initial window. Source: seed text
+/// 003, "set … cwnd to either the initial value (“Tahoe”) or the new ssthresh (“Reno”)".
 struct tahoe {
   double cwnd = 20;        ///< the window, in permits
   double ssthresh = 1024;  ///< slow start ends there
-  double beta = 0.5;       ///< what ssthresh is of it after a cut
+  double beta = 0.5;       ///< share of the window that ssthresh is after a cut
   double initial = 20;     ///< cwnd after a cut
 
   double allowed() const noexcept { return cwnd; }

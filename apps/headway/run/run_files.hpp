@@ -1,0 +1,55 @@
+/// The files of a run: none that it writes may be another one of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/options.hpp"
+
+namespace headway::app {
+
+/// Which file a path leads to, through whatever links: a device and an inode. Of one that is not
+/// there, those of the folder that is, and the rest of the path.
+struct file_identity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::string rest{};
+  bool shareable = false;  ///< a pipe, a terminal, a device: it may be given twice
+
+  static file_identity of(std::filesystem::path const&);
+  static file_identity of_descriptor(int fd);
+  friend bool operator==(file_identity const&, file_identity const&) = default;
+};
+
+/// What the options name, by identity. To be made before anything is opened for writing.
+class run_files {
+ public:
+  /// Errors: fatal(exit_usage) where a file that is written is another file of the run, too.
+  explicit run_files(run_options const&);
+
+  /// The option that writes the file at `path`, "" if none does.
+  std::string written_by(std::filesystem::path const& path) const;
+
+ private:
+  struct named {
+    std::string option, path;
+    file_identity identity, folder;  ///< the file's, and that of the folder its name is in
+    bool written;
+  };
+
+  void add(std::string option, std::string const& path, bool written);
+  void add_written(std::string const& option, std::string const& path,
+                   std::initializer_list<char const*> beside = {});
+  bool kept_body(named const&) const;
+  static named entry(std::string option, std::string const& path, bool written);
+
+  std::vector<named> all_;  // first those that are read
+  std::optional<file_identity> bodies_{};
+};
+
+}  // namespace headway::app
