@@ -130,8 +130,7 @@ void lane::cancel(time_point now, ticket t) {
   parts_.quotas.forget(of(t).receipt);
 }
 
-void lane::unreached(time_point now, ticket t, time_point sent, std::string_view why,
-                     bool futile) {
+void lane::unreached(time_point now, ticket t, time_point sent, std::string_view why, bool futile) {
   trouble_.unreached(now, sent, why, futile);
   cancel(now, t);
 }

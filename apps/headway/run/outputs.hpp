@@ -9,8 +9,8 @@
 #include "journal/recorder.hpp"
 #include "journal/result.hpp"
 #include "os/file.hpp"
-#include "run/options.hpp"
 #include "os/steady_file.hpp"
+#include "run/options.hpp"
 
 namespace headway::app {
 

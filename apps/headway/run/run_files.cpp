@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.hpp"
 #include "base/fatal.hpp"
+#include "base/text.hpp"
 #include "pacing/memory.hpp"
 
 namespace headway::app {

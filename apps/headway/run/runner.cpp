@@ -654,7 +654,8 @@ class runner {
     if (now < progress_.wakeup()) return;
     standing_.waiting = waits.held;
     auto const why = waits.where != nullptr ? waits.where->trouble().words() : "";
-    standing_.impasse = why.empty() ? "" : fmt::format("{}: {}", waits.where->name(), printable(why));
+    standing_.impasse =
+        why.empty() ? "" : fmt::format("{}: {}", waits.where->name(), printable(why));
     progress_.update(now, standing_);
   }
 

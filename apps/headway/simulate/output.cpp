@@ -94,9 +94,8 @@ std::string json_run(comparison const& c, comparison::row const& r, std::size_t 
 std::string json_law(comparison const& c, comparison::row const& r) {
   if (r.runs.empty()) return fmt::format("{{\"law\": {}, \"runs\": []}}", quoted(r.law));
   return fmt::format(
-      "{{\"law\": {}, \"median\": {{{}}}, \"p90\": {{{}}}, \"runs\": [\n      {}]}}",
-      quoted(r.law), json_over_seeds(c, r, &spread_of::median),
-      json_over_seeds(c, r, &spread_of::p90),
+      "{{\"law\": {}, \"median\": {{{}}}, \"p90\": {{{}}}, \"runs\": [\n      {}]}}", quoted(r.law),
+      json_over_seeds(c, r, &spread_of::median), json_over_seeds(c, r, &spread_of::p90),
       joined(r.runs.size(), ",\n      ", [&](std::size_t seed) { return json_run(c, r, seed); }));
 }
 
