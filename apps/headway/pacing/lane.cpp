@@ -82,12 +82,12 @@ void lane::rest(time_point now, bool may_send) {
   look_at_machine(now, may_send);     // perhaps it waits no more
   if (!may_send || stopped_) return;  // until an answer
   auto const park_beyond = [&](time_point until) {
-    if (until != never && until > later(now, parts_.wait_max))
-      parked_until_ = std::max(parked_until_, until);
+    if (until > later(now, parts_.wait_max)) parked_until_ = std::max(parked_until_, until);
   };
+  if (auto const parked = parts_.governor.parked(now)) park_beyond(parked->until);
   if (held_.why != reason::none) {  // an answer wakes it, too
     wake_ = held_.until;
-    park_beyond(held_.until);
+    if (held_.until != never) park_beyond(held_.until);
     return;
   }
   wake_ = parts_.governor.wakeup(now);

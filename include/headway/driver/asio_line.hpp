@@ -186,9 +186,11 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
 
   // All that follows is under the lock.
 
-  /// Whoever may go goes, whoever is too late is told so.
+  /// Whoever may go goes, whoever is too late or would wait for too long is told so.
   void pump() {
     while (auto const late = governor_.expired()) tell(*late, {reason::deadline, never});
+    while (auto const parked = governor_.parked())
+      tell(parked->id, {reason::server_hint, parked->until});
     while (auto const turn = governor_.next()) tell(*turn, {reason::none, steady_now()});
     arm();
   }

@@ -68,6 +68,8 @@ class machine_governor {
     look(now);
     return inner_.expired(now);
   }
+  /// The first that waits, if a server's hint holds it for longer than hint_max.
+  std::optional<parked_request> parked(time_point now) const noexcept { return inner_.parked(now); }
   /// When to look again if nothing happens before.
   time_point wakeup(time_point now) const noexcept {
     auto const at = inner_.wakeup(now);

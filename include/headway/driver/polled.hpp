@@ -15,6 +15,7 @@ namespace headway {
 ///
 ///   submit() each request; then, whenever anything happened or timeout() is over:
 ///   while (auto t = api.expired()) tell its owner that it comes too late
+///   while (auto p = api.parked()) tell its owner that the server wants it to wait for too long
 ///   while (auto t = api.next()) send it; call done() when its answer comes
 ///
 /// Threads: distinct objects safe, shared objects unsafe.
@@ -27,7 +28,14 @@ class basic_polled {
 
   /// Queues a request, or refuses it with why and until when.
   std::variant<ticket, refused> submit(request_terms const& terms = {}) {
-    return governor_.submit(steady_now(), terms);
+    auto const now = steady_now();
+    auto answer = governor_.submit(now, terms);
+    auto const parked = governor_.parked(now);
+    if (auto const* const id = std::get_if<ticket>(&answer); id && parked && parked->id == *id) {
+      governor_.cancel(now, *id);
+      answer = refused{reason::server_hint, parked->until};
+    }
+    return answer;
   }
   /// Whose turn it is, if anyone may go: started, so send it now. A `retry` comes back here.
   std::optional<ticket> next() {
@@ -42,6 +50,13 @@ class basic_polled {
     auto const late = governor_.expired(now);
     if (late) governor_.cancel(now, *late);
     return late;
+  }
+  /// One that a server's hint holds for longer than hint_max, if any: forgotten, so tell its owner.
+  std::optional<parked_request> parked() {
+    auto const now = steady_now();
+    auto const found = governor_.parked(now);
+    if (found) governor_.cancel(now, found->id);
+    return found;
   }
   /// What came of an attempt. After `park`, wait that long or cancel().
   decision done(ticket id, attempt_result const& result = {}) {

@@ -187,7 +187,7 @@ class shared_governor {
     throw;
   }
 
-  /// Whoever may go goes, whoever is too late is told so.
+  /// Whoever may go goes, whoever is too late or would wait for too long is told so.
   void pump(time_point now, place* newcomer = nullptr) {
     auto const answer = [&](ticket id, reason why, time_point until) {
       if (newcomer && newcomer->id == id)
@@ -198,6 +198,10 @@ class shared_governor {
     while (auto const late = governor_.expired(now)) {
       governor_.cancel(now, *late);
       answer(*late, reason::deadline, never);
+    }
+    while (auto const parked = governor_.parked(now)) {
+      governor_.cancel(now, parked->id);
+      answer(parked->id, reason::server_hint, parked->until);
     }
     while (auto const turn = governor_.next(now)) {
       governor_.start(now, *turn, chance_());
