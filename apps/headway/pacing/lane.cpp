@@ -93,7 +93,6 @@ void lane::rest(time_point now, bool may_send) {
   wake_ = parts_.governor.wakeup(now);
   if (!parts_.machine || waiting() == 0) return;
   wake_ = std::min(wake_, parts_.machine->look_again(now));
-  park_beyond(parts_.machine->held_until());  // perhaps another process was told
 }
 
 lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,

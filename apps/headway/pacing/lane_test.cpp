@@ -210,7 +210,7 @@ TEST_F(settle_test, a_long_quota_parks) {
 TEST_F(settle_test, a_long_hint_parks_also_with_a_success) {
   send();
   EXPECT_EQ(settle({.what = reaction::served,
-                    .quotas = {{.limit = 100, .remaining = 0, .reset = duration(24h)}}})
+                    .quotas = {{.name = "", .limit = 100, .remaining = 0, .reset = duration(24h)}}})
                 .ruling.what,
             verdict::done);
   EXPECT_FALSE(l.parked()) << "nothing waits";

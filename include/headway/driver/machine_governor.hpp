@@ -32,7 +32,9 @@ class machine_governor {
   explicit machine_governor(std::string_view key, governor_settings const& settings = {},
                             seek const& law = {},
                             std::string const& folder = machine_pace::default_folder())
-      : machine_governor(std::make_shared<machine_pace>(folder, key, any_law{law}), settings) {}
+      : machine_governor(
+            std::make_shared<machine_pace>(folder, key, any_law{law}, settings.hint_max),
+            settings) {}
   /// One that shares with nobody, for where joining fails.
   static machine_governor alone(governor_settings const& settings = {}, seek const& law = {}) {
     return machine_governor(std::make_shared<machine_pace>(any_law{law}), settings);
