@@ -29,7 +29,7 @@ constexpr duration stopped_after = 300ms;        // without a look: nobody waits
 constexpr duration absent_after = 1s;            // … nor for its permits, which have come back
 constexpr duration moment = 1ms;                 // less than a law forgives whoever is late
 constexpr duration ahead_max = 1s;               // of us, another's act by the same clock
-constexpr int tries_max = 1000;                  // while others act
+constexpr int tries_max = 100'000;               // while others act: a tenth of a second
 constexpr int door = machine_pace::members_max;  // a byte that all members lock, shared
 
 /// A child's are one more than its parent's.

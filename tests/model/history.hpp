@@ -271,7 +271,7 @@ class history {
       if (!late) break;
       end(*late);
     }
-    if (pick(8) == 0)  // the others have that patience
+    if (naive_.submitted % 16 == 0)  // the others have that patience
       while (auto const parked = real_.parked(now_)) end(parked->id);
     for (auto sends = pick(20) + 1; sends > 0; --sends) {
       auto const turn = real_.next(now_);
