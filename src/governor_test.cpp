@@ -116,8 +116,28 @@ TEST(governor, a_hint_without_end_is_obeyed_without_spinning) {
   EXPECT_EQ(g.wakeup(at(1s)), never);
   EXPECT_EQ(g.why(at(1s)), (held_back{reason::server_hint, never}));
   EXPECT_EQ(g.next(at(24h * 365 * 200)), std::nullopt);
-  auto const result = g.submit(at(1s));
-  EXPECT_EQ(std::get<refused>(result), (refused{reason::server_hint, never}));
+  auto const waits = g.parked(at(1s));
+  ASSERT_TRUE(waits);
+  EXPECT_EQ(waits->until, never);
+}
+
+// Whatever answer the hint came with, and as soon as it is the turn of what waits.
+TEST(governor, a_hint_beyond_hint_max_parks_what_waits) {
+  for (auto const& advice : {hint{.retry_after = 5s}, hint{.remaining = 0, .reset = 5s}}) {
+    for (auto const patience : {5s - 1ns, duration(5s), duration::max()}) {
+      auto g = make({.hint_max = patience, .first_alone = 0ns});
+      auto const sent = submit(g, 0s);
+      send(g, 0s);
+      EXPECT_EQ(g.finish(at(0s), sent, {.advice = advice}, 0).what, verdict::done);
+      EXPECT_EQ(g.parked(at(0s)), std::nullopt) << "nothing waits";
+      auto const waits = submit(g, 0s);
+      if (patience >= 5s)
+        EXPECT_EQ(g.parked(at(0s)), std::nullopt);
+      else
+        EXPECT_EQ(g.parked(at(0s)), (parked_request{waits, at(5s)}));
+      EXPECT_EQ(g.next(at(5s)), waits);
+    }
+  }
 }
 
 TEST(governor, what_an_answer_leads_to) {

@@ -6,6 +6,7 @@
 /// driver is the same pump, run after any event:
 ///
 ///   while (auto t = governor.expired(now)) governor.cancel(now, *t), tell(*t);
+///   while (auto p = governor.parked(now)) governor.cancel(now, p->id), tell(p->id);
 ///   while (auto t = governor.next(now)) governor.start(now, *t, draw()), send(*t);
 ///   arm(governor.wakeup(now));
 #pragma once
@@ -96,6 +97,13 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
+/// A request that a server's hint holds for longer than hint_max.
+struct parked_request {
+  ticket id{};
+  time_point until = never;
+  friend bool operator==(parked_request const&, parked_request const&) = default;
+};
+
 /// Where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
   stand_first,  ///< keeps its place, hence stands at the front, and waits for the law
@@ -114,7 +122,7 @@ struct observation {
 struct governor_settings {
   int attempts_max = 4;          ///< failures until a request is given up; throttles never count
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;     ///< a longer Retry-After parks a request
+  duration hint_max = 15min;     ///< what a server's hint holds for longer is parked
   duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
   int quiet_successes = 10;                                ///< of the shared retry level
@@ -147,11 +155,11 @@ class lazy_heap : public heap<Item> {
 
 /// Decides for one scope (one limit): what waits, what goes, what is retried, and why.
 ///
-/// next, expired, wakeup and why only ask and are O(1). submit, start, finish and cancel act; they
-/// are O(log n), each with one asserted precondition. The turn order is (ready since, sequence):
-/// the head waits for all it needs and nobody overtakes it. A throttled request keeps its first
-/// ready-since; a failed one is ready after its backoff. Retries never lack queue space. A waiting
-/// retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
+/// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
+/// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
+/// sequence): the head waits for all it needs and nobody overtakes it. A throttled request keeps
+/// its first ready-since; a failed one is ready after its backoff. Retries never lack queue space.
+/// A waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -172,8 +180,8 @@ class governor {
     HEADWAY_REQUIRE(terms.cost >= 1 && terms.failures >= 0 && terms.throttles >= 0);
     if (waiting_ >= settings_.queue_max) return refused{reason::queue, never};
     auto const earliest = ready_for(terms.cost, now);
-    if (earliest.until == never)
-      return refused{earliest.why == reason::server_hint ? earliest.why : reason::quota, never};
+    if (earliest.until == never && earliest.why != reason::server_hint)
+      return refused{reason::quota, never};
     if (earliest.until > terms.deadline && !settings_.observe)
       return refused{reason::deadline, earliest.until};
     auto const index = allocate();
@@ -275,6 +283,16 @@ class governor {
   std::optional<ticket> expired(time_point now) const noexcept {
     if (deadlines_.empty() || deadlines_.top().of.at >= now) return std::nullopt;
     return ticket_of(deadlines_.top().of.index);
+  }
+
+  /// The first that waits, if a server's hint holds it for longer than hint_max, whichever answer
+  /// that came with: the driver cancels it and tells its owner, or has that patience.
+  std::optional<parked_request> parked(time_point now) const noexcept {
+    if (queue_.empty() || settings_.observe) return std::nullopt;
+    auto const index = queue_.top().index;
+    auto const until = held_until(requests_[index].terms.cost);
+    if (until <= later(now, settings_.hint_max)) return std::nullopt;
+    return parked_request{ticket_of(index), until};
   }
 
   /// When to ask again if nothing happens before. Always > now; `never` when only an event can

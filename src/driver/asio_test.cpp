@@ -362,6 +362,21 @@ TEST_F(asio_driver, more_patience_than_we_have_is_refused_with_the_instant) {
   EXPECT_EQ(api.metrics().waiting, 0U);
 }
 
+TEST_F(asio_driver, more_patience_than_we_have_is_refused_also_after_a_success) {
+  for (auto const& advice :
+       {hint{.retry_after = 50min}, hint{.remaining = 0, .reset = duration(50min)}}) {
+    io.restart();
+    shared api{io.get_executor(), one_by_one()};
+    std::vector<reason> ended;
+    for (int i = 0; i < 3; ++i)
+      api.async_call(
+          answers(io, calls), [&](error_code, int) { return attempt_result{.advice = advice}; },
+          [&](std::exception_ptr const& e, int) { ended.push_back(e ? why(e) : reason::none); });
+    io.run();
+    EXPECT_EQ(ended, (std::vector{reason::none, reason::server_hint, reason::server_hint}));
+  }
+}
+
 TEST_F(asio_driver, step_by_step) {
   shared api{io.get_executor(), one_by_one()};
   std::string text;

@@ -213,6 +213,24 @@ TEST(blocking_driver, more_patience_than_we_have_is_refused_with_the_instant) {
   EXPECT_EQ(api.metrics().in_flight, 0);
 }
 
+TEST(blocking_driver, more_patience_than_we_have_is_refused_also_after_a_success) {
+  for (auto const& advice :
+       {hint{.retry_after = 50min}, hint{.remaining = 0, .reset = duration(50min)}}) {
+    shared api(one_by_one());
+    auto held = std::get<shared::permit>(api.admit());
+    auto const told_at = steady_now();
+    std::jthread const waits([&] {
+      auto const no = std::get<refused>(api.admit());
+      EXPECT_EQ(no.why, reason::server_hint);
+      EXPECT_GE(no.until, told_at + 50min);
+    });
+    until_waiting(api, 1);
+    EXPECT_EQ(held.settle({.advice = advice}).what, verdict::done);
+    EXPECT_EQ(std::get<refused>(api.admit()).why, reason::server_hint);
+    while (api.metrics().waiting > 0) std::this_thread::yield();
+  }
+}
+
 TEST(blocking_driver, failures_are_tried_again_and_the_last_result_returned) {
   shared api(one_by_one({.attempts_max = 3}));
   int calls = 0;

@@ -23,7 +23,7 @@ TEST_F(machine_asio_test, a_scope_of_threads_is_one_of_coroutines) {
   basic_throttled threads(make);
   boost::asio::io_context io;
   asio::basic_throttled coroutines(io.get_executor(), make);
-  threads.scope("bucket")->hold(steady_now() + 1h);
+  threads.scope("bucket")->hold(steady_now() + 10min);
   auto const served = [&](std::string_view scope) {
     auto done = coroutines.scope(scope).async_call(
         [&](auto token) { return boost::asio::post(io, std::move(token)); },

@@ -9,14 +9,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "headway/driver/clock.hpp"
 
 namespace headway {
 namespace {
@@ -26,6 +30,8 @@ constexpr duration members_looked_at = 100ms;    // whether they live, and wheth
 constexpr duration stopped_after = 300ms;        // without a look: nobody waits for it
 constexpr duration absent_after = 1s;            // … nor for its permits, which have come back
 constexpr duration moment = 1ms;                 // less than a law forgives whoever is late
+constexpr duration ahead_max = 1s;               // of us, another's act by the same clock
+constexpr int tries_max = 100'000;               // while others act: a tenth of a second
 constexpr int door = machine_pace::members_max;  // a byte that all members lock, shared
 
 /// A child's are one more than its parent's.
@@ -37,11 +43,23 @@ std::string from_environment(char const* name) {
   return value != nullptr ? value : "";
 }
 
-/// Of the key and of this boot, whose clock the state is told in. Nobody but the user can choose
-/// keys that collide. Source: FNV-1a, twice, from different bases.
+/// Of what a page says and the act that made it valid. Source: J. G. Fletcher, "An arithmetic
+/// checksum for serial transmissions" (1982), of words.
+template <class Words>
+std::uint64_t sum_of(Words const& all, std::uint64_t head) noexcept {
+  auto a = head;
+  std::uint64_t b = 0x9e3779b97f4a7c15U;
+  for (auto const word : all) b += a += word;
+  return a ^ std::rotl(b, 32);
+}
+
+/// Of the key, and of this boot and time namespace, whose clock the state is told in. Nobody but
+/// the user can choose keys that collide. Source: FNV-1a, twice, from different bases.
 std::string digest(std::string_view key) {
   std::string all;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> all;
+  std::error_code unknown;
+  all.append("\n").append(std::filesystem::read_symlink("/proc/self/ns/time", unknown).native());
   all.append("\n").append(key);
   std::string hex;
   for (std::uint64_t hash : {0xcbf29ce484222325U, 0x9e3779b97f4a7c15U}) {
@@ -111,20 +129,22 @@ std::string machine_pace::default_folder() {
   return (temporary.empty() ? "/tmp" : temporary) + "/headway-" + std::to_string(geteuid());
 }
 
-machine_pace::machine_pace(std::string const& folder, std::string_view key, any_law const& begins)
+machine_pace::machine_pace(std::string const& folder, std::string_view key, any_law const& begins,
+                           duration patience)
     : folder_(folder),
-      name_(HEADWAY_VERSION "-" + std::to_string(sizeof(state)) + "-" + digest(key)),
-      path_(folder + '/' + name_) {
+      name_(HEADWAY_VERSION "-" + std::to_string(sizeof(layout)) + "-" + digest(key)),
+      path_(folder + '/' + name_),
+      patience_(patience) {
   join(begins);
 }
 
-machine_pace::machine_pace(any_law const& begins) noexcept : joined_(forks), seen_{.law = begins} {}
+machine_pace::machine_pace(any_law const& begins) noexcept
+    : joined_(forks), begins_(begins), seen_{.law = begins} {}
 
 machine_pace::~machine_pace() {
   if (map_ != nullptr && joined_ == forks) {
-    act([&](state& s) { mine(s) = {}; });
-    munmap(map_, sizeof(layout));
-    remove_unused(AT_FDCWD, path_.c_str(), fd_);
+    act(never, [&](state& s) { mine(s) = {}; });
+    leave();
   }
   if (fd_ >= 0) close(fd_);
 }
@@ -154,13 +174,33 @@ void machine_pace::join(any_law const& begins) {
   map_ = map;
   fd_ = asks.take();
   me_ = free;
-  seen_head_ = never_seen;
-  act([&](state& s) {
+  begins_ = begins;
+  believed_ = false;
+  for (int tries = 0; tries < tries_max && map_ != nullptr; ++tries) {
+    seen_head_ = never_seen;
+    auto s = copy_page(never) == sight::well ? seen_ : state{};
     mine(s) = {};  // of a member who died there
     bury(s);
     if (std::ranges::none_of(s.members, &member::here)) s = {.law = begins};
     mine(s) = {.here = true};
-  });
+    if (!publish(s)) continue;
+    seen_head_ = never_seen;  // by our clock it was not
+    return;
+  }
+  leave();
+}
+
+/// Goes on alone, with the law as it was when we last believed what we saw.
+void machine_pace::leave() noexcept {
+  auto* const map = std::exchange(map_, nullptr);
+  if (map == nullptr) return;
+  munmap(map, sizeof(layout));
+  remove_unused(AT_FDCWD, path_.c_str(), fd_);
+  auto own = mine(seen_);
+  own.here = true;
+  me_ = 0;
+  seen_ = {.law = believed_ ? seen_.law : begins_, .held = believed_ ? seen_.held : held_};
+  mine(seen_) = own;
 }
 
 /// In the child of a fork, of whose parent's all that it has is a descriptor.
@@ -242,23 +282,55 @@ bool machine_pace::alive(int whose) const noexcept {
   return fcntl(fd_, F_OFD_GETLK, &what) != 0 || what.l_type != F_UNLCK;
 }
 
-/// Makes seen_ the valid state. Who overwrote a page while it was read had seen a later head
-/// before, and so do we then.
-void machine_pace::read() noexcept {
-  if (joined_ != forks.load(std::memory_order_relaxed)) join_again();
-  if (map_ == nullptr) return;
+/// Whether we are a member, and it can have been made by our clock. An act of another lies in our
+/// past; a turn lies no further in our future than the pace is slow, and our patience.
+bool machine_pace::believable(state const& s, time_point now) const noexcept {
+  if (now == never) return true;  // looked at again by the clock
+  if (!mine(s).here) return false;
+  auto acted = time_point::min();
+  for (auto const& each : s.members)
+    if (&each != &mine(s) && each.here) acted = std::max({acted, each.looked, each.took});
+  // `now` may be old: a signal may have stopped us since.
+  if (acted > later(now, ahead_max) && acted > later(steady_now(), ahead_max)) return false;
+  auto const turn = s.law.ready_at(1);
+  if (turn <= later(now, patience_)) return true;
+  auto next = s.law;
+  next.take(turn, 1, {});
+  return turn <= later(later(now, patience_), next.ready_at(1) - turn);
+}
+
+/// Makes seen_ the valid state, if it is believed. Who overwrote a page while it was read had seen
+/// a later head before, and so do we then. `empty`: nobody has acted yet.
+machine_pace::sight machine_pace::copy_page(time_point now) noexcept {
   std::array<std::uint64_t, words> copy;
-  for (;;) {
+  for (int tries = 0; tries < tries_max; ++tries) {
     auto const head = map_->head.load(std::memory_order_acquire);
-    if (head == seen_head_) return;
-    auto const& valid = map_->pages[(head & page_mask) % map_->pages.size()];
+    if (head == seen_head_) return sight::well;
+    auto const at = head & page_mask;
+    if (head == 0 || at >= map_->pages.size()) {
+      seen_head_ = head;
+      return head == 0 ? sight::empty : sight::bad;
+    }
+    auto const& valid = map_->pages[at];
     for (std::size_t i = 0; i < words; ++i) copy[i] = valid[i].load(std::memory_order_relaxed);
+    auto const sum = valid[words].load(std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (map_->head.load(std::memory_order_relaxed) != head) continue;
-    std::memcpy(static_cast<void*>(&seen_), copy.data(), sizeof seen_);
     seen_head_ = head;
-    return;
+    if (sum_of(copy, head) != sum) return sight::bad;
+    state s;
+    std::memcpy(static_cast<void*>(&s), copy.data(), sizeof s);
+    if (!believable(s, now)) return sight::bad;
+    seen_ = s;
+    believed_ = now != never;
+    return sight::well;
   }
+  return sight::bad;
+}
+
+void machine_pace::read(time_point now) noexcept {
+  if (joined_ != forks.load(std::memory_order_relaxed)) join_again();
+  if (map_ != nullptr && copy_page(now) != sight::well) leave();
 }
 
 /// Makes `s` the valid state, unless somebody acted after seen_.
@@ -272,10 +344,11 @@ bool machine_pace::publish(state const& s) noexcept {
   if ((before & page_mask) == at) ++at;
   std::array<std::uint64_t, words> copy{};
   std::memcpy(copy.data(), &s, sizeof s);
+  auto const after = ((before >> page_bits) + 1) << page_bits | at;
   std::atomic_thread_fence(std::memory_order_release);
   for (std::size_t i = 0; i < words; ++i)
     map_->pages[at][i].store(copy[i], std::memory_order_relaxed);
-  auto const after = ((before >> page_bits) + 1) << page_bits | at;
+  map_->pages[at][words].store(sum_of(copy, after), std::memory_order_relaxed);
   if (!map_->head.compare_exchange_strong(before, after, std::memory_order_release,
                                           std::memory_order_relaxed))
     return false;
@@ -285,12 +358,13 @@ bool machine_pace::publish(state const& s) noexcept {
 }
 
 template <class F>
-void machine_pace::act(F f) noexcept {
-  for (;;) {
-    read();
+void machine_pace::act(time_point now, F f) noexcept {
+  for (int tries = 1;; ++tries) {
+    read(now);
     auto s = seen_;
     f(s);
     if (publish(s)) return;
+    if (tries == tries_max) leave();
   }
 }
 
@@ -328,17 +402,18 @@ duration machine_pace::deference(state const& s, time_point now) const noexcept 
 }
 
 void machine_pace::look(time_point now) noexcept {
-  read();
+  read(now);
+  held_ = seen_.held <= later(now, patience_) ? seen_.held : time_point::min();
   others_ = others_out(seen_, now);
   deference_ = deference(seen_, now);
 }
 
 void machine_pace::refresh(time_point now, int out, bool waits) noexcept {
-  read();
+  read(now);
   if (absent(mine(seen_), now)) back_ = now;
   auto const looks = now >= later(mine(seen_).looked, members_looked_at);
   if (looks || mine(seen_).out != out || mine(seen_).waits != waits)
-    act([&](state& s) {
+    act(now, [&](state& s) {
       if (looks) {
         bury(s);
         mine(s).looked = now;
@@ -353,10 +428,10 @@ void machine_pace::refresh(time_point now, int out, bool waits) noexcept {
 }
 
 bool machine_pace::claim(time_point now, std::int64_t cost, fraction u) noexcept {
-  for (;;) {
+  for (int tries = 1;; ++tries) {
     look(now);
     auto const out = others_ + mine(seen_).out;
-    if (seen_.held > now || ready_at(cost) > now || out >= seen_.law.allowed()) return false;
+    if (held_ > now || ready_at(cost) > now || out >= seen_.law.allowed()) return false;
     if (map_ == nullptr) return true;  // nobody is faster
     auto const promised = seen_;
     auto s = seen_;
@@ -370,6 +445,7 @@ bool machine_pace::claim(time_point now, std::int64_t cost, fraction u) noexcept
       return true;
     }
     claimed_.reset();
+    if (tries == tries_max) leave();
   }
 }
 
@@ -382,7 +458,7 @@ time_point machine_pace::look_again(time_point now) const noexcept {
 stamp machine_pace::take(time_point now, std::int64_t cost, fraction u) noexcept {
   auto permit = std::exchange(claimed_, std::nullopt);
   if (!permit)
-    act([&](state& s) {
+    act(now, [&](state& s) {
       permit = s.law.take(now, cost, u);
       permit->in_flight = others_out(s, now) + ++mine(s).out;
       mine(s).took = now;
@@ -396,7 +472,7 @@ template <class F>
 void machine_pace::learn(time_point now, sample s, F f) noexcept {
   if (absent(mine(seen_), now)) back_ = now;
   if (s.sent.sent < back_) return;
-  act([&](state& all) {
+  act(now, [&](state& all) {
     auto whole = s;
     whole.in_flight += others_out(all, now);
     f(all.law, whole);
@@ -416,11 +492,13 @@ void machine_pace::on_failure(time_point now, sample const& s, fraction u) noexc
 }
 
 void machine_pace::hold(time_point until) noexcept {
-  act([&](state& all) { all.held = std::max(all.held, until); });
+  act(never, [&](state& all) { all.held = std::max(all.held, until); });
+  held_ = std::max(held_, until);
+  seen_head_ = map_ != nullptr ? never_seen : seen_head_;  // by our clock it was not seen
 }
 
 void machine_pace::on_hint(time_point now, hint const& h) noexcept {
-  act([&](state& all) {
+  act(now, [&](state& all) {
     if (h.retry_after)
       all.held = std::max(all.held, later(now, std::max(*h.retry_after, duration(0))));
     all.law.on_hint(now, h);

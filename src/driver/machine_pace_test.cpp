@@ -138,6 +138,79 @@ TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
   EXPECT_LT(a.held_until(), start);
 }
 
+TEST_F(machine_pace_test, another_clock_holds_nobody) {
+  for (auto const offset : {duration(-24h), duration(90000s), duration(24h)}) {
+    machine_pace a(within(), "k", law(10));
+    a.refresh(start + 48h, 0, true);
+    auto stranger = std::make_unique<machine_pace>(within(), "k", law(10));
+    stranger->refresh(start + 48h + offset, 0, true);
+    stranger->take(start + 48h + offset, 1, u);
+    stranger->hold(start + 48h + offset + 1s);
+    for (auto const gone : {false, true}) {
+      if (gone) stranger.reset();
+      auto const now = start + 48h + (gone ? 1s : 500ms);
+      a.refresh(now, 0, true);
+      EXPECT_LE(a.held_until(), now);
+      EXPECT_TRUE(a.claim(now, 1, u));
+      a.take(now, 1, u);
+      EXPECT_LE(a.ready_at(1), now + 1s);
+    }
+  }
+}
+
+TEST_F(machine_pace_test, what_another_clock_left_holds_nobody) {
+  machine_pace a(within(), "k", law(10));
+  a.refresh(start, 0, true);
+  {
+    machine_pace stranger(within(), "k", law(10));
+    stranger.refresh(start + 24h, 0, true);
+    stranger.take(start + 24h, 1, u);
+  }
+  a.refresh(start + 1s, 0, true);
+  EXPECT_TRUE(a.claim(start + 1s, 1, u));
+  EXPECT_FALSE(a.shared());
+  EXPECT_EQ(std::get<seek>(a.law().choice).level, 10);
+}
+
+TEST_F(machine_pace_test, a_slow_pace_and_a_hold_within_our_patience_are_believed) {
+  machine_pace a(within(), "k", law(0.01), 5s);
+  machine_pace b(within(), "k", law(0.01), 5s);
+  a.refresh(start, 0, true);
+  a.take(start, 1, u);
+  a.hold(start + 5s);
+  b.refresh(start, 0, true);
+  EXPECT_GT(b.ready_at(1), start + 30s);
+  EXPECT_EQ(b.held_until(), start + 5s);
+  a.hold(start + 6s);
+  b.refresh(start, 0, true);
+  EXPECT_LE(b.held_until(), start);
+  EXPECT_TRUE(b.shared());
+}
+
+TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
+  for (auto const from : {0, 8, 64, 128}) {
+    machine_pace a(within(), "k", law(10));
+    machine_pace b(within(), "k", law(10));
+    a.refresh(start, 0, true);
+    b.refresh(start, 0, true);
+    fs::path const path = fs::directory_iterator(within())->path();
+    auto const size = static_cast<int>(fs::file_size(path));
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(from);
+    rng chance(static_cast<std::uint64_t>(from));
+    for (int i = from; i < size; ++i) file.put(static_cast<char>(chance()));
+    file.close();
+    for (auto* const each : {&a, &b}) {
+      each->refresh(start + 500ms, 0, true);
+      each->on_success(start + 500ms, answer({.sent = start}), u);
+      EXPECT_TRUE(each->claim(start + 2s, 1, u));
+      each->take(start + 2s, 1, u);
+      EXPECT_EQ(std::get<seek>(each->law().choice).successes, 1U);
+    }
+    fs::remove(path);
+  }
+}
+
 TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
   machine_pace const living(within(), "living", law(10));
   if (auto const child = fork(); child == 0) {
@@ -221,9 +294,9 @@ TEST_F(machine_pace_test, both_sides_of_a_fork_are_members_and_each_dies_for_its
   EXPECT_EQ(out(), 2) << "the child's alone";
 
   machine_pace b(within(), "k", law(10));
-  b.take(start, 1, u);
+  b.take(start + 2s, 1, u);
   process child([&](process const& self) {
-    b.take(start, 1, u);
+    b.take(start + 2s, 1, u);
     self.ready();
   });
   child.await();

@@ -33,7 +33,7 @@ TEST_F(machine_scopes_test, what_holds_a_scope_holds_it_wherever_it_is_shared) {
   basic_throttled one(of("k"));
   basic_throttled other(of("k"));
   basic_throttled another(of("another key"));
-  one.scope("bucket")->hold(steady_now() + 1h);
+  one.scope("bucket")->hold(steady_now() + 10min);
   EXPECT_FALSE(may_go(*one.scope("bucket")));
   EXPECT_FALSE(may_go(*other.scope("bucket")));
   EXPECT_TRUE(may_go(*other.scope("another bucket")));
@@ -44,7 +44,7 @@ TEST_F(machine_scopes_test, what_holds_a_scope_holds_it_wherever_it_is_shared) {
 TEST_F(machine_scopes_test, who_calls_without_a_scope_shares_with_a_machine_governor) {
   basic_throttled api(of("k"));
   blocking::shared_governor single(machine_governor("k", {}, {}, folder + "/headway"));
-  single.hold(steady_now() + 1h);
+  single.hold(steady_now() + 10min);
   EXPECT_FALSE(may_go(api));
 }
 

@@ -46,5 +46,24 @@ TEST(polled, gives_back_what_comes_too_late) {
   EXPECT_EQ(api.next(), std::nullopt);
 }
 
+TEST(polled, gives_back_what_would_wait_for_too_long) {
+  for (auto const& advice :
+       {hint{.retry_after = duration(50min)}, hint{.remaining = 0, .reset = duration(50min)}}) {
+    auto api = one_by_one();
+    auto const a = std::get<ticket>(api.submit());
+    api.next();
+    auto const b = std::get<ticket>(api.submit());
+    auto const told_at = steady_now();
+    EXPECT_EQ(api.done(a, {.advice = advice}).what, verdict::done);
+    auto const parked = api.parked();
+    ASSERT_TRUE(parked);
+    EXPECT_EQ(parked->id, b);
+    EXPECT_GE(parked->until, told_at + 50min);
+    EXPECT_EQ(api.parked(), std::nullopt);
+    EXPECT_EQ(std::get<refused>(api.submit()), (refused{reason::server_hint, parked->until}));
+    EXPECT_EQ(api.state().waiting(), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace headway

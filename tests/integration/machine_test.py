@@ -13,7 +13,7 @@ from pathlib import Path
 
 import servers
 from log import Log
-from work import Work, gets, measured
+from work import BINARY, Work, gets, measured
 
 RATE = 200
 SLOTS = 20
@@ -196,6 +196,66 @@ class Machine(unittest.TestCase):
                 self.assertIn("parked: the server asks to wait", runs[3][0].stderr())
             log = nginx.log()
         measured(f"4 of one limit, Retry-After: 60: told {len(log.throttled())} times")
+
+    def beside(self, strange):
+        """The seconds for which a run that goes at 200/s sends less than half of that, while `strange`
+        (told the folder where they meet) happens, and after."""
+        with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
+            stack, runs = many(nginx, 1, 40 * RATE, runtime=runtime)
+            with stack:
+                time.sleep(4)
+                begin = time.time()
+                strange(nginx, runtime)
+                time.sleep(1)
+                end = time.time()
+                self.assertIsNone(runs[0][1].poll(), runs[0][0].stderr())
+            log = nginx.log()
+        tenths = Counter(int((r.end - begin) * 10) for r in log.accepted() if r.path.startswith("/0/"))
+        lost = sum(tenths[i] < RATE / 20 for i in range(int((end - begin) * 10))) / 10
+        measured(f"{lost:.1f} of {end - begin:.1f} s lost")
+        return lost
+
+    def by_clock(self, *command, **environment):
+        def strange(nginx, runtime):
+            with Work([f"{nginx.url}/strange/{i}" for i in range(20)]) as work:
+                run = subprocess.Popen(
+                    [*command, BINARY, "run", "jobs.txt", "--cold"],
+                    cwd=work.path,
+                    stdin=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={**os.environ, "XDG_RUNTIME_DIR": runtime, **environment},
+                )
+                try:
+                    time.sleep(2)
+                finally:
+                    run.kill()
+                    run.wait()
+
+        self.assertLessEqual(self.beside(strange), 1)
+
+    def test_a_clock_of_another_day(self):
+        library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+        if library is None:
+            self.skipTest("no faketime")
+        for offset in ("+1d", "-1d"):
+            with self.subTest(offset):
+                self.by_clock(LD_PRELOAD=str(library), FAKETIME=offset)
+
+    def test_another_time_namespace(self):
+        command = ("unshare", "--time", "--monotonic", "90000")
+        if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("no time namespace is permitted")
+        self.by_clock(*command)
+
+    def test_a_page_of_garbage(self):
+        def strange(_, runtime):
+            pages = [page for page in Path(runtime, "headway").iterdir()]
+            for page in pages:
+                with open(page, "r+b", buffering=0) as file:
+                    file.write(os.urandom(page.stat().st_size))
+            time.sleep(1)
+
+        self.assertLessEqual(self.beside(strange), 1)
 
     def test_alone_is_alone(self):
         made = {"--alone": [], "--law=reno": [], "--trace=t": [], "--cold": ["headway"]}

@@ -4,6 +4,7 @@ import time
 import unittest
 
 import servers
+from sockets import Scripted
 from work import Work, gets, measured, post, succeeded, wait_for
 
 JOBS = 150
@@ -99,6 +100,29 @@ class Stop(unittest.TestCase):
             self.assertEqual(work.run("--wait-max", "60s"), 0, work.stderr())
             self.assertEqual(work.outcomes(), ALL)
             self.assertEqual(server.log().twice(), [])
+
+    def test_parked_by_a_success(self):
+        """Nothing is left for longer than --wait-max, by fields of three kinds; within it is waited."""
+        kinds = (
+            lambda t: {"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 0, "X-RateLimit-Reset": t},
+            lambda t: {"RateLimit": f'"default";r=0;t={t}'},
+            lambda t: {"RateLimit-Limit": 100, "RateLimit-Remaining": 0, "RateLimit-Reset": t},
+        )
+        cases = [(kind, seconds) for kind in kinds for seconds in (3000, 99999999)]
+        for kind, seconds in cases:
+            with self.subTest(kind(seconds)), Scripted(
+                lambda n, _: (200, kind(seconds), b"")
+            ) as server, Work(gets(server, 5)) as work:
+                self.assertEqual(work.run("--wait-max", "5s", timeout=10), 75, work.stderr())
+                self.assertEqual(len(server.log), 1)
+                self.assertEqual(work.outcomes(), {"1": "success"})
+        for kind in kinds:
+            with self.subTest(kind(1)), Scripted(
+                lambda n, _: (200, kind(1) if n == 0 else {}, b"")
+            ) as server, Work(gets(server, 5)) as work:
+                self.assertEqual(work.run("--wait-max", "5s", timeout=10), 0, work.stderr())
+                self.assertGreater(server.log[1][0] - server.log[0][0], 0.9)
+                self.assertEqual(work.outcomes(), succeeded(5))
 
     def test_full_disk(self):
         """No file can grow beyond 64 KiB; with more room the rest is done."""

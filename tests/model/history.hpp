@@ -97,7 +97,6 @@ struct naive_governor {
     if (settings.rate_ceiling) at = std::max(at, settings.rate_ceiling->ready_at(terms.cost));
     if (at == never) return held_back{reason::quota, never};
     at = std::max(at, held(terms.cost));
-    if (at == never) return held_back{reason::server_hint, never};
     if (at > terms.deadline) return held_back{reason::deadline, at};
     return {};
   }
@@ -272,6 +271,8 @@ class history {
       if (!late) break;
       end(*late);
     }
+    if (naive_.submitted % 16 == 0)  // the others have that patience
+      while (auto const parked = real_.parked(now_)) end(parked->id);
     for (auto sends = pick(20) + 1; sends > 0; --sends) {
       auto const turn = real_.next(now_);
       if (!turn) return;
@@ -372,6 +373,11 @@ class history {
       ASSERT_TRUE(std::ranges::count(holds, why)) << to_string(why.why);
       ASSERT_EQ(why.until, until) << to_string(why.why);
     }
+
+    auto const held = head ? naive_.held(head->terms.cost) : time_point::min();
+    auto const parks = held > later(now_, naive_.settings.hint_max);
+    ASSERT_EQ(real_.parked(now_),
+              parks ? std::optional(parked_request{head->id, held}) : std::nullopt);
 
     auto deadline = never;
     for (auto const& r : naive_.alive)

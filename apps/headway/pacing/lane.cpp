@@ -86,18 +86,17 @@ void lane::rest(time_point now, bool may_send) {
   look_at_machine(now, may_send);     // perhaps it waits no more
   if (!may_send || stopped_) return;  // until an answer
   auto const park_beyond = [&](time_point until) {
-    if (until != never && until > later(now, parts_.wait_max))
-      parked_until_ = std::max(parked_until_, until);
+    if (until > later(now, parts_.wait_max)) parked_until_ = std::max(parked_until_, until);
   };
+  if (auto const parked = parts_.governor.parked(now)) park_beyond(parked->until);
   if (held_.why != reason::none) {  // an answer wakes it, too
     wake_ = held_.until;
-    if (held_.why == reason::quota) park_beyond(held_.until);
+    if (held_.why == reason::quota && held_.until != never) park_beyond(held_.until);
     return;
   }
   wake_ = parts_.governor.wakeup(now);
   if (!parts_.machine || waiting() == 0) return;
   wake_ = std::min(wake_, parts_.machine->look_again(now));
-  park_beyond(parts_.machine->held_until());  // perhaps another process was told
 }
 
 lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,

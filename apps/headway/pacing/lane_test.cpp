@@ -207,6 +207,21 @@ TEST_F(settle_test, a_long_quota_parks) {
   EXPECT_EQ(l.parked_until(), ruling.until);
 }
 
+TEST_F(settle_test, a_long_hint_parks_also_with_a_success) {
+  send();
+  EXPECT_EQ(settle({.what = reaction::served,
+                    .quotas = {{.name = "", .limit = 100, .remaining = 0, .reset = duration(24h)}}})
+                .ruling.what,
+            verdict::done);
+  EXPECT_FALSE(l.parked()) << "nothing waits";
+  EXPECT_TRUE(std::holds_alternative<ticket>(l.submit(now, {}, 0)));
+  l.open(now, true);
+  EXPECT_FALSE(l.next(now, chance));
+  l.rest(now, true);
+  EXPECT_TRUE(l.parked());
+  EXPECT_EQ(l.parked_until(), now + 24h);
+}
+
 TEST_F(settle_test, the_quotas_are_waited_for_until_they_have_been_wrong_too_often) {
   judgement const told{
       .what = reaction::quota,

@@ -98,7 +98,8 @@ std::shared_ptr<machine_pace> lanes::join_machine(std::string_view key,
   try {
     auto machine = std::make_shared<machine_pace>(
         machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
-        known ? with_memory(settings_.law, *known).law : settings_.law.law);
+        known ? with_memory(settings_.law, *known).law : settings_.law.law,
+        settings_.governor.hint_max);
     machines_.push_back(machine);
     return machine;
   } catch (std::system_error const&) {

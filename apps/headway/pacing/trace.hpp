@@ -103,6 +103,7 @@ class traced_governor : private scope_governor {
   using scope_governor::hold;
   using scope_governor::in_flight;
   using scope_governor::next;
+  using scope_governor::parked;
   using scope_governor::waiting;
   using scope_governor::why;
 

@@ -166,6 +166,7 @@ class experiment {
       s.governor.cancel(now, *late);
       end_request();
     }
+    s.stopped = s.governor.parked(now).has_value();
     while (auto const turn = s.governor.next(now)) {
       auto const what = next_answer(s);
       if (!what) {

@@ -187,9 +187,11 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
 
   // All that follows is under the lock.
 
-  /// Tells requests past their deadline and requests that may go.
+  /// Tells requests that may go, that are too late and that would wait for too long.
   void pump() {
     while (auto const late = governor_.expired()) tell(*late, {reason::deadline, never});
+    while (auto const parked = governor_.parked())
+      tell(parked->id, {reason::server_hint, parked->until});
     while (auto const turn = governor_.next()) tell(*turn, {reason::none, steady_now()});
     arm();
   }

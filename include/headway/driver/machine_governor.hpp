@@ -32,7 +32,9 @@ class machine_governor {
   explicit machine_governor(std::string_view key, governor_settings const& settings = {},
                             seek const& law = {},
                             std::string const& folder = machine_pace::default_folder())
-      : machine_governor(std::make_shared<machine_pace>(folder, key, any_law{law}), settings) {}
+      : machine_governor(
+            std::make_shared<machine_pace>(folder, key, any_law{law}, settings.hint_max),
+            settings) {}
   /// One that shares with nobody, for where joining fails.
   static machine_governor alone(governor_settings const& settings = {}, seek const& law = {}) {
     return machine_governor(std::make_shared<machine_pace>(any_law{law}), settings);
@@ -68,6 +70,8 @@ class machine_governor {
     look(now);
     return inner_.expired(now);
   }
+  /// The first that waits, if a server's hint holds it for longer than hint_max.
+  std::optional<parked_request> parked(time_point now) const noexcept { return inner_.parked(now); }
   /// When to look again if nothing happens before.
   time_point wakeup(time_point now) const noexcept {
     auto const at = inner_.wakeup(now);

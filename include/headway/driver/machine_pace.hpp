@@ -27,7 +27,11 @@ namespace headway {
 /// who was served least recently goes first; the others give it a moment, never more than the law
 /// forgives whoever is late. The first to join begins with its own law, the last to leave removes
 /// the file; what only dead processes left is not believed. The file is named by the layout of the
-/// state, the version and the boot: another version has another file.
+/// state, the version, the boot and the time namespace: another version has another file.
+///
+/// What cannot be is not believed either: a page whose sum is wrong, and one on which another acted
+/// in our future, by another clock, or whose pace asks for more than our patience. Then it goes on
+/// alone, with the law as it was before.
 ///
 /// The child of a fork(2) has nothing of its parent's membership, dead or alive: it joins by itself
 /// at its first act, and goes on alone, with the law as it was, where it cannot.
@@ -45,8 +49,10 @@ class HEADWAY_EXPORT machine_pace {
   ///
   /// Throws std::system_error where the system does not let us (no such parent, read-only, full),
   /// and another std::runtime_error where what is there is not this user's own, is no such file, or
-  /// has members_max members. Nothing is changed then, and the caller may go on alone.
-  machine_pace(std::string const& folder, std::string_view key, any_law const& begins);
+  /// has members_max members. Nothing is changed then, and the caller may go on alone. What others
+  /// were told to wait beyond `patience` is not believed.
+  machine_pace(std::string const& folder, std::string_view key, any_law const& begins,
+               duration patience = governor_settings().hint_max);
   /// Joins nobody: the same for one who is alone.
   explicit machine_pace(any_law const& begins) noexcept;
   ~machine_pace();
@@ -68,8 +74,8 @@ class HEADWAY_EXPORT machine_pace {
 
   /// A server said so elsewhere: nobody goes before `until`. Never makes a hold shorter.
   void hold(time_point until) noexcept;
-  /// Nobody goes before this: a server said so.
-  time_point held_until() const noexcept { return seen_.held; }
+  /// Nobody goes before this: a server said so. Within our patience of the last look.
+  time_point held_until() const noexcept { return held_; }
   /// When to look again, although nothing of ours happened.
   time_point look_again(time_point now) const noexcept;
   /// False: it is alone, and stays so.
@@ -105,7 +111,7 @@ class HEADWAY_EXPORT machine_pace {
   };
   static_assert(std::is_trivially_copyable_v<state>);
   static constexpr std::size_t words = (sizeof(state) + 7) / 8;
-  using page = std::array<std::atomic<std::uint64_t>, words>;
+  using page = std::array<std::atomic<std::uint64_t>, words + 1>;  // the state, and its sum
   struct layout {
     std::atomic<std::uint64_t> magic;
     alignas(64) std::atomic<std::uint64_t> head;  // count of acts, and which page is valid
@@ -115,20 +121,24 @@ class HEADWAY_EXPORT machine_pace {
   static constexpr int page_bits = 8;
   static constexpr std::uint64_t page_mask = (1U << page_bits) - 1;
   static constexpr std::uint64_t never_seen = page_mask;
-  static constexpr std::uint64_t magic_value = 0x3165636150776448;  // "HdwPace1"
+  static constexpr std::uint64_t magic_value = 0x3265636150776448;  // "HdwPace2"
 
   class descriptor;
 
   bool alive(int whose) const noexcept;
   void join(any_law const& begins);
   void join_again() noexcept;
+  void leave() noexcept;
   descriptor open() const;
   descriptor open_file(int folder) const;
   void sweep(int folder) const noexcept;
-  void read() noexcept;
+  enum class sight : std::uint8_t { well, empty, bad };
+  sight copy_page(time_point now) noexcept;
+  bool believable(state const& s, time_point now) const noexcept;
+  void read(time_point now) noexcept;
   bool publish(state const& s) noexcept;
   template <class F>
-  void act(F f) noexcept;
+  void act(time_point now, F f) noexcept;
   void bury(state& s) const noexcept;
   static bool absent(member const& m, time_point now) noexcept;
   template <class F>
@@ -148,6 +158,10 @@ class HEADWAY_EXPORT machine_pace {
   layout* map_ = nullptr;  // which holds our locks, and no child inherits; null: alone
   unsigned joined_ = 0;    // after so many forks
   int me_ = 0;
+  duration patience_ = duration::max();
+  any_law begins_;         // the law to go on alone with, until what is seen is
+  bool believed_ = false;  // seen_ was looked at by our clock
+  time_point held_ = time_point::min();
   state seen_{};
   std::uint64_t seen_head_ = never_seen;  // that made seen_ valid
   std::optional<stamp> claimed_;

@@ -15,6 +15,7 @@ namespace headway {
 ///
 ///   submit() each request; then, after each event or when timeout() is over:
 ///   while (auto t = api.expired()) tell its owner that it comes too late
+///   while (auto p = api.parked()) tell its owner that the server holds it for too long
 ///   while (auto t = api.next()) send it; call done() when its answer comes
 ///
 /// Threads: distinct objects safe, shared objects unsafe.
@@ -27,7 +28,14 @@ class basic_polled {
 
   /// Queues a request, or returns why and until when it is refused.
   std::variant<ticket, refused> submit(request_terms const& terms = {}) {
-    return governor_.submit(steady_now(), terms);
+    auto const now = steady_now();
+    auto answer = governor_.submit(now, terms);
+    auto const parked = governor_.parked(now);
+    if (auto const* const id = std::get_if<ticket>(&answer); id && parked && parked->id == *id) {
+      governor_.cancel(now, *id);
+      answer = refused{reason::server_hint, parked->until};
+    }
+    return answer;
   }
   /// Starts the request that may go now, if any, and returns it: send it. A `retry` comes back
   /// here.
@@ -43,6 +51,14 @@ class basic_polled {
     auto const late = governor_.expired(now);
     if (late) governor_.cancel(now, *late);
     return late;
+  }
+  /// Forgets a request that a server's hint holds for longer than hint_max, if any, and returns it:
+  /// tell its owner.
+  std::optional<parked_request> parked() {
+    auto const now = steady_now();
+    auto const found = governor_.parked(now);
+    if (found) governor_.cancel(now, found->id);
+    return found;
   }
   /// Reports the result of an attempt. After `park`, wait that long or cancel().
   decision done(ticket id, attempt_result const& result = {}) {

@@ -189,7 +189,7 @@ class shared_governor {
     throw;
   }
 
-  /// Tells requests past their deadline and requests that may go.
+  /// Tells requests that may go, that are too late and that would wait for too long.
   void pump(time_point now, place* newcomer = nullptr) {
     auto const answer = [&](ticket id, reason why, time_point until) {
       if (newcomer && newcomer->id == id)
@@ -200,6 +200,10 @@ class shared_governor {
     while (auto const late = governor_.expired(now)) {
       governor_.cancel(now, *late);
       answer(*late, reason::deadline, never);
+    }
+    while (auto const parked = governor_.parked(now)) {
+      governor_.cancel(now, parked->id);
+      answer(parked->id, reason::server_hint, parked->until);
     }
     while (auto const turn = governor_.next(now)) {
       governor_.start(now, *turn, chance_());
