@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/law/acceptances.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -65,7 +66,7 @@ struct seek {
   time_point behind = time_point::min();  ///< a send came later than its pace
   std::uint64_t epoch = 0;                ///< count of cuts
   std::uint64_t successes = 0;            ///< so far
-  std::uint64_t epoch_successes = 0;      ///< that were sent since the last cut
+  acceptances since_cut{};                ///< of what was sent since the last cut
   double units = 0;                       ///< accepted
   double failing = 0;                     ///< share of answers that are failures
   int flight_rejects = 0;                 ///< since the last cut
@@ -173,7 +174,7 @@ struct seek {
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0)
       level += ln2 / ramp_seconds_max;
     next = later(std::max(next, now - slack), interval);
-    return {.sent = now, .epoch = epoch, .successes = successes};
+    return {.sent = now, .epoch = epoch, .successes = successes, .sends = since_cut.sends++};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -183,7 +184,7 @@ struct seek {
     unit += successes == 1 ? cost - unit : (cost - unit) / 20;
     failing -= failing / 16;
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
-    if (s.sent.epoch == epoch) ++epoch_successes;
+    if (s.sent.epoch == epoch) ++since_cut.successes;
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
     if (!s.app_limited && wait.drained == 0 && binds(now, s)) grow(cost);
@@ -194,9 +195,10 @@ struct seek {
     server.accepted -= static_cast<double>(s.sent.cost);
     if (s.sent.epoch != epoch) return;
     ++epoch;
-    auto const accepted = std::exchange(epoch_successes, 0);
+    auto const answered = since_cut.successes;
+    auto const accepted = since_cut.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
     auto const out = s.sent.in_flight;
-    if (accepted < 3 && std::exchange(warm, false)) return forget(now);
+    if (answered < 3 && std::exchange(warm, false)) return forget(now);
     if (leave > 0 && settled) {  // others are there, or the limit has fallen
       ease = std::max(ease / 2, 0.05);
       ceiling *= 0.99;
@@ -231,6 +233,7 @@ struct seek {
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     room = std::max(std::min(room, usual_room()), room - 1);
     failing += (1 - failing) / 16;
+    if (s.sent.epoch == epoch) ++since_cut.failures;
     if (with.failures && failing > 0.25) on_throttle(now, s, resource::unknown, u);
   }
 
@@ -282,7 +285,7 @@ struct seek {
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
-    if ((touched || warm) && epoch_successes >= rare && level >= rest() && !ramping())
+    if ((touched || warm) && since_cut.successes >= rare && level >= rest() && !ramping())
       settled = true;
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
@@ -395,6 +398,7 @@ struct seek {
     seek fresh{.waste = waste, .leave = leave, .with = with};
     fresh.level = std::min(fresh.level, rate_of(level) / 2);
     fresh.epoch = epoch;
+    fresh.since_cut = since_cut;
     fresh.next = std::max(next, later(now, from_seconds(unit / fresh.level)));
     *this = fresh;
   }
