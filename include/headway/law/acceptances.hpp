@@ -5,8 +5,8 @@
 
 namespace headway {
 
-/// How many of the requests that were sent since a cut the server accepted, as far as one can know
-/// when the next refusal comes.
+/// Counts the requests that were sent since a cut and that the server accepted, as far as one can
+/// know when the next refusal comes.
 ///
 /// Where answers take seconds, a refusal overtakes the successes that were sent before it: counting
 /// successes would say that nothing was accepted. But refusals come at once there, and in the order

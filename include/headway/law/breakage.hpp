@@ -6,7 +6,7 @@
 
 namespace headway {
 
-/// What failures say. Too many of them may be overload, which a cut cures; or a fault of the
+/// Tells what failures say. Too many of them may be overload, which a cut cures; or a fault of the
 /// server's own, which it does not; or nothing answers any more, and then the rate is as good as it
 /// was once the server is back.
 ///
@@ -31,7 +31,7 @@ struct breakage {
   static constexpr double probe_seconds_min = 0.1;
   static constexpr double probe_seconds_max = 5;
 
-  /// Whether nothing answers.
+  /// Returns whether nothing answers.
   bool away() const noexcept { return gone != never; }
 
   /// Takes a success, of a request that was sent at `sent`. Returns whether the server is back.
@@ -71,7 +71,8 @@ struct breakage {
     return true;
   }
 
-  /// Whether a cut that comes now is to be judged: the more seldom, the more of them have helped.
+  /// Returns whether a cut that comes now is to be judged: the more seldom, the more of them have
+  /// helped.
   bool doubts() noexcept {
     if (sure == 0) return true;
     --sure;
