@@ -33,6 +33,7 @@ struct stamp {
   time_point sent{};            ///< when
   std::uint64_t epoch = 0;      ///< count of cuts so far: only a throttle of the current epoch cuts
   std::uint64_t successes = 0;  ///< successes known to the law so far
+  std::uint64_t sends = 0;      ///< sends before this one, where the law counts them
   int in_flight = 0;            ///< permits out, this one included
   std::int64_t cost = 1;        ///< units
   friend bool operator==(stamp const&, stamp const&) = default;

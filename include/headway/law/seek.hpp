@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/law/acceptances.hpp"
+#include "headway/law/breakage.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -35,8 +37,9 @@ struct learned {
 /// server that accepts nothing is probed at intervals that grow with the time since it shut, faster
 /// the less it has ever accepted; accepted ÷ cycle is its rate when it opens. Latency is judged by
 /// the lowest of a block: when that doubles, a pause of our own tells our queue (it falls) from a
-/// slow server (it stays, and is the new normal). Failures count only when a quarter of the answers
-/// fail.
+/// slow server (it stays, and is the new normal). Failures cut when a quarter more of the answers
+/// fail than usual; a cut that they outlast is given back, and so many are usual from then on.
+/// While nothing answers at all, it is probed, and the rate is kept.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -65,9 +68,9 @@ struct seek {
   time_point behind = time_point::min();  ///< a send came later than its pace
   std::uint64_t epoch = 0;                ///< count of cuts
   std::uint64_t successes = 0;            ///< so far
-  std::uint64_t epoch_successes = 0;      ///< that were sent since the last cut
+  acceptances since_cut{};                ///< of what was sent since the last cut
   double units = 0;                       ///< accepted
-  double failing = 0;                     ///< share of answers that are failures
+  breakage broken{};                      ///< what failures say
   int flight_rejects = 0;                 ///< since the last cut
 
   /// As it was at a cut.
@@ -79,7 +82,21 @@ struct seek {
     int out = 0;                  ///< permits out when the rejected request went, it included
     friend bool operator==(cut const&, cut const&) = default;
   };
-  cut last{};             ///< the latest one
+  cut last{};  ///< the latest one
+
+  /// What a cut for failures is given back, if it lowers their share by nothing.
+  struct belief {
+    double share = 0;  ///< of failures at the cut; 0: there is nothing to give back
+    double rate = 0;   ///< before it
+    double level = 0;
+    double ceiling = 0;
+    double climb_seconds = 0;
+    bool touched = false;
+    bool guess = false;
+    bool slots = false;
+    friend bool operator==(belief const&, belief const&) = default;
+  };
+  belief trial{};         ///< of the latest cut
   int shut_in_a_row = 0;  ///< cuts with hardly a success between them
 
   /// From one opening of the server to the next.
@@ -146,7 +163,8 @@ struct seek {
   static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
-  static constexpr std::uint64_t rare = 40;  // accepted between two rejects: no descent any more
+  static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
+  static constexpr double trial_slowness = 2;  // of a cut for failures, until it is judged
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
   static constexpr int block_answers = 24;        ///< that one judgement of latency needs
@@ -166,14 +184,17 @@ struct seek {
     server.accepted += static_cast<double>(cost);
     auto seconds = static_cast<double>(cost) / pace();
     if (shut) seconds = std::max({seconds, probe_interval(now), 2 * wait.mean});
+    if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
+    if (trial.share > 0)
+      seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
     if (now - next > slack)
       behind = now;
-    else if (wait.mean == 0 && epoch == 0 && ceiling == 0)
+    else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
     next = later(std::max(next, now - slack), interval);
-    return {.sent = now, .epoch = epoch, .successes = successes};
+    return {.sent = now, .epoch = epoch, .successes = successes, .sends = since_cut.sends++};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -181,22 +202,26 @@ struct seek {
     ++successes;
     units += cost;
     unit += successes == 1 ? cost - unit : (cost - unit) / 20;
-    failing -= failing / 16;
+    if (broken.succeeded(s.sent.sent))
+      next = std::min(next, later(now, from_seconds(unit / pace())));
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
-    if (s.sent.epoch == epoch) ++epoch_successes;
+    if (s.sent.epoch == epoch) ++since_cut.successes;
+    judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && binds(now, s)) grow(cost);
+    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s)) grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction) noexcept {
     ++flight_rejects;
     server.accepted -= static_cast<double>(s.sent.cost);
     if (s.sent.epoch != epoch) return;
+    trial = {};
     ++epoch;
-    auto const accepted = std::exchange(epoch_successes, 0);
+    auto const answered = since_cut.successes;
+    auto const accepted = since_cut.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
     auto const out = s.sent.in_flight;
-    if (accepted < 3 && std::exchange(warm, false)) return forget(now);
+    if (answered < 3 && std::exchange(warm, false)) return forget(now);
     if (leave > 0 && settled) {  // others are there, or the limit has fallen
       ease = std::max(ease / 2, 0.05);
       ceiling *= 0.99;
@@ -230,8 +255,20 @@ struct seek {
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     room = std::max(std::min(room, usual_room()), room - 1);
-    failing += (1 - failing) / 16;
-    if (with.failures && failing > 0.25) on_throttle(now, s, resource::unknown, u);
+    if (s.sent.epoch == epoch) ++since_cut.failures;
+    if (!with.failures) return;
+    auto const away = broken.away();
+    auto const too_many = broken.failed(now, successes > 0);
+    if (!away && broken.away())
+      next = std::max(next, later(now, from_seconds(broken.probe_interval(now))));
+    if (broken.away()) return;
+    judge_trial();
+    if (!too_many || trial.share > 0 || s.sent.epoch != epoch) return;
+    if (since_cut.successes + since_cut.failures < breakage::row_max) return;  // too few to tell
+    belief const before{broken.share,  rate_of(level), level, ceiling,
+                        climb_seconds, touched,        guess, slots};
+    on_throttle(now, s, resource::unknown, u);
+    if (!shut && broken.doubts()) trial = before;
   }
 
   void on_hint(time_point, hint const&) noexcept {}
@@ -260,6 +297,20 @@ struct seek {
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
+  /// A cut that the failures outlast is given back.
+  void judge_trial() noexcept {
+    auto const answers = static_cast<double>(since_cut.successes + since_cut.failures);
+    if (trial.share == 0 || answers < breakage::trial) return;
+    auto const was = std::exchange(trial, {});
+    if (!broken.in_vain(answers, static_cast<double>(since_cut.failures), was.share)) return;
+    level = was.level;
+    ceiling = was.ceiling;
+    climb_seconds = was.climb_seconds;
+    touched = was.touched;
+    guess = was.guess;
+    slots = was.slots;
+  }
+
   double rate_of(double l) const noexcept {
     return slots ? l * unit / std::max(wait.mean, 1e-6) : l;
   }
@@ -282,7 +333,7 @@ struct seek {
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
-    if ((touched || warm) && epoch_successes >= rare && level >= rest() && !ramping())
+    if ((touched || warm) && since_cut.successes >= rare && level >= rest() && !ramping())
       settled = true;
     if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
@@ -395,6 +446,7 @@ struct seek {
     seek fresh{.waste = waste, .leave = leave, .with = with};
     fresh.level = std::min(fresh.level, rate_of(level) / 2);
     fresh.epoch = epoch;
+    fresh.since_cut = since_cut;
     fresh.next = std::max(next, later(now, from_seconds(unit / fresh.level)));
     *this = fresh;
   }

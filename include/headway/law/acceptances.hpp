@@ -1,0 +1,39 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace headway {
+
+/// Counts the requests that were sent since a cut and that the server accepted, as far as one can
+/// know when the next refusal comes.
+///
+/// Where answers take seconds, a refusal overtakes the successes that were sent before it: counting
+/// successes would say that nothing was accepted. But refusals come at once there, and in the order
+/// of their requests: what was sent before the refused request and is not refused by now was
+/// accepted. Where refusals take as long as answers, only successes tell.
+///
+/// Threads: a value. Source: scenarios/rate-50-6s.toml, design/003.
+struct acceptances {
+  std::uint64_t sends = 0;      ///< so far; the next send's stamp
+  std::uint64_t begin = 0;      ///< sends at the cut
+  std::uint64_t successes = 0;  ///< of what was sent since
+  std::uint64_t failures = 0;   ///< of what was sent since
+  friend bool operator==(acceptances const&, acceptances const&) = default;
+
+  /// A refusal is early if it takes less than this share of an answer's time.
+  static constexpr double early = 0.25;
+
+  /// Returns how many were accepted of what was sent since the last cut, and begins to count anew.
+  /// `sends_before` is the refused request's stamp, `took` the time of its refusal and `answer` the
+  /// mean time of an answer, both in seconds.
+  std::uint64_t cut(std::uint64_t sends_before, double took, double answer) noexcept {
+    auto const sent = sends_before - std::min(begin, sends_before);
+    auto const silent = took < early * answer ? sent - std::min(failures, sent) : 0;
+    auto const accepted = std::max(successes, silent);
+    *this = {.sends = sends, .begin = sends};
+    return accepted;
+  }
+};
+
+}  // namespace headway

@@ -1,0 +1,88 @@
+#include "headway/law/seek.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace headway {
+namespace {
+
+// Answers take 6 s, refusals 100 ms: after a cut fifty go and none is answered before the next
+// refusal. The server accepts, and is not shut.
+TEST(seek, a_refusal_that_overtakes_successes_does_not_mean_that_nothing_is_accepted) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 50, .latency = 6}, 0s);
+  law.warm = false;
+  auto const refused = [&] {
+    auto const sent = law.take(now, 1, 0);
+    now += 100ms;
+    law.on_throttle(now, {.sent = sent, .rtt = 100ms}, resource::unknown, 0);
+  };
+  refused();
+  EXPECT_TRUE(law.shut);  // nothing went before it
+  law.shut = false;
+  for (int i = 0; i < 50; ++i) {
+    now += 20ms;
+    law.take(now, 1, 0);
+  }
+  refused();
+  EXPECT_FALSE(law.shut);
+  refused();
+  EXPECT_TRUE(law.shut);
+}
+
+/// Sends one and answers it 50 ms later.
+void answer(seek& law, time_point& now, outcome what) {
+  now = std::max(now, law.ready_at(1));
+  auto const sent = law.take(now, 1, 0);
+  now += 50ms;
+  sample const s{.sent = sent, .rtt = 50ms};
+  if (what == outcome::success)
+    law.on_success(now, s, 0);
+  else
+    law.on_failure(now, s, 0);
+}
+
+TEST(seek, a_server_that_was_gone_finds_the_rate_as_it_was) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  auto const level = law.level;
+  auto const went = now;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::failure);
+  EXPECT_EQ(law.level, level);
+  EXPECT_GT(now, went + 10min);
+  EXPECT_LE(law.ready_at(1), now + 5s);
+  answer(law, now, outcome::success);
+  EXPECT_GE(law.level, level);
+  EXPECT_LE(law.ready_at(1), now + 1s);
+}
+
+TEST(seek, a_cut_that_failures_outlast_is_given_back) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  auto const level = law.level;
+  auto lowest = level;
+  for (int i = 0; i < 400; ++i) {
+    answer(law, now, i % 2 == 0 ? outcome::failure : outcome::success);
+    lowest = std::min(lowest, law.level);
+  }
+  EXPECT_LT(lowest, level);
+  EXPECT_GE(law.level, level);
+  EXPECT_NEAR(law.broken.usual, 0.5, 0.1);
+}
+
+// Without a bound a dead port would be asked ever faster.
+TEST(seek, failures_before_any_success_do_not_make_it_faster) {
+  time_point now{1s};
+  seek law;
+  answer(law, now, outcome::failure);
+  auto const level = law.level;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::failure);
+  EXPECT_EQ(law.level, level);
+}
+
+}  // namespace
+}  // namespace headway
