@@ -31,6 +31,7 @@ constexpr duration stopped_after = 300ms;        // without a look: nobody waits
 constexpr duration absent_after = 1s;            // … nor for its permits, which have come back
 constexpr duration moment = 1ms;                 // less than a law forgives whoever is late
 constexpr duration ahead_max = 1s;               // of us, another's act by the same clock
+constexpr duration stopped_max = 1h;             // between two statements of ours
 constexpr int tries_max = 100'000;               // while others act: a tenth of a second
 constexpr int door = machine_pace::members_max;  // a byte that all members lock, shared
 
@@ -97,6 +98,12 @@ void remove_unused(int folder, char const* name, int fd) noexcept {
   struct stat about {};
   if (set_lock(fd, F_WRLCK, door) && fstat(fd, &about) == 0 && about.st_nlink > 0)
     unlinkat(folder, name, 0);
+}
+
+/// Whether a signal has stopped us since we read the clock, so that an act at `acted` is no proof.
+bool stopped_since(time_point now, time_point acted) noexcept {
+  auto const passed = steady_now() - now;
+  return passed > 0ns && passed < stopped_max && acted <= later(now + passed, ahead_max);
 }
 
 }  // namespace
@@ -290,8 +297,7 @@ bool machine_pace::believable(state const& s, time_point now) const noexcept {
   auto acted = time_point::min();
   for (auto const& each : s.members)
     if (&each != &mine(s) && each.here) acted = std::max({acted, each.looked, each.took});
-  // `now` may be old: a signal may have stopped us since.
-  if (acted > later(now, ahead_max) && acted > later(steady_now(), ahead_max)) return false;
+  if (acted > later(now, ahead_max) && !stopped_since(now, acted)) return false;
   auto const turn = s.law.ready_at(1);
   if (turn <= later(now, patience_)) return true;
   auto next = s.law;
