@@ -33,7 +33,7 @@ std::string compact(std::string_view json);
 /// Appends `text` as a JSON string, in quotes. Requires: valid UTF-8.
 void append_quoted(std::string& out, std::string_view text);
 /// Returns `text` as a JSON string, in quotes. Requires: valid UTF-8.
-std::string quoted(std::string_view text);
+std::string json_string(std::string_view text);
 
 /// Returns `text`; what is not UTF-8 is read as ISO 8859-1, as HTTP fields once were (RFC 9110
 /// §5.5).

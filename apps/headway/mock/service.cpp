@@ -187,8 +187,8 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     response_.set(http::field::content_type, "application/json");
     if (answer_.retry_after) set_retry_after(*answer_.retry_after, wall_now);
     response_.body() = fmt::format("{{\"status\":{},\"method\":{},\"target\":{}}}\n", status,
-                                   quoted(in_utf8(to_view(request.method_string()))),
-                                   quoted(in_utf8(to_view(request.target()))));
+                                   json_string(in_utf8(to_view(request.method_string()))),
+                                   json_string(in_utf8(to_view(request.target()))));
     if (state_.options.openai) speak_as_openai();
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
@@ -251,7 +251,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                          ? http::status::request_header_fields_too_large
                          : http::status::bad_request);
     response_.keep_alive(false);
-    response_.body() = fmt::format("{{\"error\":{}}}\n", quoted(in_utf8(e.message())));
+    response_.body() = fmt::format("{{\"error\":{}}}\n", json_string(in_utf8(e.message())));
     response_.prepare_payload();
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_,

@@ -92,10 +92,11 @@ std::string json_run(comparison const& c, comparison::row const& r, std::size_t 
 }
 
 std::string json_law(comparison const& c, comparison::row const& r) {
-  if (r.runs.empty()) return fmt::format("{{\"law\": {}, \"runs\": []}}", quoted(r.law));
+  if (r.runs.empty()) return fmt::format("{{\"law\": {}, \"runs\": []}}", json_string(r.law));
   return fmt::format(
-      "{{\"law\": {}, \"median\": {{{}}}, \"p90\": {{{}}}, \"runs\": [\n      {}]}}", quoted(r.law),
-      json_over_seeds(c, r, &spread_of::median), json_over_seeds(c, r, &spread_of::p90),
+      "{{\"law\": {}, \"median\": {{{}}}, \"p90\": {{{}}}, \"runs\": [\n      {}]}}",
+      json_string(r.law), json_over_seeds(c, r, &spread_of::median),
+      json_over_seeds(c, r, &spread_of::p90),
       joined(r.runs.size(), ",\n      ", [&](std::size_t seed) { return json_run(c, r, seed); }));
 }
 
@@ -227,7 +228,7 @@ std::string as_json(std::vector<comparison> const& all) {
                   auto const& c = all[i];
                   return fmt::format(
                       "  {{\"scenario\": {}, \"title\": {}, \"about\": {}, \"laws\": [\n    {}]}}",
-                      quoted(c.what.name), quoted(c.title), quoted(c.what.about),
+                      json_string(c.what.name), json_string(c.title), json_string(c.what.about),
                       joined(c.rows.size(), ",\n    ",
                              [&](std::size_t row) { return json_law(c, c.rows[row]); }));
                 }) +
@@ -261,7 +262,7 @@ std::string as_csv(std::vector<comparison> const& all) {
 std::string as_golden(comparison const& c) {
   auto const law = [&](std::size_t row) {
     auto const& r = c.rows[row];
-    if (r.runs.empty()) return fmt::format("{}: null", quoted(r.law));
+    if (r.runs.empty()) return fmt::format("{}: null", json_string(r.law));
     std::string figures;
     for (auto const& f : all_figures())
       if (f.golden)
@@ -269,8 +270,8 @@ std::string as_golden(comparison const& c) {
                                  return number(f.of(r.runs[i], told_of(c, i)));
                                }));
     return fmt::format(
-        "{}: {{{}\"digest\": [{}]}}", quoted(r.law), figures,
-        joined(r.runs.size(), ", ", [&](auto i) { return quoted(digest_of(r.runs[i])); }));
+        "{}: {{{}\"digest\": [{}]}}", json_string(r.law), figures,
+        joined(r.runs.size(), ", ", [&](auto i) { return json_string(digest_of(r.runs[i])); }));
   };
   return "{\n" + joined(c.rows.size(), ",\n", law) + "\n}\n";
 }
