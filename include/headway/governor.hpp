@@ -99,8 +99,8 @@ struct decision {
 
 /// A request that a server's hint holds for longer than hint_max.
 struct parked_request {
-  ticket id{};
-  time_point until = never;
+  ticket id{};               ///< still waits
+  time_point until = never;  ///< the hold ends
   friend bool operator==(parked_request const&, parked_request const&) = default;
 };
 

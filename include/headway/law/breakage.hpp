@@ -20,16 +20,16 @@ struct breakage {
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
   friend bool operator==(breakage const&, breakage const&) = default;
 
-  static constexpr double smoothing = 96;      // answers; 16: 15 % cross a quarter by chance
-  static constexpr double suspicious = 0.25;   // above the usual share
-  static constexpr int row_max = 16;           // failures: in a row the server is gone
-  static constexpr int trial = 48;             // answers that judge a cut
-  static constexpr double cured = 1.0 / 3;     // of the share before: the cut has helped
-  static constexpr int trust_max = 63;         // a judgement costs 48 answers at half the pace
-  static constexpr double forgetting = 16;     // times slower than `share` the usual share falls
-  static constexpr double probe_share = 0.25;  // of the time since it went
-  static constexpr double probe_seconds_min = 0.1;
-  static constexpr double probe_seconds_max = 5;
+  static constexpr double smoothing = 96;      ///< answers; 16: 15 % cross a quarter by chance
+  static constexpr double suspicious = 0.25;   ///< above the usual share
+  static constexpr int row_max = 16;           ///< failures: in a row the server is gone
+  static constexpr int trial = 48;             ///< answers that judge a cut
+  static constexpr double cured = 1.0 / 3;     ///< of the share before: the cut has helped
+  static constexpr int trust_max = 63;         ///< a judgement costs 48 answers at half the pace
+  static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
+  static constexpr double probe_share = 0.25;  ///< of the time since it went
+  static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
+  static constexpr double probe_seconds_max = 5;    ///< the longest
 
   /// Returns whether nothing answers.
   bool away() const noexcept { return gone != never; }

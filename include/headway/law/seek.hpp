@@ -86,14 +86,14 @@ struct seek {
 
   /// What a cut for failures is given back, if it lowers their share by nothing.
   struct belief {
-    double share = 0;  ///< of failures at the cut; 0: there is nothing to give back
-    double rate = 0;   ///< before it
-    double level = 0;
-    double ceiling = 0;
-    double climb_seconds = 0;
-    bool touched = false;
-    bool guess = false;
-    bool slots = false;
+    double share = 0;          ///< of failures at the cut; 0: there is nothing to give back
+    double rate = 0;           ///< before it
+    double level = 0;          ///< as the law's, before it; so all that follow
+    double ceiling = 0;        ///< its ceiling
+    double climb_seconds = 0;  ///< its climb_seconds
+    bool touched = false;      ///< its touched
+    bool guess = false;        ///< its guess
+    bool slots = false;        ///< its slots
     friend bool operator==(belief const&, belief const&) = default;
   };
   belief trial{};         ///< of the latest cut
