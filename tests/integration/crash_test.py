@@ -2,7 +2,6 @@
 
 HEADWAY_KILLS=10000 kills so often in all, instead of 500 times.
 """
-import json
 import os
 import random
 import time
@@ -11,32 +10,18 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import servers
-from work import Work, measured, post, wait_for
+from work import Work, measured, mixed, wait_for, whole_lines
 
 KILLS = int(os.environ.get("HEADWAY_KILLS", 500)) // 2  # for each durability
 JOBS = 60 * KILLS  # some are left at the last one
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 
 
-def mixed_jobs(server):
-    """Every other one is a POST: not to be sent again once it may have been carried out."""
-    for i in range(JOBS):
-        if i % 2:
-            yield post(server, f"post{i}")
-        else:
-            yield json.dumps({"id": f"get{i}", "url": f"{server.url}/get{i}"})
-
-
-def whole_lines(path):
-    """In the order of the file, without what a kill has left of the last one."""
-    return path.read_bytes().rpartition(b"\n")[0].splitlines()
-
-
 def run_through_kills(durability, *options):
     """The kills that hit, the exit code in the end, the results and the server's log."""
     dice = random.Random(f"{SEED} {durability}")
     with servers.limit_req(600, "burst=20 nodelay", latency_ms=(5, 30)) as server:
-        with Work(mixed_jobs(server)) as work:
+        with Work(mixed(server, JOBS)) as work:
             log, hits, shown = server.folder / "access.log", 0, set()
             for _ in range(KILLS):
                 size = log.stat().st_size

@@ -13,7 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import servers
-from work import Work, gets, measured, post, succeeded, wait_for
+from work import Work, gets, measured, mixed, succeeded, wait_for, whole_lines
 
 DAMAGES = int(os.environ.get("HEADWAY_DAMAGES", 40))
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
@@ -21,19 +21,6 @@ KILLS_A_SERVER = 10
 JOBS = 150
 FILES = ("", "-wal", "-shm", "-mark")
 RESULTS = "jobs.txt.headway.results.jsonl"
-
-
-def mixed_jobs(server, name):
-    """Every other one is a POST: not to be sent again once it may have been carried out."""
-    for i in range(JOBS):
-        if i % 2:
-            yield post(server, f"post{name}.{i}")
-        else:
-            yield json.dumps({"id": f"get{name}.{i}", "url": f"{server.url}/get{name}.{i}"})
-
-
-def whole_lines(path):
-    return path.read_bytes().rpartition(b"\n")[0].splitlines()
 
 
 def remove(file, dice):
@@ -113,7 +100,7 @@ def damage_some(number, kills):
         for kill in range(kills):
             options = ["--out", "-", "--law", "fixed", "--durability", dice.choice(("power", "process"))]
             options += ["--concurrency", dice.choice(("4", "16"))]
-            with Work(mixed_jobs(server, f"{number}.{kill}")) as killed:
+            with Work(mixed(server, JOBS, f"{number}.{kill}.")) as killed:
                 first = len(server.log())
                 shown = killed_run(server, killed, dice, *options)
                 time.sleep(0.05)  # what was in flight is in the log

@@ -95,6 +95,20 @@ def post(server, id, **more):
     return json.dumps({"id": id, "url": f"{server.url}/{id}", "body": {"n": 1}, **more})
 
 
+def mixed(server, count, name=""):
+    """Every other one is a POST: not to be sent again once it may have been carried out."""
+    for i in range(count):
+        if i % 2:
+            yield post(server, f"post{name}{i}")
+        else:
+            yield json.dumps({"id": f"get{name}{i}", "url": f"{server.url}/get{name}{i}"})
+
+
+def whole_lines(path):
+    """In the order of the file, without what a kill has left of the last one."""
+    return path.read_bytes().rpartition(b"\n")[0].splitlines()
+
+
 def succeeded(count):
     """The outcomes of as many lines without an id."""
     return {str(i): "success" for i in range(1, count + 1)}
