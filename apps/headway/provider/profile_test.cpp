@@ -574,6 +574,24 @@ TEST(profile, a_stream_says_what_it_has_cost) {
     EXPECT_EQ(cost("api.openai.com", junk), "") << junk;
 }
 
+TEST(profile, the_head_of_a_success_is_enough_unless_a_rule_looks_into_its_body) {
+  auto const of = [](std::string_view host, int status, std::string_view type = "application/json",
+                     std::string_view body = "") -> std::optional<reaction> {
+    auto const told = profile::of_host(host).judge_head(
+        {.status = status, .type = type, .body = body}, std::chrono::sys_seconds{});
+    if (!told) return std::nullopt;
+    return told->what;
+  };
+  EXPECT_EQ(of("api.example", 200), reaction::served);
+  EXPECT_EQ(of("api.example", 429), std::nullopt);
+  EXPECT_EQ(of("api.example", 500), std::nullopt);
+  EXPECT_EQ(of("api.example", 200, "text/event-stream"), std::nullopt);
+  EXPECT_EQ(of("api.example", 200, "text/event-stream", "data: 1\n\n"), reaction::served);
+  EXPECT_EQ(of("api.example", 200, "text/event-stream", "event: error\ndata: {}\n\n"),
+            reaction::transient);
+  EXPECT_EQ(of("dynamodb.us-east-1.amazonaws.com", 200), std::nullopt);  // a partial success
+}
+
 TEST(profile, which_limit_a_request_falls_under) {
   auto const p = profile::parse(
       "[scope]\npath = [\"/search/code\", \"/search\", \"/api/*\", \"/c/*/m\"]\npointer = "
