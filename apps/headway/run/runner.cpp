@@ -469,7 +469,6 @@ class runner {
         return stop(l, why);
       }
       case disposition::leave_open:
-        was_not_carried_out(r, taught, answer.state);
         return leave_open(index);
       case disposition::go_on:
         if (!queue(index, now)) leave_open(index);
@@ -488,19 +487,16 @@ class runner {
         return end(index, now, whole, taught, ruling);
       case disposition::park:
       case disposition::wait:
-        was_not_carried_out(r, taught, answer.state);
+        // Not carried out: a throttle says so, and what never left us cannot have been.
+        if (taught == outcome::throttle || answer.state == send_state::not_sent) withdraw(r);
         if (r.needs_turn_at_home()) l.call_back(r.id);
         return;
     }
   }
 
-  /// Takes its intent back where it was not carried out: a throttle says so, and what never left us
-  /// cannot have been.
-  void was_not_carried_out(request& r, outcome taught, send_state state) {
-    if (!r.intended || !r.so_far.empty()) return;
-    if (taught != outcome::throttle && state != send_state::not_sent) return;
-    out_->log().clear(r.what.line);
-    r.intended = false;
+  /// Takes its intent back, unless a part of it has been done.
+  void withdraw(request& r) {
+    if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
   }
 
   /// There was no connection, nor was there ever one to this server: no line is to blame.
@@ -540,7 +536,7 @@ class runner {
   /// It was not carried out: it goes again like any other, through the queue of its lane.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
-    if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+    withdraw(r);
     if (!queue(index, now)) leave_open(index);
   }
 
@@ -596,8 +592,7 @@ class runner {
 
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
-    auto& r = requests_[index];
-    if (r.intended && r.so_far.empty()) out_->log().clear(r.what.line);
+    withdraw(requests_[index]);
     requests_.forget(index);
   }
 
