@@ -306,7 +306,7 @@ bool machine_pace::believable(state const& s, time_point now) const noexcept {
 }
 
 /// Makes seen_ the valid state, if it is believed. Who overwrote a page while it was read had seen
-/// a later head before, and so do we then. `empty`: nobody has acted yet.
+/// a later head before, and so do we then. `empty`: no member has acted yet.
 machine_pace::sight machine_pace::copy_page(time_point now) noexcept {
   std::array<std::uint64_t, words> copy;
   for (int tries = 0; tries < tries_max; ++tries) {

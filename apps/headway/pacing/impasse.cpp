@@ -9,7 +9,7 @@
 namespace headway::app {
 namespace {
 
-constexpr duration reach_gap = 250ms, reach_gap_max = 5s;  // nobody is there to be bothered
+constexpr duration reach_gap = 250ms, reach_gap_max = 5s;  // no server is there to be bothered
 constexpr duration refused_gap = 1s, refused_gap_max = 1min;
 
 }  // namespace

@@ -39,7 +39,7 @@ class impasse {
   static constexpr int refused_in_a_row = 20;  // lines, after a success
   static constexpr int attempts_min = 3;       // before it is said that a server cannot be reached
 
-  /// Whether a status refuses who asks, rather than what is asked.
+  /// Returns whether a status refuses the caller, rather than the request.
   static bool refuses_caller(int status) noexcept {
     return status == 401 || status == 402 || status == 403 || status == 407;
   }

@@ -74,7 +74,7 @@ class HEADWAY_EXPORT machine_pace {
 
   /// A server said so elsewhere: nobody goes before `until`. Never makes a hold shorter.
   void hold(time_point until) noexcept;
-  /// Nobody goes before this: a server said so. Within our patience of the last look.
+  /// Returns the end of a hold that a server asked for. Within our patience of the last look.
   time_point held_until() const noexcept { return held_; }
   /// When to look again, although nothing of ours happened.
   time_point look_again(time_point now) const noexcept;
