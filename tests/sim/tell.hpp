@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -32,8 +31,7 @@ inline void tell(std::string_view figure, std::string_view theirs, std::string_v
                    std::string(theirs) + " | " + std::string(ours) + " | `" + test.name() + "` |";
   std::printf("%s\n", row.c_str());
   static auto const page = [] {
-    std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
-                       "../../docs/measured/figures.md");
+    std::ifstream file(HEADWAY_FIGURES);
     std::ostringstream all;
     all << file.rdbuf();
     return all.str();
