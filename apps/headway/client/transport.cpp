@@ -124,6 +124,7 @@ class transport::impl {
     e.stream = 0;
     e.head_ended = e.two_lengths = false;
     e.length.clear();
+    e.head.clear();
     prepare(e, a);
     curl_multi_add_handle(multi_, e.easy);
   }
@@ -183,6 +184,7 @@ class transport::impl {
     bool head_ended = false;
     bool two_lengths = false;
     std::string length;  // the answer's Content-Length
+    std::string head;    // its fields, each on a line
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
@@ -322,7 +324,7 @@ class transport::impl {
     if (status >= 200) {
       r.state = send_state::answered;
       r.status = static_cast<int>(status);
-      read_fields(easy);
+      read_fields(e.head);
       r.fields = fields_;
     } else {
       if (code == CURLE_HTTP2_STREAM && error_of_stream(e) == enhance_your_calm)
@@ -366,7 +368,8 @@ class transport::impl {
     e.connection.clear();
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
-    if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
+    for (auto* const text : {&e.body, &e.head})
+      if (text->capacity() > (1U << 14)) std::string().swap(*text);
     // libcurl would begin the next request with what is left of sending this one again.
     if (e.died) {
       curl_easy_cleanup(easy);
@@ -381,13 +384,17 @@ class transport::impl {
     return number_after(e.error.data(), "not closed cleanly: ", "(err ");
   }
 
-  /// Valid until the exchange is used again.
-  void read_fields(CURL* easy) {
+  /// Valid until the exchange is used again. curl_easy_nextheader would compare each field with all
+  /// the others.
+  void read_fields(std::string_view head) {
     fields_.clear();
-    curl_header* field = nullptr;
-    while (fields_.size() < fields_max &&
-           (field = curl_easy_nextheader(easy, CURLH_HEADER, -1, field)) != nullptr)
-      fields_.push_back({field->name, field->value});
+    while (!head.empty() && fields_.size() < fields_max) {
+      auto const line = head.substr(0, head.find('\n'));
+      head.remove_prefix(std::min(line.size() + 1, head.size()));
+      auto const colon = line.find(':');
+      if (colon != line.npos)
+        fields_.push_back({line.substr(0, colon), trimmed(line.substr(colon + 1))});
+    }
   }
 
   // Of bodies_max one half is for all, and a body's size is for the lead. What lies between is room
@@ -474,11 +481,15 @@ class transport::impl {
     if (line.starts_with("HTTP/")) {  // also after an interim answer, or a proxy's
       e.head_ended = e.two_lengths = false;
       e.length.clear();
+      e.head.clear();
     } else if (line == "\r\n" || line == "\n") {
       e.head_ended = true;
       if (e.two_lengths) return 0;  // where it ends, and the next one begins, is anybody's guess
     } else if (!e.head_ended) {
       e.two_lengths = e.two_lengths || differs_in_length(e, line);
+      if (line.starts_with(' ') || line.starts_with('\t'))  // it goes on with the field before
+        e.head.resize(e.head.find_last_not_of("\r\n") + 1);
+      e.head += line;
     }
     return size * count;
   }
