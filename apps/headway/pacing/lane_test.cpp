@@ -223,6 +223,13 @@ TEST_F(settle_test, a_throttle_holds_as_long_as_the_server_says) {
   EXPECT_EQ(l.why(now).why, reason::server_hint);
 }
 
+TEST_F(settle_test, a_success_holds_as_long_as_the_server_says) {
+  send();
+  EXPECT_EQ(settle({.what = reaction::served, .hold = duration(7s)}).taught, outcome::success);
+  l.submit(now, {}, 0);
+  EXPECT_EQ(l.why(now), (held_back{reason::server_hint, now + 7s}));
+}
+
 TEST_F(settle_test, only_what_is_safe_may_go_again) {
   send();
   EXPECT_EQ(settle({.what = reaction::transient}, 0).ruling.what, verdict::retry);
