@@ -406,7 +406,7 @@ class transport::impl {
 
   /// A server that wants no more of a long request answers and closes. libcurl, about to write,
   /// takes the error and leaves the answer unread. Returns its status, 0 without one; `code`
-  /// becomes CURLE_OK if it is whole.
+  /// becomes CURLE_OK if it is whole and no success, which would say nothing of what was not read.
   long read_early(exchange& e, CURLcode& code) {
     long status = 0;
     for (std::string_view rest = e.early; rest.find('\n') != rest.npos;) {
@@ -417,7 +417,8 @@ class transport::impl {
       if (!e.head_ended || status < 200) continue;
       read_fields(e.head);
       auto const encoded = http::value_of(fields_, "content-encoding").has_value();
-      if (!encoded && e.length == std::to_string(rest.size()) && take_body(e, rest))
+      if (status >= 300 && !encoded && e.length == std::to_string(rest.size()) &&
+          take_body(e, rest))
         code = CURLE_OK;
       break;
     }
