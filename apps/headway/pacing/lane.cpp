@@ -119,8 +119,8 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   // A server that goes on refusing whatever the quotas do is the law's, whatever it says.
   refused_in_a_row_ = refused ? refused_in_a_row_ + 1 : 0;
   auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
-  taught.held_elsewhere =
-      ours || (!refused && (std::exchange(e.held, false) || held_.why != reason::none));
+  auto const holds = held_.why != reason::none || gathers_until_ > now;
+  taught.held_elsewhere = ours || (!refused && (std::exchange(e.held, false) || holds));
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
   taught.may_retry = end.may_repeat;
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};
