@@ -377,6 +377,32 @@ TEST_F(asio_driver, more_patience_than_we_have_is_refused_also_after_a_success) 
   }
 }
 
+TEST_F(asio_driver, more_patience_than_we_have_is_refused_also_while_a_retry_waits) {
+  attempt_result const throttled_for_a_while{.what = outcome::throttle,
+                                             .advice = {.retry_after = 1min}};
+  attempt_result const asks_for_more{.advice = {.retry_after = 50min}};
+  shared api{io.get_executor(), plain({.wait = 1ms}, {}, {.first_alone = 0ns})};
+  shared::permit other, third;
+  for (auto* const permit : {&other, &third})
+    api.async_admit(
+        [permit](std::exception_ptr const&, shared::permit mine) { *permit = std::move(mine); });
+  reason ended{};
+  api.async_call(
+      answers(io, calls), [&](error_code, int) { return throttled_for_a_while; },
+      [&](std::exception_ptr const& e, int) { ended = why(e); });
+  poll(io);
+  decision settled{};
+  third.async_settle(throttled_for_a_while, [&](decision d) { settled = d; });
+  poll(io);
+  EXPECT_EQ(api.metrics().waiting, 2U);
+  other.async_settle(asks_for_more, [](decision d) { EXPECT_EQ(d.what, verdict::done); });
+  io.restart();
+  io.run();
+  EXPECT_EQ(ended, reason::server_hint);
+  EXPECT_EQ(settled.what, verdict::park);
+  EXPECT_EQ(settled.why, reason::server_hint);
+}
+
 TEST_F(asio_driver, step_by_step) {
   shared api{io.get_executor(), one_by_one()};
   std::string text;

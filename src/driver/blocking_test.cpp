@@ -231,6 +231,32 @@ TEST(blocking_driver, more_patience_than_we_have_is_refused_also_after_a_success
   }
 }
 
+TEST(blocking_driver, more_patience_than_we_have_is_refused_also_while_a_retry_waits) {
+  attempt_result const throttled_for_a_while{.what = outcome::throttle,
+                                             .advice = {.retry_after = 1min}};
+  attempt_result const asks_for_more{.advice = {.retry_after = 50min}};
+  shared api(plain({.wait = 1ms}, {}, {.first_alone = 0ns}));
+  auto other = std::get<shared::permit>(api.admit());
+  auto third = std::get<shared::permit>(api.admit());
+  std::jthread const calls([&] {
+    try {
+      api.call([] { return 1; }, [&](int) { return throttled_for_a_while; });
+      ADD_FAILURE() << "not refused";
+    } catch (refused_error const& e) {
+      EXPECT_EQ(e.why, reason::server_hint);
+      EXPECT_GT(e.until, steady_now() + 49min);
+    }
+  });
+  until_waiting(api, 1);
+  std::jthread const settles([&] {
+    auto const decided = third.settle(throttled_for_a_while);
+    EXPECT_EQ(decided.what, verdict::park);
+    EXPECT_EQ(decided.why, reason::server_hint);
+  });
+  until_waiting(api, 2);
+  EXPECT_EQ(other.settle(asks_for_more).what, verdict::done);
+}
+
 TEST(blocking_driver, failures_are_tried_again_and_the_last_result_returned) {
   shared api(one_by_one({.attempts_max = 3}));
   int calls = 0;

@@ -136,7 +136,8 @@ std::string lowered(std::string_view text) {
 
 class reader {
  public:
-  reader(advice& into, sys_seconds now) noexcept : into_(into), now_(now) {}
+  reader(advice& into, std::span<field const> fields, sys_seconds now) noexcept
+      : into_(into), fields_(fields), our_now_(now) {}
 
   void read(std::string_view name, std::string_view value) {
     if (same(name, "ratelimit")) return structured(value);
@@ -154,7 +155,7 @@ class reader {
 
  private:
   void hold(std::size_t rank, std::string_view value) {
-    auto const wait = rank == 1 ? parse_seconds(value, now_) : parse_ms(value);
+    auto const wait = rank == 1 ? parse_seconds(value, now()) : parse_ms(value);
     if (!wait) {
       ++into_.ignored;
     } else if (rank < rank_) {
@@ -213,7 +214,7 @@ class reader {
     value = trimmed(value);
     if (what == reset || what == reset_after) {
       auto const seconds = what == reset_after ? parse_number(value) : std::nullopt;
-      auto const when = seconds ? std::optional(in_seconds(*seconds)) : parse_reset(value, now_);
+      auto const when = seconds ? std::optional(in_seconds(*seconds)) : parse_reset(value, now());
       if (!when) {
         ++into_.ignored;
       } else if (what == reset_after || !q->reset) {
@@ -288,8 +289,16 @@ class reader {
     if (auto* const known = named(q.name)) *known = std::move(q);
   }
 
+  /// By the server's clock, which most answers need not be asked for.
+  sys_seconds now() noexcept {
+    if (!server_now_) server_now_ = server_time(fields_, our_now_);
+    return *server_now_;
+  }
+
   advice& into_;
-  sys_seconds now_;
+  std::span<field const> fields_;
+  sys_seconds our_now_;
+  std::optional<sys_seconds> server_now_;
   std::size_t rank_ = 99;
 };
 
@@ -315,7 +324,7 @@ std::chrono::sys_seconds server_time(std::span<field const> fields, sys_seconds 
 
 advice advice_of(std::span<field const> fields, sys_seconds now) {
   advice found;
-  reader in(found, server_time(fields, now));
+  reader in(found, fields, now);
   for (auto const& f : fields) in.read(f.name, f.value);
   return found;
 }

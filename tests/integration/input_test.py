@@ -143,6 +143,21 @@ class Input(unittest.TestCase):
         self.assertEqual({f: f.read_bytes() for f in kept}, kept)
         self.assertEqual(self.work.run("--trace", "/dev/null"), 0, self.work.stderr())
 
+    def test_lines_where_an_output_is_put_together(self):
+        """What is written beside its place, under a name that no option says."""
+        (self.work.path / "elsewhere").mkdir()
+        (self.work.path / "ordered").symlink_to("elsewhere/ordered")
+        (self.work.path / "elsewhere/ordered").touch()
+        for option, output in ("--failed", "failed"), ("--state", "state"), ("--out", "ordered"):
+            with self.subTest(option):
+                lines = (self.work.path / output).resolve().with_name(output + ".new")
+                lines.write_text("\n".join(gets(self.server, 20)))
+                kept = lines.read_bytes()
+                options = option, output, "--keep-order"
+                self.assertEqual(self.work.run(*options, jobs=lines), 2, self.work.stderr())
+                self.assertIn("would overwrite", self.work.stderr())
+                self.assertEqual(lines.read_bytes(), kept)
+
     def test_missing_standard_streams(self):
         """Their numbers are no other file's: a run ends, and does nothing to what it has open."""
         for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):

@@ -242,6 +242,48 @@ class Sends(Counting):
             refused = [one.start for one in server.sent if one.path.startswith("/429")]
             self.assertGreater(max(refused) - min(refused), 0.9, "Retry-After")
 
+    def test_a_success_that_says_when_to_come_back(self):
+        says = {
+            "Retry-After": "retry-after-ms: 400\r\n",
+            "nothing left": "RateLimit-Limit: 10\r\nRateLimit-Remaining: 0\r\nRateLimit-Reset: 0.4\r\n",
+        }
+        for name, more in says.items():
+            speak = lambda connection, sent, _: connection.sendall(answer(more=more))
+            with self.subTest(name), Server(speak) as server, Work(gets(server, 4)) as work:
+                self.assertEqual(work.run(*FIXED, "--concurrency", "1"), 0, work.stderr())
+                at = [one.start for one in server.sent]
+                self.assertGreater(min(b - a for a, b in zip(at, at[1:])), 0.39)
+                with Work(gets(server, 4)) as again:
+                    self.assertEqual(again.run(*FIXED, "--wait-max", "100ms"), 75, again.stderr())
+                    self.assertEqual(len(server.sent), 5)
+                    self.assertEqual(len(again.results()), 1)
+
+    def test_an_answer_in_the_middle_of_a_long_post(self):
+        """The server wants no more of it, and what it has not read makes of its close a reset."""
+        first = {}
+
+        def speak(connection, sent, before):
+            left = 1_000_000
+            if first.setdefault(sent.path, sent) is sent:
+                connection.recv(10_000)
+                status = int(sent.path.split("/")[1])
+                connection.sendall(answer(status, b"no more", "Connection: close\r\n"))
+                return False
+            while left > 0:
+                left -= len(connection.recv(left))
+            connection.sendall(answer())
+
+        with Server(speak) as server:
+            lines = [post(server, f"{429 if i % 2 else 413}/{i}", body="." * 1_000_000) for i in range(80)]
+            with Work(lines) as work:
+                work.run(*FIXED, "--concurrency", "4")
+                results = work.results()
+        times = Counter(one.path for one in server.sent)
+        self.assertEqual(times, {f"/{r['id']}": 1 if "413" in r["id"] else 2 for r in results})
+        ends = Counter((r["id"].split("/")[0], r["outcome"], r["status"], r["throttled"]) for r in results)
+        self.assertEqual(ends, {("429", "success", 200, 1): 40, ("413", "failed", 413, 0): 40})
+        self.assertEqual({r["body"] for r in results if r["status"] == 413}, {"no more"})
+
     def test_two_lengths(self):
         bodies = {
             "differ": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 4\r\n\r\nokok",

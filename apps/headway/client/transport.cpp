@@ -124,6 +124,9 @@ class transport::impl {
     e.stream = 0;
     e.head_ended = e.two_lengths = false;
     e.length.clear();
+    e.head.clear();
+    e.socket = -1;
+    e.early.clear();
     prepare(e, a);
     curl_multi_add_handle(multi_, e.easy);
   }
@@ -183,6 +186,9 @@ class transport::impl {
     bool head_ended = false;
     bool two_lengths = false;
     std::string length;  // the answer's Content-Length
+    std::string head;    // its fields, each on a line
+    int socket = -1;     // that it is sent to
+    std::string early;   // what had come there when it was closed
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
@@ -198,6 +204,7 @@ class transport::impl {
   struct socket_state {
     bool ours = false;
     std::uint32_t wanted = 0;
+    exchange* user = nullptr;  // the last one
   };
 
   exchange& idle_exchange() {
@@ -319,10 +326,11 @@ class transport::impl {
     reply r;
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200 && code == CURLE_SEND_ERROR && !e.died) status = read_early(e, code);
     if (status >= 200) {
       r.state = send_state::answered;
       r.status = static_cast<int>(status);
-      read_fields(easy);
+      read_fields(e.head);
       r.fields = fields_;
     } else {
       if (code == CURLE_HTTP2_STREAM && error_of_stream(e) == enhance_your_calm)
@@ -364,9 +372,11 @@ class transport::impl {
     auto const obstacle = obstacle_of(code, system_error);
     if (!r.reached) r.obstacle = obstacle;
     e.connection.clear();
+    e.socket = -1;
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
-    if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
+    for (auto* const text : {&e.body, &e.head})
+      if (text->capacity() > (1U << 14)) std::string().swap(*text);
     // libcurl would begin the next request with what is left of sending this one again.
     if (e.died) {
       curl_easy_cleanup(easy);
@@ -381,13 +391,38 @@ class transport::impl {
     return number_after(e.error.data(), "not closed cleanly: ", "(err ");
   }
 
-  /// Valid until the exchange is used again.
-  void read_fields(CURL* easy) {
+  /// Valid until the exchange is used again. curl_easy_nextheader would compare each field with all
+  /// the others.
+  void read_fields(std::string_view head) {
     fields_.clear();
-    curl_header* field = nullptr;
-    while (fields_.size() < fields_max &&
-           (field = curl_easy_nextheader(easy, CURLH_HEADER, -1, field)) != nullptr)
-      fields_.push_back({field->name, field->value});
+    while (!head.empty() && fields_.size() < fields_max) {
+      auto const line = head.substr(0, head.find('\n'));
+      head.remove_prefix(std::min(line.size() + 1, head.size()));
+      auto const colon = line.find(':');
+      if (colon != line.npos)
+        fields_.push_back({line.substr(0, colon), trimmed(line.substr(colon + 1))});
+    }
+  }
+
+  /// A server that wants no more of a long request answers and closes. libcurl, about to write,
+  /// takes the error and leaves the answer unread. Returns its status, 0 without one; `code`
+  /// becomes CURLE_OK if it is whole and no success, which would say nothing of what was not read.
+  long read_early(exchange& e, CURLcode& code) {
+    long status = 0;
+    for (std::string_view rest = e.early; rest.find('\n') != rest.npos;) {
+      auto const line = rest.substr(0, rest.find('\n') + 1);
+      rest.remove_prefix(line.size());
+      if (line.starts_with("HTTP/")) status = number_after(line, " ").value_or(0);
+      if (status == 0 || !take_head(e, line)) break;
+      if (!e.head_ended || status < 200) continue;
+      read_fields(e.head);
+      auto const encoded = http::value_of(fields_, "content-encoding").has_value();
+      if (status >= 300 && !encoded && e.length == std::to_string(rest.size()) &&
+          take_body(e, rest))
+        code = CURLE_OK;
+      break;
+    }
+    return status;
   }
 
   // Of bodies_max one half is for all, and a body's size is for the lead. What lies between is room
@@ -453,34 +488,42 @@ class transport::impl {
   }
 
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
-    auto& e = *static_cast<exchange*>(user);
-    if (e.body.size() + size * count > e.body_max) {
-      e.too_large = true;
-      return 0;
-    }
-    if (!e.owner->admit(e, size * count)) {
-      e.crowded_out = true;
-      return 0;
-    }
-    e.body.append(data, size * count);
-    return size * count;
+    std::string_view const block(data, size * count);
+    return take_body(*static_cast<exchange*>(user), block) ? block.size() : 0;
+  }
+
+  static bool take_body(exchange& e, std::string_view block) {
+    e.too_large = e.body.size() + block.size() > e.body_max;
+    if (e.too_large) return false;
+    e.crowded_out = !e.owner->admit(e, block.size());
+    if (e.crowded_out) return false;
+    e.body += block;
+    return true;
   }
 
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
-    auto& e = *static_cast<exchange*>(user);
-    e.header_bytes += size * count;
-    if (e.header_bytes > header_max) return 0;
     std::string_view const line(data, size * count);
+    return take_head(*static_cast<exchange*>(user), line) ? line.size() : 0;
+  }
+
+  static bool take_head(exchange& e, std::string_view line) {
+    e.header_bytes += line.size();
+    if (e.header_bytes > header_max) return false;
     if (line.starts_with("HTTP/")) {  // also after an interim answer, or a proxy's
       e.head_ended = e.two_lengths = false;
       e.length.clear();
+      e.head.clear();
     } else if (line == "\r\n" || line == "\n") {
       e.head_ended = true;
-      if (e.two_lengths) return 0;  // where it ends, and the next one begins, is anybody's guess
+      if (e.two_lengths)
+        return false;  // where it ends, and the next one begins, is anybody's guess
     } else if (!e.head_ended) {
       e.two_lengths = e.two_lengths || differs_in_length(e, line);
+      if (line.starts_with(' ') || line.starts_with('\t'))  // it goes on with the field before
+        e.head.resize(e.head.find_last_not_of("\r\n") + 1);
+      e.head += line;
     }
-    return size * count;
+    return true;
   }
 
   /// Whether `line` says another Content-Length than the lines before it, or two (RFC 9112 §6.3).
@@ -556,7 +599,7 @@ class transport::impl {
 
   // Sockets stay watched for reading while their connection idles: two epoll_ctl calls less for
   // each request.
-  static int on_socket(CURL*, curl_socket_t fd, int what, void* user, void*) {
+  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* user, void*) {
     auto& self = *static_cast<impl*>(user);
     auto const index = static_cast<std::size_t>(fd);
     if (index >= self.sockets_.size()) self.sockets_.resize(index + 1);
@@ -565,6 +608,10 @@ class transport::impl {
     socket.wanted = 0;
     if (what & CURL_POLL_IN) socket.wanted |= EPOLLIN;
     if (what & CURL_POLL_OUT) socket.wanted |= EPOLLOUT;
+    if (what != CURL_POLL_REMOVE) {
+      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &socket.user);
+      if (socket.user != nullptr) socket.user->socket = fd;
+    }
     if (socket.wanted == 0)
       self.poller_.watch_if_open(fd, EPOLLIN);
     else
@@ -593,9 +640,17 @@ class transport::impl {
   static int on_close(void* user, curl_socket_t fd) {
     auto& self = *static_cast<impl*>(user);
     self.poller_.forget(fd);
-    if (static_cast<std::size_t>(fd) < self.sockets_.size())
-      self.sockets_[static_cast<std::size_t>(fd)] = {};
+    if (static_cast<std::size_t>(fd) < self.sockets_.size()) {
+      auto* const e = std::exchange(self.sockets_[static_cast<std::size_t>(fd)], {}).user;
+      if (e != nullptr && e->socket == fd && !e->sending.empty()) keep_early(*e);
+    }
     return close(fd);
+  }
+
+  static void keep_early(exchange& e) {
+    e.early.resize(16'384);
+    auto const n = recv(e.socket, e.early.data(), e.early.size(), MSG_DONTWAIT);
+    e.early.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   }
 
   static int on_timer(CURLM*, long milliseconds, void* user) {

@@ -330,7 +330,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     if (!j) return j;
     j->line = first_line_;
     if (j->id.empty()) j->id = std::to_string(first_line_);
-    j->url = absolute_url(j->url, options_.base_url);
+    if (!options_.base_url.empty()) j->url = absolute_url(j->url, options_.base_url);
     auto to = destination_of(j->url);
     if (!to.problem.empty()) throw malformed{to.problem};
     j->origin = std::move(to.origin);

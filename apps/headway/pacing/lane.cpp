@@ -9,6 +9,7 @@ namespace headway::app {
 namespace {
 
 constexpr int refused_in_a_row_max = 8;  // that a quota excuses
+constexpr duration gather_max = 1ms;
 
 }  // namespace
 
@@ -95,6 +96,13 @@ void lane::rest(time_point now, bool may_send) {
     return;
   }
   wake_ = parts_.governor.wakeup(now);
+  // A ceiling's burst makes up for lateness, and one wake for several turns is cheaper than one
+  // each.
+  if (auto const first = parts_.governor.why(now);
+      first.why == reason::quota && first.until != never) {
+    auto const spare = parts_.governor.busy_until() - first.until - 1ms;
+    gathers_until_ = later(first.until, std::clamp(spare / 2, duration(0), gather_max));
+  }
   if (!parts_.machine || waiting() == 0) return;
   wake_ = std::min(wake_, parts_.machine->look_again(now));
 }
@@ -111,8 +119,8 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   // A server that goes on refusing whatever the quotas do is the law's, whatever it says.
   refused_in_a_row_ = refused ? refused_in_a_row_ + 1 : 0;
   auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
-  taught.held_elsewhere =
-      ours || (!refused && (std::exchange(e.held, false) || held_.why != reason::none));
+  auto const holds = held_.why != reason::none || gathers_until_ > now;
+  taught.held_elsewhere = ours || (!refused && (std::exchange(e.held, false) || holds));
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
   taught.may_retry = end.may_repeat;
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};

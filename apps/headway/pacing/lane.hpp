@@ -1,6 +1,7 @@
 /// A lane: one limit of a server, as far as we know, and the queue before it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,7 +60,7 @@ class lane {
   void call_back(ticket) noexcept;
 
   /// Whether it is time for a round.
-  bool due(time_point now) const noexcept { return wake_ <= now && !parked(); }
+  bool due(time_point now) const noexcept { return wake() <= now && !parked(); }
   /// Begins a round. `may_send`: something is sent if its turn has come.
   void open(time_point now, bool may_send);
   /// What comes next in a round.
@@ -112,7 +113,7 @@ class lane {
   time_point parked_until() const noexcept { return parked_until_; }
 
   /// When to open the next round, if nothing happens before.
-  time_point wake() const noexcept { return wake_; }
+  time_point wake() const noexcept { return std::max(wake_, gathers_until_); }
   void wake_by(time_point at) noexcept { wake_ = std::min(wake_, at); }
 
   /// What holds back the first that waits; `none`: nothing waits, or it may go.
@@ -152,6 +153,7 @@ class lane {
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();
+  time_point gathers_until_ = time_point::min();
   time_point parked_until_ = time_point::min();
   bool stopped_ = false;
   int pins_ = 0;

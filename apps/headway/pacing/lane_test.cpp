@@ -92,6 +92,50 @@ TEST_F(lane_test, rests_until_something_happens) {
   EXPECT_EQ(l.wake(), now);
 }
 
+/// How many go in a second under a ceiling of 5,000/s, and in how many rounds.
+struct second_of {
+  explicit second_of(std::int64_t burst, std::int64_t cost = 1) {
+    auto l = test_lane(
+        "fixed",
+        {.queue_max = 10'000, .first_alone = 0ns, .rate_ceiling = gcra::per(5000, 1s, burst)});
+    rng chance{1};
+    time_point const begin{1h};
+    for (int i = 0; i < 5200; ++i) l.submit(begin, {.cost = cost}, 0);
+    for (auto now = begin; now < begin + 1s; now = l.wake(), ++rounds) {
+      l.open(now, true);
+      while (l.next(now, chance)) ++sent;
+      l.rest(now, true);
+    }
+  }
+  int sent = 0;
+  int rounds = 0;
+};
+
+TEST(lane, turns_of_a_burst_wait_for_each_other_and_none_is_lost) {
+  EXPECT_NEAR(second_of(50).sent, 5050, 7);
+  EXPECT_LT(second_of(50).rounds, 1100);
+  EXPECT_NEAR(second_of(1).sent, 5005, 2) << "a millisecond for wakes that come late";
+  EXPECT_GT(second_of(1).rounds, 4900) << "no burst was asked for";
+  EXPECT_NEAR(second_of(50, 50).sent, 101, 1);
+  EXPECT_GT(second_of(50, 50).rounds, 99) << "a turn that takes the whole burst";
+}
+
+TEST(lane, an_answer_does_not_end_the_wait_for_the_turns_of_a_burst) {
+  auto l = test_lane("fixed", {.first_alone = 0ns, .rate_ceiling = gcra::per(5000, 1s, 50)});
+  rng chance{1};
+  time_point const now{1h};
+  auto const first = std::get<ticket>(l.submit(now, {}, 0));
+  for (int i = 0; i < 51; ++i) l.submit(now, {}, 0);
+  l.open(now, true);
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(l.next(now, chance));
+  l.rest(now, true);
+  auto const wake = l.wake();
+  EXPECT_EQ(wake, now + 200us + 1ms);
+  l.settle(now, first, {}, {.status = 200}, chance());
+  l.submit(now, {}, 0);
+  EXPECT_EQ(l.wake(), wake);
+}
+
 TEST_F(lane_test, a_turn_without_a_send_costs_no_quota) {
   go(0, submit(6));
   ASSERT_TRUE(std::holds_alternative<ticket>(l.submit(now, {.turn_only = true}, 4)));
@@ -177,6 +221,13 @@ TEST_F(settle_test, a_throttle_holds_as_long_as_the_server_says) {
   EXPECT_EQ(ruling.what, verdict::retry);
   EXPECT_GE(ruling.until, now + 7s);
   EXPECT_EQ(l.why(now).why, reason::server_hint);
+}
+
+TEST_F(settle_test, a_success_holds_as_long_as_the_server_says) {
+  send();
+  EXPECT_EQ(settle({.what = reaction::served, .hold = duration(7s)}).taught, outcome::success);
+  l.submit(now, {}, 0);
+  EXPECT_EQ(l.why(now), (held_back{reason::server_hint, now + 7s}));
 }
 
 TEST_F(settle_test, only_what_is_safe_may_go_again) {

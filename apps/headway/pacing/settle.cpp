@@ -56,7 +56,7 @@ attempt_result lesson_of(judgement const& told, int status, quota_book const& bo
   taught.what = outcome_of(told.what, status);
   taught.short_of = short_of(told.what);
   auto& hold = taught.advice.retry_after;
-  if (taught.what != outcome::success) hold = told.hold;
+  hold = told.hold;
   if (auto const* const least = scarcest(told, book)) {
     taught.advice.remaining = static_cast<std::int64_t>(std::min(*least->remaining, 1e15));
     taught.advice.reset = *least->reset;

@@ -272,6 +272,9 @@ class reading {
     return !good(answer_.status) || broken_stream_ || by_ != nullptr;
   }
 
+  /// It was accepted, and Retry-After is when to ask for the result.
+  bool is_for_later() const noexcept { return answer_.status == 201 || answer_.status == 202; }
+
   /// From the field, else from the rule, else from the text.
   void read_hold(judgement& j) {
     if (by_ != nullptr && !by_->hold_pointer.empty() && is_json()) {
@@ -280,9 +283,8 @@ class reading {
       for (auto const e : found) j.hold = std::max(j.hold, hold_of(e));
     }
     if (by_ != nullptr && by_->hold) j.hold = std::max(j.hold.value_or(0s), *by_->hold);
-    if (!refuses()) return;
-    if (told_.retry_after) j.hold = told_.retry_after;
-    if (throttles(j.what) && !j.hold) j.hold = http::time_in_text(body_);
+    if (told_.retry_after && (refuses() || !is_for_later())) j.hold = told_.retry_after;
+    if (refuses() && throttles(j.what) && !j.hold) j.hold = http::time_in_text(body_);
   }
 
   void read_limits(judgement& j) {

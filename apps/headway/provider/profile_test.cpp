@@ -35,7 +35,8 @@ struct fixture {
 // Constructed from what each profile names as its source, and says how well that is known.
 fixture const fixtures[] = {
     {"any", {200, {}, "{}"}, reaction::served},
-    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served},
+    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served, 10s},
+    {"any", {202, {{"Retry-After", "10"}}, "{}"}, reaction::served},
     {"any", {404, {}, ""}, reaction::permanent},
     {"any", {401, {}, ""}, reaction::permanent},
     {"any", {403, {}, ""}, reaction::permanent},

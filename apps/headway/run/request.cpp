@@ -37,7 +37,7 @@ load load_of(request const& r) {
   return what;
 }
 
-std::uint32_t requests::add(request r) {
+std::uint32_t requests::add(request&& r) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(all_.size()));
     all_.emplace_back();

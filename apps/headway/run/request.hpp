@@ -76,7 +76,7 @@ class requests {
   static constexpr std::size_t requests_max = 4096;
   static constexpr std::size_t bytes_max = std::size_t{64} << 20;
 
-  std::uint32_t add(request);
+  std::uint32_t add(request&&);
   request& operator[](std::uint32_t index) noexcept { return all_[index]; }
   request const& operator[](std::uint32_t index) const noexcept { return all_[index]; }
   void forget(std::uint32_t index);

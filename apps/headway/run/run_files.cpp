@@ -71,6 +71,9 @@ run_files::run_files(run_options const& o) {
 
   add_written("--out-dir", o.out_dir);
   add_written("--out", o.out);
+  std::error_code none;              // else it cannot be opened either
+  if (o.keep_order && o.out != "-")  // where put_in_order() writes
+    add_written("--keep-order", fs::weakly_canonical(o.out, none).string() + ".new");
   if (o.out == "-" && !o.journal.empty()) add_written("--out", o.journal + ".results.jsonl");
   add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
   if (!o.cold)

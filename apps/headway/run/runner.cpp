@@ -730,6 +730,7 @@ class runner {
 int run(run_options const& options) {
 #ifdef __GLIBC__
   mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a large body has taken goes back at its end
+  mallopt(M_TRIM_THRESHOLD, 4 << 20);  // and what many small ones have is for the next ones
 #endif
   return runner(options).run();
 }

@@ -173,7 +173,7 @@ class shared_governor {
     }
     template <class Self>
     void operator()(Self& self, refused answer) {
-      if (answer.why != reason::none) decided = {verdict::give_up, answer.why, answer.until};
+      if (answer.why != reason::none) decided = ended_by(answer);
       self.complete(*decided);
     }
   };
@@ -197,9 +197,11 @@ class shared_governor {
     }
     template <class Self>
     void operator()(Self& self, refused answer) {
-      if (answer.why == reason::cancelled || (answer.why != reason::none && !state_->last))
-        return fail(self, error_of(answer));
-      if (answer.why != reason::none) return finish(self);
+      if (answer.why != reason::none) {
+        auto const has_result = state_->last && answer.why != reason::cancelled &&
+                                ended_by(answer).what != verdict::park;
+        return has_result ? finish(self) : fail(self, error_of(answer));
+      }
       auto& here = *state_;
       here.flies = true;
       start(here.op, here.mine.executor(), std::move(self));

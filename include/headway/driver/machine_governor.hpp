@@ -27,14 +27,16 @@ namespace headway {
 class machine_governor {
  public:
   /// Joins those who call `key`. The first to join begins with `law`; `folder` is where they meet.
-  /// Throws as machine_pace: std::runtime_error, where the caller may go on with a governor of its
-  /// own.
+  /// One that only observes joins nobody, since what it sends without waiting would hold the
+  /// others. Throws as machine_pace: std::runtime_error, where the caller may go on with a governor
+  /// of its own.
   explicit machine_governor(std::string_view key, governor_settings const& settings = {},
                             seek const& law = {},
                             std::string const& folder = machine_pace::default_folder())
-      : machine_governor(
-            std::make_shared<machine_pace>(folder, key, any_law{law}, settings.hint_max),
-            settings) {}
+      : machine_governor(settings.observe ? std::make_shared<machine_pace>(any_law{law})
+                                          : std::make_shared<machine_pace>(
+                                                folder, key, any_law{law}, settings.hint_max),
+                         settings) {}
   /// One that shares with nobody, for where joining fails.
   static machine_governor alone(governor_settings const& settings = {}, seek const& law = {}) {
     return machine_governor(std::make_shared<machine_pace>(any_law{law}), settings);

@@ -16,4 +16,10 @@ class refused_error : public std::runtime_error, public refused {
       : std::runtime_error("headway: not sent: " + std::string(to_string(no.why))), refused(no) {}
 };
 
+/// Returns what becomes of a request that got no other turn after an attempt.
+inline decision ended_by(refused const& no) noexcept {
+  auto const parked = no.why == reason::server_hint;
+  return {parked ? verdict::park : verdict::give_up, no.why, no.until};
+}
+
 }  // namespace headway

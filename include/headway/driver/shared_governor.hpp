@@ -281,7 +281,7 @@ class shared_governor {
     if (answer.why == reason::none) return decided;
     lock.lock();
     ++counts_.given_up;
-    return {verdict::give_up, answer.why, answer.until};
+    return ended_by(answer);
   }
 
   /// Forgets the request, wherever it is.
