@@ -87,8 +87,6 @@ class machine_governor {
   std::size_t waiting() const noexcept { return inner_.waiting(); }
   /// The law of all, to look at.
   any_law const& law_state() const noexcept { return machine_->law(); }
-  /// Of settings.observe.
-  observation const& observed() const noexcept { return inner_.observed(); }
   /// Until when a server's hint holds it.
   time_point held_until(std::int64_t cost = 1) const noexcept { return inner_.held_until(cost); }
   /// Until when a new one in its place could be faster.
