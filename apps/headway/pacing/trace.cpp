@@ -205,9 +205,9 @@ void trace::close_line() {
 traced_governor::traced_governor(trace* to, int scope, std::string_view name,
                                  shipped_law const& law, governor_settings const& settings,
                                  std::optional<remembered> const& memory,
-                                 std::shared_ptr<machine_pace> machine)
+                                 std::shared_ptr<pace> shared)
     : scope_governor(law.backoff,
-                     {memory ? with_memory(law, *memory).law : law.law, std::move(machine)},
+                     {memory ? with_memory(law, *memory).law : law.law, std::move(shared)},
                      settings),
       trace_(to),
       scope_(scope) {

@@ -99,12 +99,12 @@ class machine_governor {
 
  private:
   machine_governor(std::shared_ptr<machine_pace> machine, governor_settings const& settings)
-      : machine_(std::move(machine)), inner_({}, {.machine = machine_}, settings) {}
+      : machine_(std::move(machine)), inner_({}, {.with = machine_}, settings) {}
 
   void look(time_point now) noexcept { look_at(*machine_, inner_, now); }
 
   std::shared_ptr<machine_pace> machine_;
-  governor<full_jitter, machine_law> inner_;
+  governor<full_jitter, shared_law> inner_;
 };
 
 }  // namespace headway
