@@ -94,11 +94,11 @@ void lanes::stop(lane const& stopped) {
 std::shared_ptr<pace> lanes::join_machine(std::string_view key,
                                           std::optional<remembered> const& known) {
   std::erase_if(shared_, [](auto const& each) { return each.expired(); });
-  auto const* const s = std::get_if<seek>(&settings_.law.law.choice);
-  if (settings_.alone || s == nullptr || shared_.size() >= together_max) return nullptr;
+  auto const leaves = leave_of(settings_.law.law);
+  if (settings_.alone || !leaves || shared_.size() >= together_max) return nullptr;
   try {
     auto machine = std::make_shared<machine_pace>(
-        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
+        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, *leaves),
         known ? with_memory(settings_.law, *known).law : settings_.law.law,
         settings_.governor.hint_max);
     shared_.push_back(machine);
@@ -179,9 +179,7 @@ void lanes::keep() {
   for (auto& [key, sc] : all_) {
     if (auto quotas = sc.quotas().knows(); !quotas.empty())
       memory_.learn_quotas(sc.name(), std::move(quotas));
-    if (auto const* s = std::get_if<seek>(&sc.law_state().choice);
-        s != nullptr && s->ceiling > 0 && s->successes >= 3)
-      memory_.learn(sc.name(), s->knows());
+    if (auto const known = knowledge_of(sc.law_state())) memory_.learn(sc.name(), *known);
   }
   try {
     memory_.keep();

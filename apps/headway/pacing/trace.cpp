@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/json_text.hpp"
+#include "pacing/laws.hpp"
 
 namespace headway::app {
 namespace {
@@ -85,8 +86,8 @@ void trace::head(trace_head const& h) {
   if (auto const& ceiling = s.rate_ceiling)
     fmt::format_to(out, R"(,"rate_ceiling":{{"interval":{},"burst_tolerance":{}}})",
                    ceiling->interval.count(), ceiling->burst_tolerance.count());
-  if (auto const* law = std::get_if<seek>(&h.law.law.choice); law != nullptr && law->leave > 0)
-    fmt::format_to(out, R"(,"leave":{})", law->leave);
+  if (auto const share = leave_of(h.law.law).value_or(0); share > 0)
+    fmt::format_to(out, R"(,"leave":{})", share);
   fmt::format_to(out, R"(,"state":"{}","backoff":"{}")", state(h.law.law), state(h.law.backoff));
   close_line();
 }
