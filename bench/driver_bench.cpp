@@ -1,15 +1,20 @@
 // Nanoseconds per call of the drivers, clocks included, beside the floors of the same process.
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "headway/driver/blocking.hpp"
+#include "headway/driver/machine_governor.hpp"
 #include "headway/driver/shared_pacer.hpp"
 #include "headway/driver/timer_slack.hpp"
 
@@ -55,6 +60,24 @@ void shared_pacer_admit(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(pace.admit());
 }
 BENCHMARK(shared_pacer_admit)->Threads(1)->Threads(2)->UseRealTime();
+
+/// One request at a limit that processes share; none is there but this one.
+void machine_governor_request(benchmark::State& state) {
+  auto const folder =
+      std::filesystem::temp_directory_path() / ("headway-bench-" + std::to_string(getpid()));
+  {
+    machine_governor one("bench", {}, {.level = seek::rate_max}, folder);
+    auto now = steady_now();
+    for (auto _ : state) {
+      auto const id = std::get<ticket>(one.submit(now += 1ms));
+      one.expired(now);
+      one.start(now, id, 0);
+      one.finish(now, id, {}, 0);
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+BENCHMARK(machine_governor_request);
 
 /// One request: its turn, and the answer with its round-trip time.
 void admit_and_settle(benchmark::State& state) {

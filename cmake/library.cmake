@@ -7,7 +7,8 @@ foreach(component IN LISTS headway_components)
   endif()
 endforeach()
 
-# Every header belongs to one component: to that of its folder, those of driver/ to blocking or asio, all others to core.
+# Every header belongs to one component: to that of its folder, those of driver/ and shared/ to blocking or asio, all
+# others to core.
 file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} include/*.hpp)
 function(headway_headers component regex)  # moves those that match from core to `component`, if that is built
   set(rest ${headers_of_core})
@@ -22,7 +23,7 @@ endfunction()
 headway_headers(http "http/")
 headway_headers(sim "sim/")
 headway_headers(asio "driver/([a-z_]+_)?asio")
-headway_headers(blocking "driver/")
+headway_headers(blocking "(driver|shared)/")
 
 foreach(component IN LISTS headway_components)
   set(target headway_${component})

@@ -1,5 +1,5 @@
-// A test of code that calls by `throttled`: with `observe` nothing waits, and what would have
-// waited is counted.
+// A test of code that calls by a driver: with an observing governor nothing waits, and what would
+// have waited is counted.
 
 #include <headway/driver/blocking.hpp>
 
@@ -13,8 +13,9 @@ int put_item(int) {
   return ++calls % 5 == 0 ? 429 : 200;
 }
 
-/// The code under test: it is given its `throttled`, rather than make one.
-int upload(headway::throttled& api, int items) {
+/// The code under test: it is given its driver, a `headway::throttled` in production.
+template <class Api>
+int upload(Api& api, int items) {
   int done = 0;
   for (int item = 0; item < items; ++item)
     done +=
@@ -29,7 +30,7 @@ int upload(headway::throttled& api, int items) {
 
 int main() {
   using namespace std::chrono_literals;
-  headway::throttled api(headway::default_governor({.base = 0s}, {}, {.observe = true}));
+  headway::basic_throttled api(headway::default_observer({.base = 0s}));
   int const done = upload(api, 1'000);
 
   auto const m = api.metrics();

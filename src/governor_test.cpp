@@ -59,24 +59,6 @@ TEST(governor, the_first_request_flies_alone_for_250_ms_at_most) {
   send(g, 260ms);
 }
 
-TEST(governor, one_that_observes_delays_nothing_and_records_what_it_would_have_held) {
-  using paced_to_one = governor<constant_backoff, paced<gcra, fixed_window>>;
-  paced_to_one g({.wait = 1s}, {.pace = gcra::per(1, 1s, 1), .win = {.permits = 100}},
-                 {.observe = true});
-  for (int i = 0; i < 3; ++i) std::get<ticket>(g.submit(at(0s), {.deadline = at(1ms)}));
-  std::vector<ticket> sent;
-  while (auto const t = g.next(at(0s))) {
-    g.start(at(0s), *t, 0);
-    sent.push_back(*t);
-  }
-  EXPECT_EQ(sent.size(), 3U);
-  EXPECT_EQ(g.observed(), (observation{.requests = 2, .held_max = 2s}));
-  EXPECT_TRUE(std::holds_alternative<ticket>(g.submit(at(0s), {.deadline = at(1ms)})))
-      << "though its turn would come after 3 s";
-  auto const d = g.finish(at(50ms), sent[0], {.what = outcome::throttle}, 0);
-  EXPECT_EQ(d.why, reason::deadline);  // after a backoff, though the law stands the others first
-}
-
 TEST(governor, a_hint_holds_back_every_request_of_the_scope) {
   struct {
     char const* what;

@@ -62,9 +62,10 @@ TEST(keyed, keeps_what_a_server_said) {
 
 /// How many of `asked` requests go that come to two scopes in turn, one a millisecond, where there
 /// is room for `most`. Each is answered at once.
-int sent_by_two_scopes(std::size_t most, default_governor const& each, attempt_result const& answer,
+template <class Governor>
+int sent_by_two_scopes(std::size_t most, Governor const& each, attempt_result const& answer,
                        int asked) {
-  scopes all(most, [&](std::string_view) { return each; });
+  keyed<Governor> all(most, [&](std::string_view) { return each; });
   time_point now{1s};
   int sent = 0;
   for (int i = 0; i < asked; ++i, now += 1ms) {
@@ -100,8 +101,8 @@ TEST(keyed, no_scope_is_faster_for_lack_of_room) {
     }
 }
 
-TEST(keyed, who_only_observes_makes_room_at_once) {
-  default_governor const watched({}, {}, {.observe = true, .rate_ceiling = gcra::per(1, 1s)});
+TEST(keyed, a_governor_that_only_observes_makes_room_at_once) {
+  default_observer const watched({}, {}, {.rate_ceiling = gcra::per(1, 1s)});
   EXPECT_EQ(sent_by_two_scopes(1, watched, {}, 1000), 1000);
 }
 

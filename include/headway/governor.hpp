@@ -111,13 +111,6 @@ enum class after_throttle : std::uint8_t {
   share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
 };
 
-/// What the decisions of a governor that only observes would have been, of attempts.
-struct observation {
-  std::int64_t requests = 0;  ///< that would have been held back when they went
-  duration held_max{};        ///< the longest for the pace: all would have been so much later
-  friend bool operator==(observation const&, observation const&) = default;
-};
-
 /// What a caller may set; everything has a default.
 struct governor_settings {
   int attempts_max = 4;          ///< failures until a request is given up; throttles never count
@@ -126,11 +119,9 @@ struct governor_settings {
   duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
   int quiet_successes = 10;                                ///< of the shared retry level
-  bool observe = false;  ///< decide and record, but delay nothing: see observed(). What is
-                         ///< throttled backs off by itself, since nothing else holds it.
-  std::optional<gcra> rate_ceiling{};                   ///< besides the law
-  int in_flight_max = std::numeric_limits<int>::max();  ///< besides the law
-  retry_budget budget{};                                ///< of failures, not of throttles
+  std::optional<gcra> rate_ceiling{};                      ///< besides the law
+  int in_flight_max = std::numeric_limits<int>::max();     ///< besides the law
+  retry_budget budget{};                                   ///< of failures, not of throttles
   friend bool operator==(governor_settings const&, governor_settings const&) = default;
 };
 
@@ -182,8 +173,7 @@ class governor {
     auto const earliest = ready_for(terms.cost, now);
     if (earliest.until == never && earliest.why != reason::server_hint)
       return refused{reason::quota, never};
-    if (earliest.until > terms.deadline && !settings_.observe)
-      return refused{reason::deadline, earliest.until};
+    if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
     auto const index = allocate();
     auto& r = requests_[index];
     r.terms = terms;
@@ -215,18 +205,13 @@ class governor {
     r.units_sent = units_sent_ += cost;
     if (now >= resets_) remaining_ = unknown;
     if (remaining_ != unknown) remaining_ -= cost;
-    r.paced = law_.ready_at(r.terms.cost) > r.ready_since;
+    auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
-    auto taken = now;
-    if (settings_.observe) {
-      taken = std::max(now, law_.ready_at(r.terms.cost));
-      if (taken > now || in_flight_ > law_.allowed()) ++observed_.requests;
-      observed_.held_max = std::max(observed_.held_max, taken - now);
-    }
-    r.permit = law_.take(taken, r.terms.cost, u);
+    r.permit = law_.take(now, r.terms.cost, u);
     r.permit.sent = now;
     r.permit.in_flight = std::max(r.permit.in_flight, in_flight_);
     r.permit.cost = r.terms.cost;
+    r.permit.paced |= paced;
     if (!first_sent_) first_sent_ = now;
     prune();
   }
@@ -288,7 +273,7 @@ class governor {
   /// The first that waits, if a server's hint holds it for longer than hint_max, whichever answer
   /// that came with: the driver cancels it and tells its owner, or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
-    if (queue_.empty() || settings_.observe) return std::nullopt;
+    if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;
     auto const until = held_until(requests_[index].terms.cost);
     if (until <= later(now, settings_.hint_max)) return std::nullopt;
@@ -322,22 +307,23 @@ class governor {
   L const& law_state() const noexcept { return law_; }
   /// The scope's retry level; moves only with after_throttle::share_level.
   int level() const noexcept { return level_.level; }
-  /// Of settings.observe; zero otherwise.
-  observation const& observed() const noexcept { return observed_; }
   /// Until when a server's hint holds a request of `cost`; in the past if none does.
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
                                                          : hold_until_;
   }
   /// Until when a new governor in its place could be faster: a hint, the pace or the ceiling holds
-  /// its next request. In the past if none does, and for one that only observes.
+  /// its next request. In the past if none does.
   time_point busy_until() const noexcept {
-    if (settings_.observe) return time_point::min();
     auto const at = std::max(held_until(), law_.ready_at(1));
     return settings_.rate_ceiling ? std::max(at, settings_.rate_ceiling->tat) : at;
   }
 
   friend bool operator==(governor const&, governor const&) = default;
+
+ protected:
+  /// The law, for a decorator of this governor.
+  L& law_to_tell() noexcept { return law_; }
 
  private:
   enum class place : std::uint8_t { nowhere, waiting, flying };
@@ -355,7 +341,6 @@ class governor {
     int throttles = 0;             // refused attempts: the exponent of back_off
     reason waits_for = reason::none;
     place where = place::nowhere;
-    bool paced = false;  // the law's pace made it wait when it went
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -423,7 +408,7 @@ class governor {
   bool application_limited(time_point now, request const& answered) const noexcept {
     if (in_flight_ >= settings_.in_flight_max) return true;
     if (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now) return true;
-    return !answered.paced && (queue_.empty() || queue_.top().at > now) &&
+    return !answered.permit.paced && (queue_.empty() || queue_.top().at > now) &&
            in_flight_ < law_.allowed();
   }
 
@@ -431,7 +416,6 @@ class governor {
     auto const& r = requests_[queue_.top().index];
     if (r.terms.deadline < now) return {reason::deadline, never};
     auto latest = ready_for(r.terms.cost, r.ready_since);
-    if (settings_.observe) return {r.waits_for, r.ready_since};
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
@@ -447,7 +431,7 @@ class governor {
     time_point since;  // ready since, for the turn order
   };
   again after_throttled(time_point now, request& r, fraction u) {
-    if (settings_.throttled == after_throttle::stand_first && !settings_.observe)
+    if (settings_.throttled == after_throttle::stand_first)
       return {reason::none, std::min(r.ready_since, now)};
     auto const attempt = settings_.throttled == after_throttle::share_level
                              ? std::max(level_.level - 1, 0)
@@ -541,7 +525,6 @@ class governor {
   time_point resets_ = time_point::min();      // until then `remaining_` is all there is
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
-  observation observed_{};
 };
 
 }  // namespace headway

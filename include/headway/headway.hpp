@@ -14,12 +14,14 @@
 #include "headway/keyed.hpp"
 #include "headway/law/any.hpp"
 #include "headway/law/shipped.hpp"
+#include "headway/observing.hpp"
 
 /// The library: the core and its drivers.
 namespace headway {
 
-using default_governor = governor<full_jitter, seek>;  ///< the default law
-using any_governor = governor<any_backoff, any_law>;   ///< policies chosen at run time
+using default_governor = governor<full_jitter, seek>;            ///< the default law
+using any_governor = governor<any_backoff, any_law>;             ///< policies chosen at run time
+using default_observer = observing_governor<full_jitter, seek>;  ///< one that delays nothing
 
 extern template class HEADWAY_EXPORT governor<full_jitter, seek>;
 extern template class HEADWAY_EXPORT governor<any_backoff, any_law>;

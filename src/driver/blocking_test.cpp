@@ -338,8 +338,8 @@ TEST(blocking_driver, the_same_seed_is_the_same_run) {
 }
 
 TEST(blocking_driver, observing_delays_nothing) {
-  using observed = governor<constant_backoff, paced<gcra, fixed_window>>;
-  blocking::shared_governor api(observed({}, {.pace = gcra{.interval = 1h}}, {.observe = true}));
+  using observer = observing_governor<constant_backoff, paced<gcra, fixed_window>>;
+  blocking::shared_governor api(observer({}, {.pace = gcra{.interval = 1h}}));
   for (int i = 0; i < 4; ++i) api.call([] {}, always(outcome::success));
   EXPECT_EQ(api.metrics().observed.requests, 3);
 }

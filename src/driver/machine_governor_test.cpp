@@ -77,20 +77,6 @@ TEST_F(machine_governor_test, a_request_that_is_dropped_gives_its_permit_back) {
   EXPECT_TRUE(go(b, start + 10s));
 }
 
-// Each of its turns lies behind the one before, as far in the future as the law is slow.
-TEST_F(machine_governor_test, one_that_observes_delays_no_other) {
-  auto waits = join({.level = 10});
-  auto observes = join({.level = 10}, {.observe = true});
-  for (int i = 0; i < 1'000; ++i) {
-    observes.submit(start);
-    ASSERT_TRUE(go(observes, start));
-  }
-  EXPECT_GT(observes.observed().requests, 900);
-  waits.submit(start);
-  EXPECT_TRUE(go(waits, start));
-  EXPECT_TRUE(waits.shared());
-}
-
 TEST_F(machine_governor_test, fits_a_loop_of_one_s_own) {
   basic_polled<machine_governor> api(join());
   ASSERT_TRUE(std::holds_alternative<ticket>(api.submit()));

@@ -10,12 +10,13 @@ from pathlib import Path
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
 TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
-OUTER = ("driver", "http", "sim")  # folders of include/headway and src that are not core
+OUTER = ("driver", "http", "shared", "sim")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "core": ({"core"}, False),
     "sim": ({"core", "sim"}, False),
     "http": ({"core", "http"}, True),
-    "driver": ({"core", "driver"}, True),
+    "shared": ({"core", "shared"}, False),
+    "driver": ({"core", "driver", "shared"}, True),
 }
 ROOMS = {  # folder of apps/headway: the others that it may include
     "base": set(),

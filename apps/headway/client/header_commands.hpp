@@ -1,9 +1,8 @@
 /// Headers whose values are printed by commands, since they expire.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "headway/time.hpp"
 #include "os/poller.hpp"
+#include "os/process.hpp"
 
 namespace headway::app {
 
@@ -25,7 +25,6 @@ class header_commands {
  public:
   /// Errors: fatal(exit_usage) that names the option. Runs nothing yet.
   header_commands(poller&, std::span<std::string const> options, std::optional<duration> ttl);
-  ~header_commands();
   header_commands(header_commands const&) = delete;
   header_commands& operator=(header_commands const&) = delete;
 
@@ -61,30 +60,26 @@ class header_commands {
   bool flush(time_point now);
 
   /// When flush() must be called at the latest.
-  time_point wakeup() const noexcept { return running_ > 0 ? until_ : due_; }
+  time_point wakeup() const noexcept { return running() ? until_ : due_; }
 
  private:
   struct one {
     std::string name, before, command, after;
-    std::string value{};  // "": none yet
-    pid_t child = 0;      // 0: none
-    int child_fd = -1;    // pidfd_open(2)
-    int out_fd = -1;
+    std::string value{};               // "": none yet
+    std::unique_ptr<process> child{};  // while it runs
     std::string said{};
-    bool ended_well = false;
   };
 
+  bool running() const noexcept;
   void start(one&);
   void listen(one&);
   void reap(one&);
-  void kill(one&) noexcept;
   void fail(one const&, std::string_view why);
   void conclude(time_point now);
 
   poller& events_;
   std::optional<duration> ttl_;
   std::vector<one> all_;
-  int running_ = 0;
   bool failed_ = false;  // this round
   time_point began_ = time_point::min(), until_ = never;
   time_point due_ = time_point::min();

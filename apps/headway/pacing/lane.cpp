@@ -32,15 +32,15 @@ void lane::call_back(ticket t) noexcept {
   of(t).called_back = true;
 }
 
-void lane::look_at_machine(time_point now, bool may_send) {
-  if (parts_.machine)
-    look_at(*parts_.machine, parts_.governor, now, held_.why != reason::none || !may_send);
+void lane::look_at_others(time_point now, bool may_send) {
+  if (parts_.shared)
+    look_at(*parts_.shared, parts_.governor, now, held_.why != reason::none || !may_send);
 }
 
 void lane::open(time_point now, bool may_send) {
   wake_ = never;  // but for what follows
   held_ = {};
-  look_at_machine(now, may_send);
+  look_at_others(now, may_send);
 }
 
 std::optional<lane::turn> lane::next(time_point now, rng& chance) {
@@ -68,8 +68,8 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       }
     }
     auto const u = chance();
-    if (parts_.machine && !parts_.machine->claim(now, e.what.cost, u)) {  // another was faster
-      look_at_machine(now, true);
+    if (parts_.shared && !parts_.shared->claim(now, e.what.cost, u)) {  // another was faster
+      look_at_others(now, true);
       continue;
     }
     governor.start(now, *first, u);
@@ -84,7 +84,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
 }
 
 void lane::rest(time_point now, bool may_send) {
-  look_at_machine(now, may_send);     // perhaps it waits no more
+  look_at_others(now, may_send);      // perhaps it waits no more
   if (!may_send || stopped_) return;  // until an answer
   auto const park_beyond = [&](time_point until) {
     if (until > later(now, parts_.wait_max)) parked_until_ = std::max(parked_until_, until);
@@ -103,8 +103,8 @@ void lane::rest(time_point now, bool may_send) {
     auto const spare = parts_.governor.busy_until() - first.until - 1ms;
     gathers_until_ = later(first.until, std::clamp(spare / 2, duration(0), gather_max));
   }
-  if (!parts_.machine || waiting() == 0) return;
-  wake_ = std::min(wake_, parts_.machine->look_again(now));
+  if (!parts_.shared || waiting() == 0) return;
+  wake_ = std::min(wake_, parts_.shared->look_again(now));
 }
 
 lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/outcomes.hpp"
-#include "headway/driver/machine_pace.hpp"
 #include "headway/random.hpp"
+#include "headway/shared/pace.hpp"
 #include "pacing/impasse.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/trace.hpp"
@@ -38,10 +38,10 @@ struct load {
 class lane {
  public:
   struct parts {
-    std::string account;                    ///< that stop() is about
-    std::string name;                       ///< for people: without the credential
-    bool renewable = false;                 ///< it sends headers of --header-cmd
-    std::shared_ptr<machine_pace> machine;  ///< null: it paces alone
+    std::string account;           ///< that stop() is about
+    std::string name;              ///< for people: without the credential
+    bool renewable = false;        ///< it sends headers of --header-cmd
+    std::shared_ptr<pace> shared;  ///< null: it paces alone
     traced_governor governor;
     quota_book quotas;
     profile const& speaks;
@@ -129,7 +129,7 @@ class lane {
   any_law const& law_state() const noexcept { return parts_.governor.law_state(); }
   quota_book const& quotas() const noexcept { return parts_.quotas; }
   /// Other processes that share its pace.
-  int company() const { return parts_.machine ? parts_.machine->company() : 0; }
+  int company() const { return parts_.shared ? parts_.shared->company() : 0; }
   /// There are no more calls: the trace is whole.
   void end() { parts_.governor.end(); }
 
@@ -144,7 +144,7 @@ class lane {
     bool called_back = false;
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
-  void look_at_machine(time_point now, bool may_send);
+  void look_at_others(time_point now, bool may_send);
 
   parts parts_;
   std::vector<entry> entries_{};  // by the ticket's low half

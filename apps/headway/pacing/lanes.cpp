@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
+#include "headway/driver/machine_pace.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
@@ -64,16 +65,16 @@ lane lanes::make(std::string_view key, wanted const& w) {
     if (!part.empty()) name.append(" ").append(part);
   name = printable(name);
   auto const known = memory_.recall(name);
-  auto machine = join_machine(key, known);
+  auto shared = join_machine(key, known);
   traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
-                           machine);
+                           shared);
   auto const quotas = memory_.recall_quotas(name);
   quota_book book(settings_.quotas, w.speaks->costs_of_a_byte());
   book.remember(clock_now(), quotas.what, quotas.age);
   lane made({.account = w.account,
              .name = std::move(name),
              .renewable = w.key->renewable,
-             .machine = std::move(machine),
+             .shared = std::move(shared),
              .governor = std::move(governor),
              .quotas = std::move(book),
              .speaks = *w.speaks,
@@ -90,17 +91,17 @@ void lanes::stop(lane const& stopped) {
 
 /// Null where it is not shared. Said, once, if that is something to put right: not what the machine
 /// is like, such as one without a folder to write to.
-std::shared_ptr<machine_pace> lanes::join_machine(std::string_view key,
-                                                  std::optional<remembered> const& known) {
-  std::erase_if(machines_, [](auto const& m) { return m.expired(); });
-  auto const* const s = std::get_if<seek>(&settings_.law.law.choice);
-  if (settings_.alone || s == nullptr || machines_.size() >= together_max) return nullptr;
+std::shared_ptr<pace> lanes::join_machine(std::string_view key,
+                                          std::optional<remembered> const& known) {
+  std::erase_if(shared_, [](auto const& each) { return each.expired(); });
+  auto const leaves = leave_of(settings_.law.law);
+  if (settings_.alone || !leaves || shared_.size() >= together_max) return nullptr;
   try {
     auto machine = std::make_shared<machine_pace>(
-        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, s->leave),
+        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, *leaves),
         known ? with_memory(settings_.law, *known).law : settings_.law.law,
         settings_.governor.hint_max);
-    machines_.push_back(machine);
+    shared_.push_back(machine);
     return machine;
   } catch (std::system_error const&) {
   } catch (std::runtime_error const& e) {
@@ -178,9 +179,7 @@ void lanes::keep() {
   for (auto& [key, sc] : all_) {
     if (auto quotas = sc.quotas().knows(); !quotas.empty())
       memory_.learn_quotas(sc.name(), std::move(quotas));
-    if (auto const* s = std::get_if<seek>(&sc.law_state().choice);
-        s != nullptr && s->ceiling > 0 && s->successes >= 3)
-      memory_.learn(sc.name(), s->knows());
+    if (auto const known = knowledge_of(sc.law_state())) memory_.learn(sc.name(), *known);
   }
   try {
     memory_.keep();

@@ -94,14 +94,13 @@ class lanes {
     std::string account{}, partition{};
   };
   lane make(std::string_view key, wanted const&);
-  std::shared_ptr<machine_pace> join_machine(std::string_view key,
-                                             std::optional<remembered> const& known);
+  std::shared_ptr<pace> join_machine(std::string_view key, std::optional<remembered> const& known);
   profile const& profile_of(std::string_view origin) const;
 
   pacing_settings const settings_;
   memory memory_;
   std::unique_ptr<trace> trace_;  // outlives the lanes, which write their end to it
-  std::vector<std::weak_ptr<machine_pace>> machines_;
+  std::vector<std::weak_ptr<pace>> shared_;
   bool said_alone_ = false;
   int made_ = 0;
   wanted wanted_{};      // of at(), which may make it

@@ -2,9 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
 #include "base/fatal.hpp"
 
 namespace headway::app {
+namespace {
+
+constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
+
+template <class L>
+concept knowing = requires(L l, learned const& k, duration age) {
+  l.knows();
+  l.remember(k, age);
+  l.leave;
+};
+
+/// f of a law that learns; a default R of another.
+template <class R, class Law, class F>
+R if_knowing(Law& l, F f) {
+  return std::visit(
+      [&](auto& chosen) -> R {
+        if constexpr (knowing<std::remove_cvref_t<decltype(chosen)>>) return f(chosen);
+        return R();
+      },
+      l.choice);
+}
+
+}  // namespace
 
 std::string law_names() {
   std::string names;
@@ -17,15 +44,35 @@ shipped_law const& law_named(std::string_view name) {
   throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
 }
 
+std::optional<learned> knowledge_of(any_law const& l) {
+  return if_knowing<std::optional<learned>>(l, [](auto const& one) -> std::optional<learned> {
+    if (one.ceiling == 0 || one.successes < successes_min) return std::nullopt;
+    return one.knows();
+  });
+}
+
+void remember(any_law& l, learned const& what, duration age) {
+  if_knowing<bool>(l, [&](auto& one) { return one.remember(what, age), true; });
+}
+
+std::optional<double> leave_of(any_law const& l) {
+  return if_knowing<std::optional<double>>(l, [](auto const& one) { return one.leave; });
+}
+
+bool leave(any_law& l, double share) {
+  return if_knowing<bool>(l, [&](auto& one) { return one.leave = share, true; });
+}
+
 std::string findings(any_law const& l) {
-  if (auto const* s = std::get_if<seek>(&l.choice)) {
-    auto const k = s->knows();
+  auto const told = if_knowing<std::string>(l, [](auto const& one) -> std::string {
+    auto const k = one.knows();
     if (k.latency == 0) return "";
     auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (s->ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
+    if (one.ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
     return fmt::format("a limit of about {:.3g}/s, {}", k.rate, latency);
-  }
+  });
+  if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
     return fmt::format("a window of {:.1f}", r->win.cwnd);
   if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&l.choice))

@@ -1,6 +1,7 @@
-/// The laws that --law names, in words.
+/// The laws that --law names: what each of them can be asked, whichever it is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,17 @@ std::string law_names();
 
 /// Errors: fatal(exit_usage) that lists the names.
 shipped_law const& law_named(std::string_view name);
+
+/// What a law would tell the next run; nothing where it keeps nothing, or has met no limit for
+/// sure.
+std::optional<learned> knowledge_of(any_law const&);
+/// Begins with what a run has learned `age` ago; nothing happens where the law keeps nothing.
+void remember(any_law&, learned const&, duration age);
+
+/// The share of the limit that a law leaves to others; nothing where it cannot.
+std::optional<double> leave_of(any_law const&);
+/// False where it cannot.
+bool leave(any_law&, double share);
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
 /// tell.

@@ -20,6 +20,7 @@
 #include "base/json_text.hpp"
 #include "os/file.hpp"
 #include "os/replacement.hpp"
+#include "pacing/laws.hpp"
 
 namespace headway::app {
 
@@ -55,7 +56,7 @@ std::string in_json(known_quota const& q) {
 }  // namespace
 
 shipped_law with_memory(shipped_law law, remembered const& r) {
-  if (auto* const s = std::get_if<seek>(&law.law.choice)) s->remember(r.what, r.age);
+  app::remember(law.law, r.what, r.age);
   return law;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/json_text.hpp"
+#include "pacing/laws.hpp"
 
 namespace headway::app {
 namespace {
@@ -85,8 +86,8 @@ void trace::head(trace_head const& h) {
   if (auto const& ceiling = s.rate_ceiling)
     fmt::format_to(out, R"(,"rate_ceiling":{{"interval":{},"burst_tolerance":{}}})",
                    ceiling->interval.count(), ceiling->burst_tolerance.count());
-  if (auto const* law = std::get_if<seek>(&h.law.law.choice); law != nullptr && law->leave > 0)
-    fmt::format_to(out, R"(,"leave":{})", law->leave);
+  if (auto const share = leave_of(h.law.law).value_or(0); share > 0)
+    fmt::format_to(out, R"(,"leave":{})", share);
   fmt::format_to(out, R"(,"state":"{}","backoff":"{}")", state(h.law.law), state(h.law.backoff));
   close_line();
 }
@@ -205,9 +206,9 @@ void trace::close_line() {
 traced_governor::traced_governor(trace* to, int scope, std::string_view name,
                                  shipped_law const& law, governor_settings const& settings,
                                  std::optional<remembered> const& memory,
-                                 std::shared_ptr<machine_pace> machine)
+                                 std::shared_ptr<pace> shared)
     : scope_governor(law.backoff,
-                     {memory ? with_memory(law, *memory).law : law.law, std::move(machine)},
+                     {memory ? with_memory(law, *memory).law : law.law, std::move(shared)},
                      settings),
       trace_(to),
       scope_(scope) {

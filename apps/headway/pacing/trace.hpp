@@ -8,8 +8,8 @@
 #include <string_view>
 #include <variant>
 
-#include "headway/driver/machine_pace.hpp"
 #include "headway/headway.hpp"
+#include "headway/shared/pace.hpp"
 #include "os/file.hpp"
 #include "pacing/memory.hpp"
 
@@ -17,7 +17,7 @@ namespace headway::app {
 
 inline constexpr int trace_format = 1;
 
-using scope_governor = governor<any_backoff, machine_law>;
+using scope_governor = governor<any_backoff, shared_law>;
 
 inline constexpr std::array<std::string_view, 4> outcome_names = {"success", "throttle", "failure",
                                                                   "ignore"};
@@ -82,7 +82,7 @@ class traced_governor : private scope_governor {
  public:
   traced_governor(trace* to, int scope, std::string_view name, shipped_law const&,
                   governor_settings const&, std::optional<remembered> const& = {},
-                  std::shared_ptr<machine_pace> = {});
+                  std::shared_ptr<pace> shared = {});
   traced_governor(traced_governor&&) noexcept;
   traced_governor& operator=(traced_governor&&) = delete;
   ~traced_governor();

@@ -96,10 +96,10 @@ struct arguments {
     auto o = options;
     o.law = law_named(law);
     if (!leave.empty()) {
-      auto* const s = std::get_if<seek>(&o.law.law.choice);
-      if (s == nullptr) throw fatal(exit_usage, "--leave is for the default law only");
-      s->leave = option_value("--leave", leave, parse_share);
-      if (s->leave > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
+      if (!leave_of(o.law.law)) throw fatal(exit_usage, "--leave is for the default law only");
+      auto const share = option_value("--leave", leave, parse_share);
+      if (share > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
+      app::leave(o.law.law, share);
     }
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);

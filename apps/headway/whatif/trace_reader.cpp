@@ -116,8 +116,7 @@ void trace_reader::read_head() {
   auto const* const law = shipped_law_named(o.text("law"));
   if (law == nullptr) fail(fmt::format("\"law\" is not one of {}", law_names()));
   head_.law = *law;
-  if (o.has("leave"))
-    if (auto* const s = std::get_if<seek>(&head_.law.law.choice)) s->leave = o.real("leave");
+  if (o.has("leave")) leave(head_.law.law, o.real("leave"));
   head_.began = time_point(duration(o.whole("began", {0, instant_max})));
 
   auto& s = head_.settings;

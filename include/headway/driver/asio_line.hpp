@@ -115,7 +115,8 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     m.in_flight = governor_.state().in_flight();
     m.waiting = governor_.state().waiting();
     m.held = governor_.why();
-    m.observed = governor_.state().observed();
+    if constexpr (requires { governor_.state().observed(); })
+      m.observed = governor_.state().observed();
     return m;
   }
   Governor governor() const {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "headway/governor.hpp"
+#include "headway/observing.hpp"
 
 namespace headway {
 
@@ -21,7 +21,7 @@ struct call_metrics {
   int in_flight = 0;           ///< attempts out now
   std::size_t waiting = 0;     ///< requests that wait now
   held_back held{};            ///< what holds the first waiting request back
-  observation observed{};      ///< of governor_settings::observe
+  observation observed{};      ///< of an observing_governor
 
   /// Counts an attempt with outcome `what`.
   void count(outcome what) noexcept {

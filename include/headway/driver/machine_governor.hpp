@@ -27,16 +27,14 @@ namespace headway {
 class machine_governor {
  public:
   /// Joins those who call `key`. The first to join begins with `law`; `folder` is where they meet.
-  /// One that only observes joins nobody, since what it sends without waiting would hold the
-  /// others. Throws as machine_pace: std::runtime_error, where the caller may go on with a governor
-  /// of its own.
+  /// Throws as machine_pace: std::runtime_error, where the caller may go on with a governor of its
+  /// own.
   explicit machine_governor(std::string_view key, governor_settings const& settings = {},
                             seek const& law = {},
                             std::string const& folder = machine_pace::default_folder())
-      : machine_governor(settings.observe ? std::make_shared<machine_pace>(any_law{law})
-                                          : std::make_shared<machine_pace>(
-                                                folder, key, any_law{law}, settings.hint_max),
-                         settings) {}
+      : machine_governor(
+            std::make_shared<machine_pace>(folder, key, any_law{law}, settings.hint_max),
+            settings) {}
   /// One that shares with nobody, for where joining fails.
   static machine_governor alone(governor_settings const& settings = {}, seek const& law = {}) {
     return machine_governor(std::make_shared<machine_pace>(any_law{law}), settings);
@@ -89,8 +87,6 @@ class machine_governor {
   std::size_t waiting() const noexcept { return inner_.waiting(); }
   /// The law of all, to look at.
   any_law const& law_state() const noexcept { return machine_->law(); }
-  /// Of settings.observe.
-  observation const& observed() const noexcept { return inner_.observed(); }
   /// Until when a server's hint holds it.
   time_point held_until(std::int64_t cost = 1) const noexcept { return inner_.held_until(cost); }
   /// Until when a new one in its place could be faster.
@@ -103,12 +99,12 @@ class machine_governor {
 
  private:
   machine_governor(std::shared_ptr<machine_pace> machine, governor_settings const& settings)
-      : machine_(std::move(machine)), inner_({}, {.machine = machine_}, settings) {}
+      : machine_(std::move(machine)), inner_({}, {.with = machine_}, settings) {}
 
   void look(time_point now) noexcept { look_at(*machine_, inner_, now); }
 
   std::shared_ptr<machine_pace> machine_;
-  governor<full_jitter, machine_law> inner_;
+  governor<full_jitter, shared_law> inner_;
 };
 
 }  // namespace headway

@@ -133,7 +133,7 @@ class shared_governor {
     m.in_flight = governor_.in_flight();
     m.waiting = governor_.waiting();
     m.held = governor_.why(std::max(read, latest_));
-    m.observed = governor_.observed();
+    if constexpr (requires { governor_.observed(); }) m.observed = governor_.observed();
     return m;
   }
   /// Returns until when a server hint holds requests; in the past if none does.

@@ -1,0 +1,65 @@
+#include "pacing/laws.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway::app {
+namespace {
+
+constexpr learned known{.rate = 50, .slots = 0, .latency = 0.2};
+
+any_law named(std::string_view name) {
+  return law_named(name).law;
+}
+/// A law with answers behind it.
+any_law after(int successes, any_law l) {
+  for (int i = 0; i < successes; ++i) {
+    time_point const now{std::chrono::seconds(i)};
+    auto const sent = l.take(now, 1, 0);
+    l.on_success(now + 200ms, {.sent = sent, .rtt = 200ms}, 0);
+  }
+  return l;
+}
+
+TEST(laws, what_the_default_law_remembers_it_knows_again) {
+  auto l = named("seek");
+  remember(l, known, {});
+  EXPECT_EQ(knowledge_of(l), std::nullopt) << "no answer has confirmed it";
+  EXPECT_EQ(knowledge_of(after(2, l)), std::nullopt);
+  auto const again = knowledge_of(after(3, l));
+  ASSERT_TRUE(again);
+  EXPECT_NEAR(again->rate, known.rate, 5);
+  EXPECT_EQ(knowledge_of(after(3, named("seek"))), std::nullopt) << "it has met no limit";
+}
+
+TEST(laws, the_others_keep_nothing_and_leave_nothing) {
+  for (auto const& each : shipped_laws()) {
+    if (each.name == "seek") continue;
+    auto l = each.law;
+    remember(l, known, {});
+    EXPECT_EQ(l, each.law) << each.name;
+    EXPECT_EQ(knowledge_of(after(3, l)), std::nullopt) << each.name;
+    EXPECT_FALSE(leave(l, 0.5)) << each.name;
+    EXPECT_EQ(leave_of(l), std::nullopt) << each.name;
+  }
+}
+
+TEST(laws, the_default_law_leaves_what_it_is_told_to) {
+  auto l = named("seek");
+  EXPECT_EQ(leave_of(l), 0);
+  EXPECT_TRUE(leave(l, 0.3));
+  EXPECT_EQ(leave_of(l), 0.3);
+}
+
+TEST(laws, findings_name_the_limit) {
+  auto l = named("seek");
+  EXPECT_EQ(findings(l), "");
+  remember(l, known, {});
+  EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms");
+  remember(l, {.rate = 50, .slots = 10, .latency = 0.2}, {});
+  EXPECT_EQ(findings(l), "about 10 at once, latency 200 ms");
+  EXPECT_EQ(findings(named("reno")).substr(0, 11), "a window of");
+  EXPECT_EQ(findings(named("fixed")), "");
+}
+
+}  // namespace
+}  // namespace headway::app
