@@ -39,12 +39,15 @@ struct client {
   std::vector<std::int64_t>
       costs{};               // … and what it costs the server; empty where that is always 1
   std::vector<hint> told{};  // … and what comes with its answer; empty where nothing is told
+  time_point joined{};
+  std::vector<std::int32_t> done_in{};  // by shares_slice; empty for a lone client
 };
 
 /// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
 constexpr full_jitter sdk_backoff{.base = 1s, .cap = 20s};
 
 constexpr duration slice = 100ms;  // of the goodput kept for the recovery time
+constexpr duration shares_slice = 1s;
 
 class world {
  public:
@@ -100,7 +103,7 @@ class world {
           else if (!g.background)
             endless_ = true;
         }
-        auto const joins = time_point(g.joins + i * g.stagger);
+        auto const joins = c.joined = time_point(g.joins + i * g.stagger);
         events_.push(joins, {.what = kind::join, .client = index});
         if (g.leaves != duration::max())
           events_.push(time_point(g.leaves), {.what = kind::leave, .client = index});
@@ -310,6 +313,11 @@ class world {
     ++figures_.done;
     figures_.completion = now_.time_since_epoch();
     latency_.add(now_ - c.since[static_cast<std::uint32_t>(e.id)]);
+    if (clients_.size() > 1) {
+      auto const second = static_cast<std::size_t>(now_.time_since_epoch() / shares_slice);
+      if (second >= c.done_in.size()) c.done_in.resize(second + 1);
+      ++c.done_in[second];
+    }
     auto const i = static_cast<std::size_t>(now_.time_since_epoch() / slice);
     if (scenario_.recovery_from > 0ns) {
       if (i >= goodput_.size()) goodput_.resize(i + 1);
@@ -410,9 +418,29 @@ class world {
       ++measured;
     }
     if (squares > 0) figures_.jain = sum * sum / (measured * squares);
+    compare_shares();
     if (background_asked > 0) figures_.background_share = background_done / background_asked;
     figures_.digest = mix(figures_.digest ^ chance_());  // the unseed: one more draw
     return std::move(figures_);
+  }
+
+  void compare_shares() {
+    auto const end = std::min(later(time_point{}, scenario_.lasts), now_);
+    auto const from = end - std::min(shares_window, end.time_since_epoch());
+    auto const first = static_cast<std::size_t>(from.time_since_epoch() / shares_slice);
+    double sum = 0, squares = 0, clients = 0, least = std::numeric_limits<double>::max();
+    for (auto const& c : clients_) {
+      if (c.of->background || c.gone || c.joined > from) continue;
+      double done = 0;
+      for (auto i = first; i < c.done_in.size(); ++i) done += c.done_in[i];
+      sum += done;
+      squares += done * done;
+      least = std::min(least, done);
+      ++clients;
+    }
+    if (clients < 2 || sum == 0) return;
+    figures_.jain_late = sum * sum / (clients * squares);
+    figures_.smallest_share = least * clients / sum;
   }
 
   /// From the change of capacity until a second's goodput reaches 90 % of what it is in the end.

@@ -37,6 +37,8 @@ std::vector<figure> const& all_figures() {
       {"p99_s", [](run f, run) { return to_seconds(f.p99); }, true},
       {"server_p99_s", [](run f, run) { return to_seconds(f.server_p99); }, true},
       {"jain", [](run f, run) { return f.jain; }, true},
+      {"jain_late", [](run f, run) { return f.jain_late; }},
+      {"smallest_share", [](run f, run) { return f.smallest_share; }},
       {"background_share", [](run f, run) { return f.background_share; }, true},
       {"recovery_s", [](run f, run) { return to_seconds(f.recovery); }, true},
       {"events", [](run f, run) { return static_cast<double>(f.events); }},

@@ -52,6 +52,9 @@ struct moment {
   friend bool operator==(moment const&, moment const&) = default;
 };
 
+/// The end of a simulation over which shares are compared: what came at the start is forgiven.
+inline constexpr duration shares_window = 5min;
+
 /// What came of one simulation. Of the measured clients only, but for the digest.
 struct figures {
   std::int64_t requests = 0;   ///< that clients asked for
@@ -64,9 +67,12 @@ struct figures {
   bool finished = false;  ///< all requests are done
   std::int64_t worst_second = 0;  ///< most throttles in one second
   /// Latency, from submission to the good answer.
-  duration p50{}, p99{};        ///< from submission to the good answer
-  duration server_p99{};        ///< from arrival to answer, of what was accepted
-  double jain = 1;              ///< of what the clients got done
+  duration p50{}, p99{};  ///< from submission to the good answer
+  duration server_p99{};  ///< from arrival to answer, of what was accepted
+  double jain = 1;        ///< of what the clients got done
+  /// Shares of those who were there for all of the last `shares_window`.
+  double jain_late = 1;         ///< of what they got done in it
+  double smallest_share = 1;    ///< the slowest one's, as a multiple of an equal share
   double background_share = 1;  ///< done by background clients, of what they asked for
   duration recovery{};          ///< from recovery_from until 90 % of the later goodput
   std::int64_t events = 0;      ///< of the simulation
