@@ -125,7 +125,8 @@ std::vector<contender> all() {
                   .make = [](scenario const& s) -> client_governor {
                     return rival_governor({}, {told(s.told.rate, s.told.window)},
                                           settings(s, after_throttle::stand_first));
-                  }});
+                  },
+                  .omits_poisoned = true});
   return list;
 }
 

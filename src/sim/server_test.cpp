@@ -32,6 +32,28 @@ TEST(server, tells_only_the_limit_that_refuses) {
     EXPECT_EQ(answers({.limits = limits}, {0ms, 600ms, 999ms, 1s}), "+--+");
 }
 
+TEST(server, refuses_what_is_poisoned_and_gives_it_nothing) {
+  server s({.limits = {fixed_window{2, 1s}, ban{.rejects = 2, .period = 1s, .lasts = 1min}}});
+  auto const letter = [&](duration t, bool poisoned) {
+    auto const a = s.arrive(at(t), 1, 0, poisoned);
+    if (a.what == outcome::success) return '+';
+    return a.retry_after ? '-' : '!';  // waiting does not help what is poisoned
+  };
+  std::string line;
+  for (bool const poisoned : {true, false, true, false}) line += letter(0ms, poisoned);
+  EXPECT_EQ(line, "!+!+");
+  EXPECT_EQ(letter(0ms, false), '-');  // the third refusal: a ban, which counts poison
+  EXPECT_EQ(letter(30s, false), '-');
+  EXPECT_EQ(letter(61s, true), '!');
+}
+
+TEST(server, knows_what_it_never_admits) {
+  server const s({.limits = {token_bucket{.burst = 10}, fixed_window{.count = 20}}});
+  EXPECT_FALSE(s.never_admits(10));
+  EXPECT_TRUE(s.never_admits(11));
+  EXPECT_FALSE(server({.limits = {concurrency{1}, unlimited{}, ban{}}}).never_admits(1'000'000));
+}
+
 TEST(server, changes_capacity_on_schedule) {
   struct row {
     char const* what;

@@ -101,6 +101,10 @@ class world_maker {
                              .think = milliseconds(0, 20),
                              .requests = one_in(2) ? 500 : closed_loop{}.requests};
     }
+    if (auto const* b = std::get_if<batch>(&g.work); b != nullptr && one_in(3)) {
+      g.poisoned = std::min<std::int64_t>(b->requests, 1 + pick(8));
+      g.poisoned_at = one_in(2) ? placing::start : placing::spread;
+    }
     g.background = one_in(3);
     return g;
   }

@@ -142,6 +142,53 @@ TEST(simulation, a_cost_that_the_client_knows_is_paced_for) {
   EXPECT_EQ(f.throttled, 0);
 }
 
+TEST(simulation, the_others_are_done_beside_requests_that_are_always_refused) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 1500}, .poisoned = 8}};
+  auto const told = run(s, "told");
+  EXPECT_TRUE(told.finished);
+  EXPECT_EQ(told.attempts, 1492);
+  EXPECT_EQ(told.throttled, 0);
+  for (auto const at : {placing::spread, placing::start}) {
+    s.groups[0].poisoned_at = at;
+    auto const f = run(s, "exponential-full");
+    EXPECT_TRUE(f.finished);
+    EXPECT_EQ(f.requests, 1500);
+    EXPECT_EQ(f.done, 1492);
+    EXPECT_EQ(f.given_up, 8);
+    EXPECT_GE(f.poisoned_most, 3);
+    EXPECT_GE(f.poisoned_attempts, 8 * 3);
+    EXPECT_LE(f.poisoned_attempts, 8 * f.poisoned_most);
+  }
+}
+
+TEST(simulation, poison_lies_where_the_scenario_puts_it) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 10, .rate = 1}, .poisoned = 2}};
+  s.lasts = 3500ms;  // three requests: of ten, the third and the eighth are poisoned
+  EXPECT_EQ(run(s, "exponential-full").given_up, 1);
+  s.groups[0].poisoned_at = placing::start;
+  EXPECT_EQ(run(s, "exponential-full").given_up, 2);
+  s.lasts = 1min;
+  for (auto const* law : {"exponential-full", "auto-sleeper"}) {  // the latter is a pool
+    auto const f = run(s, law);
+    EXPECT_EQ(f.done, 8) << law;
+    EXPECT_EQ(f.given_up, 2) << law;
+  }
+}
+
+TEST(simulation, a_request_that_no_limit_has_room_for_is_poisoned) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 300}, .cost_mean = 5, .cost_cv = 0.5}};
+  s.told.rate = 15;
+  auto const f = run(s, "told");
+  EXPECT_TRUE(f.finished);
+  EXPECT_GT(f.given_up, 0);  // more than the ten units of the bucket
+  EXPECT_EQ(f.done + f.given_up, 300);
+  EXPECT_EQ(f.poisoned_attempts, 0);
+  EXPECT_GT(run(s, "exponential-full").poisoned_attempts, f.given_up);
+}
+
 TEST(simulation, capacity_drifts_with_the_seed) {
   auto s = bucket();
   s.server.limits.clear();

@@ -318,6 +318,7 @@ sim::group read_group(section& in) {
     in.number("workers", work.workers, 1, 1e6);
     in.text("think", time_into(work.think));
     in.number("requests", work.requests, 1, most);
+    in.number("poisoned", g.poisoned, 0, static_cast<double>(work.requests));
     g.work = work;
   } else if (in.has("arrivals") && !in.has("requests")) {
     sim::open_arrivals work;
@@ -333,9 +334,18 @@ sim::group read_group(section& in) {
   } else {
     sim::batch work;
     in.number("requests", work.requests, 1, most);
+    in.number("poisoned", g.poisoned, 0, static_cast<double>(work.requests));
     in.text("arrivals", [&](auto v) { work.rate = per_second(v); });
     g.work = work;
   }
+  in.text("poisoned-at", [&](auto v) {
+    if (v == "start")
+      g.poisoned_at = sim::placing::start;
+    else if (v != "spread")
+      wrong("'{}' is not spread or start", v);
+  });
+  in.only_with("poisoned", "requests");
+  in.only_with("poisoned-at", "poisoned");
   in.not_with("arrivals", "workers");
   in.only_with("think", "workers");
   in.only_with("suspended-at", "suspended-for");

@@ -47,6 +47,7 @@ first-alone = "0s"
 recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
+  { requests = 7, poisoned = 2, poisoned-at = "start" },
   { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
   { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
 ]
@@ -76,7 +77,10 @@ clients = [
   a.cost_cv = 1;
   sim::group b{.law = "reno", .work = sim::closed_loop{4, 8ms}, .stagger = 9ms, .leaves = 10s};
   sim::group c{.work = sim::open_arrivals{6, false, 30s, 20s}, .background = true};
-  is.groups = {a, b, c};
+  sim::group d{.work = sim::batch{7}};
+  d.poisoned = 2;
+  d.poisoned_at = sim::placing::start;
+  is.groups = {a, d, b, c};
   EXPECT_EQ(s, is);
 }
 
@@ -95,6 +99,11 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
       {"clients = { think = \"5s\" }", "1: think goes with workers only"},
       {"clients = { background = true }", "1: clients are all background"},
+      {"clients = { requests = 9, poisoned = 10 }",
+       "1: poisoned '10' is not a whole number from 0 to"},
+      {"clients = { workers = 9, poisoned = 1 }", "1: poisoned goes with requests only"},
+      {"clients = { requests = 9, poisoned-at = \"end\" }",
+       "1: poisoned-at 'end' is not spread or"},
       {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
       {"schedule = \"5s:unlimited; 5s:unlimited\"", "1: schedule '5s:unlimited' is not later"},
       {"about = \"a\nb\"", "1: "},

@@ -42,18 +42,26 @@ struct closed_loop {
 /// What a client wants done.
 using workload = std::variant<batch, open_arrivals, closed_loop>;
 
+/// Where in a client's work the requests are that are refused whatever the load.
+enum class placing : std::uint8_t {
+  spread,  ///< evenly
+  start,   ///< before all others
+};
+
 /// Clients that are alike. They are measured together unless they are background.
 struct group {
-  std::string name = "clients";       ///< as tables call it
-  std::string law{};                  ///< "": the law under test
-  int clients = 1;                    ///< so many of them
-  workload work{};                    ///< of each
-  duration joins{};                   ///< when the first of them begins
-  duration stagger{};                 ///< each begins so much after the one before
-  duration leaves = duration::max();  ///< when each ends, done or not
-  double cost_mean = 1;               ///< what a request costs the server
-  double cost_cv = 0;                 ///< lognormal; zero: always the mean
-  bool cost_known = false;            ///< to the client, which takes it for 1 otherwise
+  std::string name = "clients";           ///< as tables call it
+  std::string law{};                      ///< "": the law under test
+  int clients = 1;                        ///< so many of them
+  workload work{};                        ///< of each
+  duration joins{};                       ///< when the first of them begins
+  duration stagger{};                     ///< each begins so much after the one before
+  duration leaves = duration::max();      ///< when each ends, done or not
+  double cost_mean = 1;                   ///< what a request costs the server
+  double cost_cv = 0;                     ///< lognormal; zero: always the mean
+  bool cost_known = false;                ///< to the client, which takes it for 1 otherwise
+  std::int64_t poisoned = 0;              ///< of each client's requests: refused whatever the load
+  placing poisoned_at = placing::spread;  ///< in the client's work
   /// So often does an SDK inside the call try again by itself when it is throttled, unknown to the
   /// client. At most 255.
   int sdk_retries = 0;
