@@ -189,6 +189,23 @@ TEST(simulation, a_request_that_no_limit_has_room_for_is_poisoned) {
   EXPECT_GT(run(s, "exponential-full").poisoned_attempts, f.given_up);
 }
 
+TEST(simulation, what_breaks_is_given_up_as_headway_run_does) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 1000}}};
+  s.server.failures = 0.5;
+  auto const f = run(s, "exponential-full");
+  EXPECT_TRUE(f.finished);
+  EXPECT_NEAR(static_cast<double>(f.given_up), 1000 * 0.0625, 25);  // four failures in a row
+  EXPECT_EQ(f.done + f.given_up, 1000);
+  EXPECT_EQ(run(s, "told").given_up, 0);
+  s.attempts_max = 1;
+  EXPECT_NEAR(static_cast<double>(run(s, "exponential-full").given_up), 500, 60);
+  // About as many retries as first attempts: a tenth of them are paid for by successes alone.
+  s.attempts_max = 1000;
+  s.budget = {.ratio = 0.1, .per_second = 0, .balance_max = 1, .balance = 1};
+  EXPECT_GT(run(s, "exponential-full").given_up, 400);
+}
+
 TEST(simulation, capacity_drifts_with_the_seed) {
   auto s = bucket();
   s.server.limits.clear();

@@ -436,6 +436,8 @@ sim::scenario read(section& in, std::string const& file) {
 
   in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
   in.text("first-alone", time_into(s.first_alone));
+  in.number("attempts-max", s.attempts_max, 1, 1e6);
+  in.text("retry-budget", [&](auto v) { s.budget = parse_budget(v); });
   in.text("recovery-from", time_into(s.recovery_from));
   s.told = obvious_truth(s);
   in.table("told", [&](section& told) {

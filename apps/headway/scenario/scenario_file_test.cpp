@@ -44,6 +44,8 @@ misread = "3%"
 told = { rate = "25/s", window = 9 }
 lasts = "2h"
 first-alone = "0s"
+attempts-max = 7
+retry-budget = "5%,20/s"
 recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
@@ -72,6 +74,8 @@ clients = [
   is.told = {25, 9};
   is.lasts = 2h;
   is.first_alone = 0ns;
+  is.attempts_max = 7;
+  is.budget = {.ratio = 0.05, .per_second = 20, .balance_max = 200, .balance = 200};
   is.recovery_from = 50s;
   sim::group a{.name = "a", .clients = 3, .work = sim::batch{7, 5}, .joins = 1s, .cost_mean = 2};
   a.cost_cv = 1;
@@ -105,6 +109,8 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { requests = 9, poisoned-at = \"end\" }",
        "1: poisoned-at 'end' is not spread or"},
       {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
+      {"attempts-max = 0", "1: attempts-max '0' is not a whole number from 1 to"},
+      {"retry-budget = \"some\"", "1: retry-budget 'some' is not a share from 0% to 100%"},
       {"schedule = \"5s:unlimited; 5s:unlimited\"", "1: schedule '5s:unlimited' is not later"},
       {"about = \"a\nb\"", "1: "},
   };

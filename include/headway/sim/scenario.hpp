@@ -98,15 +98,17 @@ enum class telling : std::uint8_t {
 
 /// A server, what is between, and who calls it.
 struct scenario {
-  std::string name;                    ///< as `headway simulate` calls it
-  std::string about;                   ///< half a sentence
-  behaviour server{};                  ///< that all share
-  wire net{};                          ///< of every client
-  telling hints = telling::nothing;    ///< of the server
-  std::vector<group> groups{group{}};  ///< who call it
-  truth told{};                        ///< to the limit-known sender
-  duration lasts = 1h;                 ///< ends at the latest
-  duration first_alone = 250ms;        ///< as governor_settings has it
+  std::string name;                                     ///< as `headway simulate` calls it
+  std::string about;                                    ///< half a sentence
+  behaviour server{};                                   ///< that all share
+  wire net{};                                           ///< of every client
+  telling hints = telling::nothing;                     ///< of the server
+  std::vector<group> groups{group{}};                   ///< who call it
+  truth told{};                                         ///< to the limit-known sender
+  duration lasts = 1h;                                  ///< ends at the latest
+  duration first_alone = 250ms;                         ///< as governor_settings has it
+  int attempts_max = governor_settings{}.attempts_max;  ///< of every client, as in `headway run`
+  retry_budget budget{};                                ///< the same
   duration recovery_from{};  ///< when capacity changes, for the recovery time; zero: not measured
   friend bool operator==(scenario const&, scenario const&) = default;
 };
