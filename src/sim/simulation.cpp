@@ -34,6 +34,7 @@ struct client {
   std::int64_t unasked = 0;  // requests not yet submitted
   std::int64_t number = 0;   // of the next one in the group's work
   int pool = 1;              // workers that share it
+  duration connect{};
   bool omits_poisoned = false;
   bool on = true;  // of on/off arrivals
   bool gone = false;
@@ -110,6 +111,7 @@ class world {
         clients_.push_back({.governor = law->make(scenario_), .of = &g, .chance = chance_.split()});
         auto& c = clients_.back();
         c.number = worker;
+        c.connect = way(g, i);
         c.pool = pool;
         c.omits_poisoned = law->omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
@@ -129,6 +131,12 @@ class world {
           events_.push(time_point(g.leaves), {.what = kind::leave, .client = index});
       }
     if (endless_) wanted_ = -1;
+  }
+
+  /// Of the `i`th client of a group.
+  duration way(group const& g, int i) const {
+    auto const [nearest, farthest] = g.connect.value_or(spread{scenario_.net.connect});
+    return nearest + (farthest - nearest) * i / std::max(1, g.clients - 1);
   }
 
   // ── what happens ────────────────────────────────────────────────────────────────────────────
@@ -291,7 +299,7 @@ class world {
         figures_.poisoned_most = std::max(figures_.poisoned_most, ++*attempts);
       }
     }
-    auto const travel = scenario_.net.connect + scale(scenario_.net.jitter, c.chance());
+    auto const travel = c.connect + scale(scenario_.net.jitter, c.chance());
     events_.push(now_ + after + travel, arrival);
   }
 

@@ -206,6 +206,17 @@ TEST(simulation, what_breaks_is_given_up_as_headway_run_does) {
   EXPECT_GT(run(s, "exponential-full").given_up, 400);
 }
 
+TEST(simulation, some_clients_are_nearer_than_others) {
+  auto s = bucket();
+  s.net = {.connect = 1s, .jitter = 0ns, .wakes_late = 0ns};
+  s.groups = {group{.clients = 3, .work = batch{.requests = 1}, .connect = spread{0ms, 200ms}}};
+  auto f = run(s, "told");
+  EXPECT_EQ(f.completion, 250ms);  // the farthest, and 50 ms of work
+  EXPECT_NEAR(to_seconds(f.p50), 0.15, 0.01);
+  s.groups[0].connect.reset();
+  EXPECT_EQ(run(s, "told").completion, 1050ms);
+}
+
 TEST(simulation, capacity_drifts_with_the_seed) {
   auto s = bucket();
   s.server.limits.clear();

@@ -301,6 +301,7 @@ sim::group read_group(section& in) {
     g.law = v;
   });
   in.number("count", g.clients, 1, 1e6);
+  in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
   in.text("joins", time_into(g.joins));
   in.text("stagger", time_into(g.stagger));
   in.text("leaves", time_into(g.leaves));
@@ -504,13 +505,15 @@ sim::truth obvious_truth(sim::scenario const& s) {
   double const latency = mean_of(s.server.latency);
   // Where service varies, slots are free a little later than they should be.
   bool const steady = s.server.latency.draw(0) == s.server.latency.draw(~fraction{});
-  double const way = to_seconds(s.net.connect);
-  double cost = 1, clients = 0;
+  double cost = 1, clients = 0, way = 0;
   for (auto const& g : s.groups) {
     if (g.background) continue;
     if (!g.cost_known) cost = std::max(cost, g.cost_mean);
     clients += g.clients;
+    auto const connect = g.connect.value_or(sim::spread{s.net.connect});
+    way += g.clients * to_seconds(connect.min + connect.max) / 2;
   }
+  way /= clients;
   auto const slots = [&](std::int64_t n) -> sim::truth {
     if (latency <= 0) return {};
     auto const busy = static_cast<double>(n);

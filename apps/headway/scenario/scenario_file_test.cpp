@@ -49,7 +49,7 @@ retry-budget = "5%,20/s"
 recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
-  { requests = 7, poisoned = 2, poisoned-at = "start" },
+  { requests = 7, connect = "1ms..9ms", poisoned = 2, poisoned-at = "start" },
   { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
   { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
 ]
@@ -82,6 +82,7 @@ clients = [
   sim::group b{.law = "reno", .work = sim::closed_loop{4, 8ms}, .stagger = 9ms, .leaves = 10s};
   sim::group c{.work = sim::open_arrivals{6, false, 30s, 20s}, .background = true};
   sim::group d{.work = sim::batch{7}};
+  d.connect = {1ms, 9ms};
   d.poisoned = 2;
   d.poisoned_at = sim::placing::start;
   is.groups = {a, d, b, c};
@@ -141,6 +142,9 @@ TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
       {"limit = \"window=300/min\"", {5, 0}},
       {"limit = [\"rate=50/s,burst=10\", \"window=300/min\"]", {5, 0}},
       {"limit = \"concurrent=50\"\nlatency = \"500ms\"\nconnect = \"100ms\"", {99.5, 60}},
+      {"limit = \"concurrent=50\"\nlatency = \"500ms\"\nclients = { count = 2, connect = "
+       "\"0ms..200ms\" }",
+       {49.75, 30}},
       {"limit = \"rate=50/s,burst=9\"\nclients = { count = 5, cost = 2 }", {5, 0}},
       {"schedule = \"0s:rate=9/s,burst=2; 9s:rate=20/s,burst=2\"", {20, 0}},
       {"", {}},

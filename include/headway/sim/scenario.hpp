@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "headway/governor.hpp"
+#include "headway/sim/sampling.hpp"
 #include "headway/sim/server.hpp"
 #include "headway/time.hpp"
 
@@ -50,10 +52,12 @@ enum class placing : std::uint8_t {
 
 /// Clients that are alike. They are measured together unless they are background.
 struct group {
-  std::string name = "clients";           ///< as tables call it
-  std::string law{};                      ///< "": the law under test
-  int clients = 1;                        ///< so many of them
-  workload work{};                        ///< of each
+  std::string name = "clients";  ///< as tables call it
+  std::string law{};             ///< "": the law under test
+  int clients = 1;               ///< so many of them
+  workload work{};               ///< of each
+  /// As the wire's, but from the nearest of these clients to the farthest, evenly.
+  std::optional<spread> connect{};
   duration joins{};                       ///< when the first of them begins
   duration stagger{};                     ///< each begins so much after the one before
   duration leaves = duration::max();      ///< when each ends, done or not
@@ -73,7 +77,7 @@ struct group {
 
 /// What stands between client and server.
 struct wire {
-  duration connect{};          ///< before the server hears of a request
+  duration connect{};          ///< before the server hears of a request; see group::connect
   duration jitter = 200us;     ///< more of it, uniform
   duration wakes_late = 60us;  ///< how late a client's timer is, at most
   double lost = 0;             ///< share of answers that never come back
