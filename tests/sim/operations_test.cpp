@@ -54,7 +54,7 @@ class world_maker {
   }
 
   limit any_limit() {
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         return concurrency{.max_busy = 1 + pick(50), .error_holds = milliseconds(0, 50)};
       case 1:
@@ -67,6 +67,8 @@ class world_maker {
         return ban{.rejects = 5 + pick(20), .period = 5s, .lasts = 5s};
       case 5:
         return table_capacity{.interval = milliseconds(1, 10)};
+      case 6:
+        return slope{.interval = milliseconds(1, 20), .period = 5s, .burst = 1 + pick(20)};
       default:
         return token_bucket{.interval = milliseconds(2, 50), .burst = 1 + pick(20)};
     }

@@ -99,6 +99,16 @@ double per_second(std::string_view text) {
   return units / to_seconds(period);
 }
 
+/// What stands before the slash, and after it.
+std::pair<std::string_view, std::string_view> cut(std::string_view text) {
+  auto const slash = std::min(text.find('/'), text.size());
+  return {text.substr(0, slash), text.substr(std::min(slash + 1, text.size()))};
+}
+
+duration period_of(std::string_view text) {
+  return parse_rate("1/" + std::string(text)).period;
+}
+
 sim::limit parse_any_limit(std::string_view text) {
   words w(text);
   auto const shows = [&w](auto limit) {
@@ -112,9 +122,8 @@ sim::limit parse_any_limit(std::string_view text) {
     return shows(limit);
   }
   if (w.kind.name == "ban") {
-    auto const slash = std::min(w.kind.value.find('/'), w.kind.value.size());
-    sim::ban limit{.rejects = parse_whole(w.kind.value.substr(0, slash), 0, 1e6),
-                   .period = parse_rate(w.kind.value).period};
+    auto const [rejects, period] = cut(w.kind.value);
+    sim::ban limit{.rejects = parse_whole(rejects, 0, 1e6), .period = period_of(period)};
     w.with("for", [&](auto v) { limit.lasts = parse_time(v); }).no_more();
     return limit;
   }
@@ -130,10 +139,21 @@ sim::limit parse_any_limit(std::string_view text) {
         .no_more();
     return limit;
   }
+  if (w.kind.name == "slope") {
+    auto const [growth, period] = cut(w.kind.value);
+    sim::slope limit{.growth = parse_share(growth), .period = parse_time(period)};
+    w.with("from", [&](auto v) { limit.interval = interval_of(v); })
+        .with("burst", [&](auto v) { limit.burst = parse_whole(v, 1, 1e6); })
+        .no_more();
+    if (limit.period < 1s) wrong("a slope's period is at least 1s");
+    return limit;
+  }
   for (std::string_view const kind : {"rate", "concurrent", "window", "sliding", "unlimited"})
     if (w.kind.name == kind) return parse_limit(text);
-  wrong("'{}' is not rate, concurrent, window, sliding, queue, ban, table, outage or unlimited",
-        w.kind.name);
+  wrong(
+      "'{}' is not rate, concurrent, window, sliding, queue, ban, table, slope, outage or "
+      "unlimited",
+      w.kind.name);
 }
 
 sim::mixture::part parse_latency(std::string_view text) {
@@ -545,6 +565,7 @@ sim::truth obvious_truth(sim::scenario const& s) {
     sim::truth operator()(sim::unlimited) const { return {}; }
     sim::truth operator()(sim::outage) const { return {}; }
     sim::truth operator()(sim::ban const&) const { return {}; }
+    sim::truth operator()(sim::slope const&) const { return {}; }
   } const of{s, slots, cost};
 
   sim::truth highest;

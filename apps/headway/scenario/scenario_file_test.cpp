@@ -26,7 +26,8 @@ TEST(scenario_file, every_part_of_a_scenario_can_be_said) {
   auto const s = read(R"(
 about = "all of it"
 limit = ["ban=5/10s,for=1min", "queue=50,waiting=500,shows=silence",
-         "table=100/s,saved=5min,level=20%,fastest=400/s,hot=80%,hot-minutes=3"]
+         "table=100/s,saved=5min,level=20%,fastest=400/s,hot=80%,hot-minutes=3",
+         "slope=30%/2min,from=100/s,burst=7"]
 schedule = "0s:rate=50/s,burst=10; 20s:outage,shows=failure; 50s:unlimited"
 drift = { every = "1s", step = 0.05, min = 0.25, max = 4, seed = 7 }
 refusal = "failure"
@@ -57,7 +58,8 @@ clients = [
   sim::scenario is{.name = "mine", .about = "all of it"};
   is.server.limits = {sim::ban{.rejects = 5, .period = 10s, .lasts = 1min},
                       sim::queue{50, 500, sim::symptom::silence},
-                      sim::table_capacity{10ms, 5min, 0.2, 2500us, 0.8, 3}};
+                      sim::table_capacity{10ms, 5min, 0.2, 2500us, 0.8, 3},
+                      sim::slope{10ms, 0.3, 2min, 7}};
   is.server.schedule = {{time_point(0s), sim::token_bucket{20ms, 10}},
                         {time_point(20s), sim::outage{sim::symptom::failure}},
                         {time_point(50s), sim::unlimited{}}};
@@ -95,6 +97,10 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"\nlimit = \"rate=5\"", "2: limit '5' is not a count per time"},
       {"limit = \"pace=5/s\"", "1: limit 'pace' is not rate, concurrent, window, sliding, queue"},
       {"limit = \"queue=5,wait=3\"", "1: limit 'wait' is not a setting of queue; it has waiting"},
+      {"limit = \"slope=50%\"", "1: limit '' is not a time, such as"},
+      {"limit = \"ban=3\"", "1: limit '' is not a time, such as"},
+      {"limit = \"slope=50%/5min,rate=5/s\"",
+       "1: limit 'rate' is not a setting of slope; it has from"},
       {"limit = 5", "1: limit 5 is not text: it takes quotes"},
       {"limit = []", "1: limit has none"},
       {"latency = \"lognormal=8s,cv=x\"", "1: latency 'x' is not a number from 0 to 100"},
