@@ -169,12 +169,24 @@ TEST(simulation, poison_lies_where_the_scenario_puts_it) {
   EXPECT_EQ(run(s, "exponential-full").given_up, 1);
   s.groups[0].poisoned_at = placing::start;
   EXPECT_EQ(run(s, "exponential-full").given_up, 2);
+  s.groups = {group{.work = batch{.requests = 250}, .poisoned = 2, .poisoned_at = placing::start}};
   s.lasts = 1min;
-  for (auto const* law : {"exponential-full", "auto-sleeper"}) {  // the latter is a pool
-    auto const f = run(s, law);
-    EXPECT_EQ(f.done, 8) << law;
-    EXPECT_EQ(f.given_up, 2) << law;
-  }
+  EXPECT_EQ(run(s, "exponential-full").done, 248);
+  // A pool of 100 workers: two of them never come to the two other requests that they have.
+  auto const f = run(s, "auto-sleeper");
+  EXPECT_EQ(f.given_up, 2);
+  EXPECT_EQ(f.done, 244);
+}
+
+TEST(simulation, a_poisoned_request_that_ends_leaves_the_next_one_clean) {
+  auto s = bucket();
+  s.server.refusal = symptom::failure;
+  s.server.limits = {unlimited{}};
+  s.groups = {group{.work = closed_loop{.workers = 2, .requests = 50}, .poisoned = 5}};
+  auto const f = run(s, "exponential-full");
+  EXPECT_EQ(f.done, 45);
+  EXPECT_EQ(f.poisoned_attempts, 5 * s.attempts_max);
+  EXPECT_EQ(f.poisoned_most, s.attempts_max);
 }
 
 TEST(simulation, a_request_that_no_limit_has_room_for_is_poisoned) {
@@ -215,6 +227,24 @@ TEST(simulation, some_clients_are_nearer_than_others) {
   EXPECT_NEAR(to_seconds(f.p50), 0.15, 0.01);
   s.groups[0].connect.reset();
   EXPECT_EQ(run(s, "told").completion, 1050ms);
+}
+
+TEST(simulation, compares_the_shares_of_those_that_were_there_to_the_end) {
+  auto s = bucket();
+  s.server.limits = {unlimited{}};
+  s.lasts = 10min;
+  s.told.rate = 1000;
+  auto const at = [](double rate) {
+    return group{.work = open_arrivals{.rate = rate, .poisson = false}};
+  };
+  s.groups = {at(30), at(10), at(90), at(90)};
+  s.groups[2].leaves = 9min;
+  s.groups[3].joins = 6min;
+  auto const f = run(s, "told");
+  EXPECT_NEAR(f.jain_late, 40.0 * 40 / (2 * (30 * 30 + 10 * 10)), 1e-3);
+  EXPECT_NEAR(f.smallest_share, 10 * 2 / 40.0, 1e-3);
+  s.groups = {at(30)};
+  EXPECT_EQ(run(s, "told").jain_late, 1);
 }
 
 TEST(simulation, capacity_drifts_with_the_seed) {
