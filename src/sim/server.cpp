@@ -95,13 +95,14 @@ void server::catch_up(time_point now) {
   while (slowdowns_ < slow.size() && slow[slowdowns_].from <= now) ++slowdowns_;
 }
 
-answer server::arrive(time_point now, std::int64_t cost, fraction u, bool poisoned) {
+answer server::arrive(time_point now, std::int64_t cost, fraction u,
+                      std::optional<symptom> poisoned) {
   catch_up(now);
   for (limit& l : limits_)
     if (wait(l, now, cost) > duration::zero()) return refuse(l, now, cost);
   if (!poisoned) return accept(now, cost, u);
-  limit without_room = token_bucket{.burst = 0};
-  return refuse(without_room, now, cost);
+  limit closed = outage{.shows = *poisoned};
+  return refuse(closed, now, cost);
 }
 
 bool server::never_admits(std::int64_t cost) const {

@@ -33,18 +33,16 @@ TEST(server, tells_only_the_limit_that_refuses) {
 }
 
 TEST(server, refuses_what_is_poisoned_and_gives_it_nothing) {
-  server s({.limits = {fixed_window{2, 1s}, ban{.rejects = 2, .period = 1s, .lasts = 1min}}});
-  auto const letter = [&](duration t, bool poisoned) {
-    auto const a = s.arrive(at(t), 1, 0, poisoned);
-    if (a.what == outcome::success) return '+';
-    return a.retry_after ? '-' : '!';  // waiting does not help what is poisoned
-  };
+  server s({.limits = {fixed_window{2, 1s}}});
+  auto const poisoned = s.arrive(at(0s), 1, 0, symptom::throttle);
+  EXPECT_EQ(poisoned.what, outcome::throttle);
+  EXPECT_EQ(poisoned.retry_after, std::nullopt);  // waiting does not help
+  EXPECT_EQ(poisoned.remaining, 2);
+  EXPECT_EQ(s.arrive(at(0s), 1, 0, symptom::failure).what, outcome::failure);
+  EXPECT_FALSE(s.arrive(at(0s), 1, 0, symptom::silence).comes());
   std::string line;
-  for (bool const poisoned : {true, false, true, false}) line += letter(0ms, poisoned);
-  EXPECT_EQ(line, "!+!+");
-  EXPECT_EQ(letter(0ms, false), '-');  // the third refusal: a ban, which counts poison
-  EXPECT_EQ(letter(30s, false), '-');
-  EXPECT_EQ(letter(61s, true), '!');
+  for (int i = 0; i < 3; ++i) line += "+-!"[static_cast<int>(s.arrive(at(0s), 1, 0).what)];
+  EXPECT_EQ(line, "++-");
 }
 
 TEST(server, knows_what_it_never_admits) {

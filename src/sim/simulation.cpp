@@ -306,7 +306,8 @@ class world {
   void arrive(event const& e, client& c) {
     auto const slot = static_cast<std::uint32_t>(e.id);
     auto const cost = c.costs.empty() ? 1 : c.costs[slot];
-    auto const a = server_.arrive(now_, cost, chance_(), poison(c, e.id) != nullptr);
+    auto const poisoned = poison(c, e.id) ? std::optional(c.of->poisoned_shows) : std::nullopt;
+    auto const a = server_.arrive(now_, cost, chance_(), poisoned);
     event answer{.what = kind::reply, .came = a.what, .client = e.client, .id = e.id};
     if (scenario_.hints != telling::nothing) {
       if (slot >= c.told.size()) c.told.resize(slot + 1);

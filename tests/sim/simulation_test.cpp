@@ -180,9 +180,10 @@ TEST(simulation, poison_lies_where_the_scenario_puts_it) {
 
 TEST(simulation, a_poisoned_request_that_ends_leaves_the_next_one_clean) {
   auto s = bucket();
-  s.server.refusal = symptom::failure;
   s.server.limits = {unlimited{}};
-  s.groups = {group{.work = closed_loop{.workers = 2, .requests = 50}, .poisoned = 5}};
+  s.groups = {group{.work = closed_loop{.workers = 2, .requests = 50},
+                    .poisoned = 5,
+                    .poisoned_shows = symptom::failure}};
   auto const f = run(s, "exponential-full");
   EXPECT_EQ(f.done, 45);
   EXPECT_EQ(f.poisoned_attempts, 5 * s.attempts_max);

@@ -366,7 +366,9 @@ sim::group read_group(section& in) {
       wrong("'{}' is not spread or start", v);
   });
   in.only_with("poisoned", "requests");
+  in.text("poisoned-shows", [&](auto v) { g.poisoned_shows = parse_symptom(v); });
   in.only_with("poisoned-at", "poisoned");
+  in.only_with("poisoned-shows", "poisoned");
   in.not_with("arrivals", "workers");
   in.only_with("think", "workers");
   in.only_with("suspended-at", "suspended-for");

@@ -50,7 +50,7 @@ retry-budget = "5%,20/s"
 recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
-  { requests = 7, connect = "1ms..9ms", poisoned = 2, poisoned-at = "start" },
+  { requests = 7, connect = "1ms..9ms", poisoned = 2, poisoned-at = "start", poisoned-shows = "failure" },
   { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
   { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
 ]
@@ -87,6 +87,7 @@ clients = [
   d.connect = {1ms, 9ms};
   d.poisoned = 2;
   d.poisoned_at = sim::placing::start;
+  d.poisoned_shows = sim::symptom::failure;
   is.groups = {a, d, b, c};
   EXPECT_EQ(s, is);
 }

@@ -66,6 +66,7 @@ struct group {
   bool cost_known = false;                ///< to the client, which takes it for 1 otherwise
   std::int64_t poisoned = 0;              ///< of each client's requests: refused whatever the load
   placing poisoned_at = placing::spread;  ///< in the client's work
+  symptom poisoned_shows = symptom::throttle;  ///< how their refusal looks
   /// So often does an SDK inside the call try again by itself when it is throttled, unknown to the
   /// client. At most 255.
   int sdk_retries = 0;
