@@ -1,41 +1,168 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/default-law.md: simulates for about two minutes on two cores.
+"""Writes the tables of docs/default-law.md: simulates for some minutes on two cores.
 
-  docs/default_law.py [HEADWAY]     build/headway unless given
+  docs/default_law.py                      writes them all
+  docs/default_law.py --only company,trouble --seeds 3 --law seek,adaptive-rate
+                                           prints these two, of other laws and with fewer seeds
+  docs/default_law.py --long --only company
+                                           … of the crowds after four hours
 """
 
+import argparse
 import json
 import math
 import pathlib
+import re
+import statistics
 import subprocess
-import sys
+import tomllib
 
 from which_law import FAMILIES, between, percent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "default-law.md"
-HEADWAY = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "headway")
-HELD_OUT = sorted(p.stem for p in (ROOT / "scenarios" / "held-out").glob("*.toml"))
+SCENARIOS = ROOT / "scenarios"
+TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
+# Trouble is in a table of its own: most laws do not end there.
+TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse")
+HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "drain", "periods", "failures", "confidence"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 
+# Clients that share a limit: scenario, options. Beside another law half of the limit is a fair share.
+FLEETS = ["fleet-20", "fleet-100", "fleet-100x20", "held-out/crowd-40-cold"]
+CROWDS = [
+    *((name,) for name in FLEETS),
+    *((f"{folder}/{p.stem}",) for folder in ("crowds", "held-out/crowds")
+      for p in sorted((SCENARIOS / folder).glob("*.toml")) if p.stem != "rival"),
+    *((name, "--sweep", f"clients.1.law={law}") for name in ("crowds/rival", "held-out/crowds/rival")
+      for law in ("seek", "adaptive-rate", "aws-adaptive", "reno-0.9", "cubic", "exponential-full")),
+]
+# What is refused or late for other reasons than the client's own pace: scenario, options.
+TROUBLE = [
+    ("poison-1",), ("poison-8",), ("poison-first",), ("poison-tokens",), ("held-out/poison-3",),
+    ("held-out/poison-40",), ("held-out/poison-window",), ("held-out/poison-tokens",),
+    *(("rows-30", "--sweep", f"clients.poisoned={count}") for count in (17, 85, 255)),
+    ("held-out/rows-12",), ("held-out/rows-60",),
+    *((f"noise-{rate}", "--sweep", f"misread={share}%") for rate in (50, 200, 1000) for share in (1, 3, 10)),
+    ("held-out/noise-80",), ("held-out/noise-350",), ("held-out/noise-700",), ("held-out/noise-slots",),
+    *(("unrelated-500s-15", "--sweep", f"failures={share}%") for share in (5, 15, 30)),
+    ("failures-1000",), ("held-out/failures-60",), ("held-out/rate-300-failures",),
+    ("rate-50-3s",), ("rate-50-6s",), ("rate-8-20s",), ("rate-167-10s",), ("held-out/rate-12-5s",),
+    ("held-out/rate-35-10s",), ("gone-1min",), ("gone",), ("gone-30min",), ("held-out/gone-2min",),
+    ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",),
+    ("held-out/ban-20s",), ("slots-1",), ("slots-2",), ("slots-3",), ("held-out/slots-4",), ("held-out/slots-5",),
+    ("held-out/slots-6",), ("binds",), ("held-out/change-binds",), ("slope-20",), ("held-out/slope-8",),
+    ("sparse-1",), ("sparse-5",), ("held-out/sparse-2",),
+]
 
-def simulate(scenarios, laws, seeds, *options):
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("headway", nargs="?", default=str(ROOT / "build" / "headway"))
+    parser.add_argument("--only", help="print these tables, of " + ", ".join(TABLES))
+    parser.add_argument("--law", default="seek", help="of company and trouble")
+    parser.add_argument("--seeds", type=int, help="of company (5) and trouble (9)")
+    parser.add_argument("--long", action="store_true", help="crowds last four hours")
+    return parser.parse_args()
+
+
+ARGS = arguments()
+HEADWAY = ARGS.headway
+
+
+def simulate(scenarios, laws, seeds, *options, events_max=5_000_000):
     """scenario title -> law -> {"median": …, "p90": …, "runs": […]}"""
     out = subprocess.run(
         [HEADWAY, "simulate", *scenarios, "--law", ",".join(laws), "--seeds", str(seeds), "--json", "-",
-         "--events-max", "5000000", *options], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+         "--events-max", str(events_max), *options], check=True, capture_output=True, text=True, cwd=ROOT).stdout
     return {s["title"]: {r["law"]: r for r in s["laws"] if "median" in r} for s in json.loads(out)["scenarios"]}
 
 
 def held_out(names):
-    return [str(ROOT / "scenarios" / "held-out" / f"{n}.toml") for n in names]
+    return [str(SCENARIOS / "held-out" / f"{n}.toml") for n in names]
+
+
+SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"([\d.]+)([a-z]*)", text).groups()
+    return float(number or 1) * SECONDS[unit]
+
+
+def read(name):
+    return tomllib.loads((SCENARIOS / f"{name}.toml").read_text())
+
+
+def capacity(name):
+    """Requests a second that the server admits, of a scenario with one limit that does not change."""
+    scenario = read(name)
+    kind, value = scenario["limit"].split(",")[0].split("=")
+    if kind == "concurrent":
+        latency = re.findall(r"\d+(?:\.\d+)?m?s", scenario["latency"])
+        return int(value) / statistics.mean(map(seconds, latency))
+    count, period = value.split("/")
+    return float(count) / seconds(period if period[0].isdigit() else "1" + period)
+
+
+def short(number):
+    return "∞" if math.isinf(number) else f"{number:.2f}" if number < 99.5 else f"{number:.0f}"
+
+
+def worst(values, kind):
+    """The median, and the worst in brackets; nothing of shares that were not compared."""
+    if kind == "share" and all(v == 1 for v in values):
+        return ""
+    bad = max if kind in ("times", "refused") else min
+    show = percent if kind in ("refused", "used") else short
+    return f"{show(statistics.median(values))} ({show(bad(values))})"
+
+
+def company(laws, seeds, long):
+    rows = ["| scenario | law | time ÷ (requests ÷ limit) | refused | used of the limit | Jain | smallest share |",
+            "|---|---|---:|---:|---:|---:|---:|"]
+    for name, *options in CROWDS:
+        lasts = ["--sweep", "lasts=4h"] if long else []
+        (_, found), = simulate([name], laws, seeds, *options, *lasts, events_max=200_000_000).items()
+        title = " ".join([name, *options[1:]])
+        for law in laws:
+            if law not in found:
+                rows.append(f"| {title} | {law} | – | | | | |")
+                continue
+            runs = found[law]["runs"]
+            used = [r["done"] / r["completion_s"] / capacity(name) for r in runs]
+            columns = [("times", [1 / max(u, 1e-9) for u in used]), ("refused", [r["throttled_share"] for r in runs]),
+                       ("used", used), ("share", [r["jain_late"] for r in runs]),
+                       ("share", [r["smallest_share"] for r in runs])]
+            rows.append(f"| {title} | {law} | " + " | ".join(worst(v, k) for k, v in columns) + " |")
+    return "\n".join(rows)
+
+
+def trouble(laws, seeds):
+    rows = ["| scenario | law | time ÷ told | refused | given up | slowest hundredth | attempts at one poisoned |",
+            "|---|---|---:|---:|---:|---:|---:|"]
+    for name, *options in TROUBLE:
+        (_, found), = simulate([name], laws, seeds, *options).items()
+        title = " ".join([name, *options[1:]])
+        for law in laws:
+            if law not in found:
+                rows.append(f"| {title} | {law} | – | | | | |")
+                continue
+            runs, median = found[law]["runs"], found[law]["median"]
+            times = worst([ratio(r) for r in runs], "times")
+            if "requests" in read(name)["clients"] and not all(r["finished"] for r in runs):
+                times = "> " + times
+            rows.append(f"| {title} | {law} | {times} | {worst([r['throttled_share'] for r in runs], 'refused')} "
+                        f"| {median['given_up']:.0f} | {median['p99_s']:.2f} s "
+                        f"| {median['poisoned_most'] or ''} |")
+    return "\n".join(rows)
 
 
 def ratio(run):
     """Completion as a multiple of the limit-known sender's; also where the scenario has no end."""
-    return run["times_told"] if run["times_told"] > 0 else math.inf
+    return run["times_told"] or math.inf
 
 
 # What issue 4 asks for: scenario, options, ratio at most, throttled share at most, what else is shown.
@@ -141,20 +268,38 @@ def held(fresh):
     shown = ["seek", *RIVALS]
     rows = ["| scenario | " + " | ".join(shown) + " |", "|---|" + "---:|" * len(shown)]
     for name in fresh:
-        cells = [f"{ratio(fresh[name][l]['median']):.2f} · {percent(fresh[name][l]['median']['throttled_share'])}"
+        cells = [f"{short(ratio(fresh[name][l]['median']))} · {percent(fresh[name][l]['median']['throttled_share'])}"
                  if l in fresh[name] else "–" for l in shown]
         rows.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 
+def tables(names):
+    """name -> text"""
+    laws, texts = ARGS.law.split(","), {}
+    if "gates" in names:
+        texts["gates"] = gates()
+    if {"ablation", "families", "held-out"} & set(names):
+        parts = [f"seek-no-{p}" for p in PARTS]
+        every = sorted({n for names in FAMILIES.values() for n in names})
+        tuned = simulate(every, sorted({*KNOBS, *parts, *RIVALS}), 9)
+        fresh = simulate(held_out(HELD_OUT), ["seek", *parts, *RIVALS], 9)
+        texts |= {"ablation": ablation(tuned, fresh), "families": families(tuned), "held-out": held(fresh)}
+    if "company" in names:
+        texts["company"] = company(laws, ARGS.seeds or 5, ARGS.long)
+    if "trouble" in names:
+        texts["trouble"] = trouble(laws, ARGS.seeds or 9)
+    return texts
+
+
 def main():
-    parts = [f"seek-no-{p}" for p in PARTS]
-    every = sorted({n for names in FAMILIES.values() for n in names})
-    tuned = simulate(every, sorted({*KNOBS, *parts, *RIVALS}), 9)
-    fresh = simulate(held_out(HELD_OUT), ["seek", *parts, *RIVALS], 9)
+    if ARGS.only:
+        names = ARGS.only.split(",")
+        texts = tables(names)
+        print("\n\n".join(texts[name] for name in names))
+        return
     page = PAGE.read_text()
-    for name, text in (("gates", gates()), ("ablation", ablation(tuned, fresh)), ("families", families(tuned)),
-                       ("held-out", held(fresh))):
+    for name, text in tables(TABLES).items():
         page = between(page, name, text)
     PAGE.write_text(page)
 

@@ -8,14 +8,15 @@ namespace {
 
 constexpr auto everything = headway::fixed_window{1e9};
 
-/// Nothing is refused or given up for reasons of our own: what is measured is the law.
+/// What breaks is given up as `headway run` does it. Nothing else is: no queue is too long, and no
+/// hint asks for too much patience.
 governor_settings settings(scenario const& s, after_throttle throttled) {
-  return {.attempts_max = std::numeric_limits<int>::max(),
+  return {.attempts_max = s.attempts_max,
           .queue_max = std::size_t{1} << 40,
           .hint_max = duration::max(),
           .first_alone = s.first_alone,
           .throttled = throttled,
-          .budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9}};
+          .budget = s.budget};
 }
 
 contender shipped(shipped_law const& l) {
@@ -123,9 +124,13 @@ std::vector<contender> all() {
   list.push_back({.name = "told",
                   .what = "knows the limit: paces evenly just at it",
                   .make = [](scenario const& s) -> client_governor {
-                    return rival_governor({}, {told(s.told.rate, s.told.window)},
-                                          settings(s, after_throttle::stand_first));
-                  }});
+                    // What all are measured by loses nothing and waits for nothing but the limit.
+                    auto free = settings(s, after_throttle::stand_first);
+                    free.attempts_max = std::numeric_limits<int>::max();
+                    free.budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9};
+                    return rival_governor({}, {told(s.told.rate, s.told.window)}, free);
+                  },
+                  .omits_poisoned = true});
   return list;
 }
 

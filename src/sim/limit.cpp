@@ -270,4 +270,55 @@ allowance table_capacity::left(time_point now) const noexcept {
   return then.bucket.left(now);
 }
 
+void slope::advance(time_point now) {
+  if (bucket.burst == 0) {
+    bucket = {interval, burst};
+    began = now;
+    return;
+  }
+  auto const periods = (now - began) / period;
+  if (periods == 0) return;
+  if (periods > 1) used = 0;  // nothing arrived in the last one
+  began += periods * period;
+  token_bucket const before = bucket;
+  bucket.interval = interval;
+  if (used > 0)
+    bucket.interval = std::min(interval, faster(period, static_cast<double>(used) * (1 + growth)));
+  bucket.inherit(before, began);
+  used = 0;
+}
+
+duration slope::wait(time_point now, std::int64_t cost) const noexcept {
+  slope then = *this;
+  then.advance(now);
+  return then.bucket.wait(now, cost);
+}
+
+void slope::admit(time_point now, std::int64_t cost, duration hold) {
+  advance(now);
+  bucket.admit(now, cost, hold);
+  used += cost;
+}
+
+void slope::refuse(time_point now, std::int64_t) {
+  advance(now);
+}
+
+void slope::inherit(slope const& before, time_point now) {
+  slope then = before;
+  then.advance(now);
+  bucket = then.bucket;
+  bucket.interval = std::min(interval, bucket.interval);
+  bucket.burst = burst;
+  bucket.inherit(then.bucket, now);
+  began = then.began;
+  used = then.used;
+}
+
+allowance slope::left(time_point now) const noexcept {
+  slope then = *this;
+  then.advance(now);
+  return then.bucket.left(now);
+}
+
 }  // namespace headway::sim

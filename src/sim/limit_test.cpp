@@ -170,8 +170,24 @@ TEST(limit, counts_exactly_over_time) {
       {"a hot table: 599 + 600 + 2 × 1200 + 3 × 2400",
        table_capacity{.interval = 100ms, .saved_max = 3s, .level = 0, .fastest = 25ms}, 5ms, 7min,
        10799},
+      {"slope: as much again each ten seconds", slope{100ms, 1, 10s}, 5ms, 30s, 100 + 200 + 400},
+      {"slope: never below its start", slope{100ms, 0, 10s}, 5s, 1h, 720},
   };
   for (row const& r : rows) EXPECT_EQ(served(only(r.l), r.gap, r.length), r.expect) << r.what;
+}
+
+TEST(limit, of_a_slope_falls_back_when_nothing_comes) {
+  server s(only(slope{100ms, 1, 10s}));
+  auto const in_a_period = [&](duration from) {
+    int n = 0;
+    for (duration t{}; t < 10s; t += 5ms)
+      n += s.arrive(at(from + t), 1, 0).what == outcome::success;
+    return n;
+  };
+  EXPECT_EQ(in_a_period(0s), 100);
+  EXPECT_NEAR(in_a_period(10s), 200, 1);
+  EXPECT_NEAR(in_a_period(20s), 400, 1);
+  EXPECT_NEAR(in_a_period(40s), 100, 1);  // none in the fourth
 }
 
 /// 1000 errors a second of 50 ms hold all 50 slots: after the first 50 such a client is never
@@ -211,6 +227,7 @@ TEST(limit, knows_an_honest_retry_after) {
       {"ban", {.limits = {token_bucket{100ms, 1}, ban{1, 1s, 10s}}}, {0ms, 10ms, 20ms}, 10s},
       {"not yet a ban", {.limits = {token_bucket{100ms, 1}, ban{1, 1s, 10s}}}, {0ms, 10ms}, 90ms},
       {"table", only(table_capacity{.interval = 100ms, .level = 0}), {5s}, 100ms},
+      {"slope", only(slope{.interval = 100ms}), {5s, 5s}, 100ms},
       {"a place in the queue",
        {.limits = {queue{1, 1}}, .latency = {100ms}},
        {0ms, 0ms, 30ms},

@@ -95,11 +95,20 @@ void server::catch_up(time_point now) {
   while (slowdowns_ < slow.size() && slow[slowdowns_].from <= now) ++slowdowns_;
 }
 
-answer server::arrive(time_point now, std::int64_t cost, fraction u) {
+answer server::arrive(time_point now, std::int64_t cost, fraction u,
+                      std::optional<symptom> poisoned) {
   catch_up(now);
   for (limit& l : limits_)
     if (wait(l, now, cost) > duration::zero()) return refuse(l, now, cost);
-  return accept(now, cost, u);
+  if (!poisoned) return accept(now, cost, u);
+  limit closed = outage{.shows = *poisoned};
+  return refuse(closed, now, cost);
+}
+
+bool server::never_admits(std::int64_t cost) const {
+  return std::ranges::any_of(behaviour_.limits, [&](limit const& l) {
+    return wait(l, time_point{}, cost) == duration::max();
+  });
 }
 
 answer server::refuse(limit& by, time_point now, std::int64_t cost) {
@@ -113,7 +122,7 @@ answer server::refuse(limit& by, time_point now, std::int64_t cost) {
   answer told{.what = looks == symptom::throttle ? outcome::throttle : outcome::failure,
               .after = behaviour_.error_latency};
   if (told.what == outcome::throttle) {
-    duration all_admit{};
+    duration all_admit = wait(by, now, cost);
     for (limit const& l : limits_) all_admit = std::max(all_admit, wait(l, now, cost));
     if (all_admit != duration::max()) told.retry_after = told_for(all_admit - told.after);
   }

@@ -32,6 +32,26 @@ TEST(server, tells_only_the_limit_that_refuses) {
     EXPECT_EQ(answers({.limits = limits}, {0ms, 600ms, 999ms, 1s}), "+--+");
 }
 
+TEST(server, refuses_what_is_poisoned_and_gives_it_nothing) {
+  server s({.limits = {fixed_window{2, 1s}}});
+  auto const poisoned = s.arrive(at(0s), 1, 0, symptom::throttle);
+  EXPECT_EQ(poisoned.what, outcome::throttle);
+  EXPECT_EQ(poisoned.retry_after, std::nullopt);  // waiting does not help
+  EXPECT_EQ(poisoned.remaining, 2);
+  EXPECT_EQ(s.arrive(at(0s), 1, 0, symptom::failure).what, outcome::failure);
+  EXPECT_FALSE(s.arrive(at(0s), 1, 0, symptom::silence).comes());
+  std::string line;
+  for (int i = 0; i < 3; ++i) line += "+-!"[static_cast<int>(s.arrive(at(0s), 1, 0).what)];
+  EXPECT_EQ(line, "++-");
+}
+
+TEST(server, knows_what_it_never_admits) {
+  server const s({.limits = {token_bucket{.burst = 10}, fixed_window{.count = 20}}});
+  EXPECT_FALSE(s.never_admits(10));
+  EXPECT_TRUE(s.never_admits(11));
+  EXPECT_FALSE(server({.limits = {concurrency{1}, unlimited{}, ban{}}}).never_admits(1'000'000));
+}
+
 TEST(server, changes_capacity_on_schedule) {
   struct row {
     char const* what;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "headway/sim/event_queue.hpp"
 #include "headway/sim/histogram.hpp"
@@ -31,7 +32,11 @@ struct client {
   rng chance;  // of its governor, its workload and its wire
   time_point armed = never;
   std::int64_t unasked = 0;  // requests not yet submitted
-  bool on = true;            // of on/off arrivals
+  std::int64_t number = 0;   // of the next one in the group's work
+  int pool = 1;              // workers that share it
+  duration connect{};
+  bool omits_poisoned = false;
+  bool on = true;  // of on/off arrivals
   bool gone = false;
   std::int64_t asked = 0, done = 0, ended = 0;
   time_point held_until = time_point::min();  // by a hint
@@ -39,12 +44,28 @@ struct client {
   std::vector<std::int64_t>
       costs{};               // … and what it costs the server; empty where that is always 1
   std::vector<hint> told{};  // … and what comes with its answer; empty where nothing is told
+  std::vector<std::int64_t> poison{};  // … and the attempts at a poisoned one; `clean` of another
+  time_point joined{};
+  std::vector<std::int32_t> done_in{};  // by shares_slice; empty for a lone client
 };
 
 /// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
 constexpr full_jitter sdk_backoff{.base = 1s, .cap = 20s};
 
+constexpr std::int64_t clean = -1;
+
+/// Whether the server refuses the `n`th of a client's requests whatever the load.
+bool is_poisoned(group const& g, std::int64_t n) {
+  if (g.poisoned == 0) return false;
+  if (g.poisoned_at == placing::start) return n < g.poisoned;
+  auto const* const loop = std::get_if<closed_loop>(&g.work);
+  auto const all = loop != nullptr ? loop->requests : std::get<batch>(g.work).requests;
+  auto const before = [&](std::int64_t k) { return (2 * g.poisoned * k + all) / (2 * all); };
+  return before(n + 1) > before(n);
+}
+
 constexpr duration slice = 100ms;  // of the goodput kept for the recovery time
+constexpr duration shares_slice = 1s;
 
 class world {
  public:
@@ -89,6 +110,10 @@ class world {
         auto const index = static_cast<std::uint32_t>(clients_.size());
         clients_.push_back({.governor = law->make(scenario_), .of = &g, .chance = chance_.split()});
         auto& c = clients_.back();
+        c.number = worker;
+        c.connect = way(g, i);
+        c.pool = pool;
+        c.omits_poisoned = law->omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
           c.unasked = b->requests / pool + (worker < b->requests % pool ? 1 : 0);
           if (!g.background) wanted_ += c.unasked;
@@ -100,12 +125,18 @@ class world {
           else if (!g.background)
             endless_ = true;
         }
-        auto const joins = time_point(g.joins + i * g.stagger);
+        auto const joins = c.joined = time_point(g.joins + i * g.stagger);
         events_.push(joins, {.what = kind::join, .client = index});
         if (g.leaves != duration::max())
           events_.push(time_point(g.leaves), {.what = kind::leave, .client = index});
       }
     if (endless_) wanted_ = -1;
+  }
+
+  /// Of the `i`th client of a group.
+  duration way(group const& g, int i) const {
+    auto const [nearest, farthest] = g.connect.value_or(spread{scenario_.net.connect});
+    return nearest + (farthest - nearest) * i / std::max(1, g.clients - 1);
   }
 
   // ── what happens ────────────────────────────────────────────────────────────────────────────
@@ -190,30 +221,51 @@ class world {
     if (!c.of->background) ++figures_.requests;
     auto const uniform = c.of->cost_mean == 1 && c.of->cost_cv == 0;
     auto const cost = uniform ? 1 : draw_cost(*c.of, c.chance());
+    bool const poisoned = is_poisoned(*c.of, std::exchange(c.number, c.number + c.pool)) ||
+                          (!uniform && server_.never_admits(cost));
+    if (poisoned) lose(c);
+    if (poisoned && c.omits_poisoned) {
+      ++c.ended;
+      return turn_to_the_next(index, c, now_);
+    }
     auto const terms = request_terms{.cost = c.of->cost_known ? cost : 1};
     auto const admitted = std::visit([&](auto& g) { return g.submit(now_, terms); }, c.governor);
     auto const* const id = std::get_if<ticket>(&admitted);
-    if (id == nullptr) return refused_at_once(index, c);
+    if (id == nullptr) {  // the client's own governor will never admit it
+      ++c.ended;
+      if (!poisoned) lose(c);
+      return turn_to_the_next(index, c, now_ + 1s);
+    }
     auto const slot = static_cast<std::uint32_t>(*id);
     if (slot >= c.since.size()) c.since.resize(slot + 1);
     c.since[slot] = now_;
+    if (poisoned || slot < c.poison.size()) {
+      if (slot >= c.poison.size()) c.poison.resize(slot + 1, clean);
+      c.poison[slot] = poisoned ? 0 : clean;
+    }
     if (uniform) return;
     if (slot >= c.costs.size()) c.costs.resize(slot + 1);
     c.costs[slot] = cost;
   }
 
-  /// The client's own governor will never admit it. A worker turns to the next after a second.
-  void refused_at_once(std::uint32_t index, client& c) {
-    give_up(c);
+  /// A worker whose request was not sent at all.
+  void turn_to_the_next(std::uint32_t index, client const& c, time_point at) {
     if (std::holds_alternative<closed_loop>(c.of->work) && c.unasked > 0)
-      events_.push(now_ + 1s, {.what = kind::submit, .client = index});
+      events_.push(at, {.what = kind::submit, .client = index});
   }
 
-  void give_up(client& c) {
-    ++c.ended;
+  /// A request will never be done. One that is poisoned is lost from the start, so that nothing
+  /// waits for it; its ticket may stay open.
+  void lose(client const& c) {
     if (c.of->background) return;
     ++figures_.given_up;
     if (wanted_ > 0) --wanted_;
+  }
+
+  /// The attempts at a poisoned request so far; null where it is none.
+  static std::int64_t* poison(client& c, ticket id) {
+    auto const slot = static_cast<std::uint32_t>(id);
+    return slot < c.poison.size() && c.poison[slot] != clean ? &c.poison[slot] : nullptr;
   }
 
   static std::int64_t draw_cost(group const& g, fraction u) {
@@ -242,15 +294,20 @@ class world {
     if (!c.of->background) {
       ++figures_.attempts;
       ++moment_.attempts;
+      if (auto* const attempts = poison(c, arrival.id)) {
+        ++figures_.poisoned_attempts;
+        figures_.poisoned_most = std::max(figures_.poisoned_most, ++*attempts);
+      }
     }
-    auto const travel = scenario_.net.connect + scale(scenario_.net.jitter, c.chance());
+    auto const travel = c.connect + scale(scenario_.net.jitter, c.chance());
     events_.push(now_ + after + travel, arrival);
   }
 
   void arrive(event const& e, client& c) {
     auto const slot = static_cast<std::uint32_t>(e.id);
     auto const cost = c.costs.empty() ? 1 : c.costs[slot];
-    auto const a = server_.arrive(now_, cost, chance_());
+    auto const poisoned = poison(c, e.id) ? std::optional(c.of->poisoned_shows) : std::nullopt;
+    auto const a = server_.arrive(now_, cost, chance_(), poisoned);
     event answer{.what = kind::reply, .came = a.what, .client = e.client, .id = e.id};
     if (scenario_.hints != telling::nothing) {
       if (slot >= c.told.size()) c.told.resize(slot + 1);
@@ -290,10 +347,11 @@ class world {
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
     if (!c.of->background) count(e.came);
     if (ruling.what == verdict::retry || ruling.what == verdict::park) return;
+    ++c.ended;
     if (ruling.what == verdict::done && e.came == outcome::success)
       succeed(e, c);
-    else
-      give_up(c);
+    else if (poison(c, e.id) == nullptr)
+      lose(c);
     if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
       if (loop->think == 0ns)
         submit(e.client, c);
@@ -303,13 +361,17 @@ class world {
   }
 
   void succeed(event const& e, client& c) {
-    ++c.ended;
     ++c.done;
     if (c.of->background) return;
     if (wanted_ > 0) --wanted_;
     ++figures_.done;
     figures_.completion = now_.time_since_epoch();
     latency_.add(now_ - c.since[static_cast<std::uint32_t>(e.id)]);
+    if (clients_.size() > 1) {
+      auto const second = static_cast<std::size_t>(now_.time_since_epoch() / shares_slice);
+      if (second >= c.done_in.size()) c.done_in.resize(second + 1);
+      ++c.done_in[second];
+    }
     auto const i = static_cast<std::size_t>(now_.time_since_epoch() / slice);
     if (scenario_.recovery_from > 0ns) {
       if (i >= goodput_.size()) goodput_.resize(i + 1);
@@ -410,9 +472,29 @@ class world {
       ++measured;
     }
     if (squares > 0) figures_.jain = sum * sum / (measured * squares);
+    compare_shares();
     if (background_asked > 0) figures_.background_share = background_done / background_asked;
     figures_.digest = mix(figures_.digest ^ chance_());  // the unseed: one more draw
     return std::move(figures_);
+  }
+
+  void compare_shares() {
+    auto const end = std::min(later(time_point{}, scenario_.lasts), now_);
+    auto const from = end - std::min(shares_window, end.time_since_epoch());
+    auto const first = static_cast<std::size_t>(from.time_since_epoch() / shares_slice);
+    double sum = 0, squares = 0, clients = 0, least = std::numeric_limits<double>::max();
+    for (auto const& c : clients_) {
+      if (c.of->background || c.gone || c.joined > from) continue;
+      double done = 0;
+      for (auto i = first; i < c.done_in.size(); ++i) done += c.done_in[i];
+      sum += done;
+      squares += done * done;
+      least = std::min(least, done);
+      ++clients;
+    }
+    if (clients < 2 || sum == 0) return;
+    figures_.jain_late = sum * sum / (clients * squares);
+    figures_.smallest_share = least * clients / sum;
   }
 
   /// From the change of capacity until a second's goodput reaches 90 % of what it is in the end.
@@ -441,7 +523,7 @@ class world {
   std::vector<client> clients_;
   event_queue<event> events_;
   time_point now_{};
-  std::int64_t wanted_ = 0;  // measured requests that have not ended; -1: there is no end to them
+  std::int64_t wanted_ = 0;  // measured requests to be done; -1: there is no end to them
   bool endless_ = false;
 
   figures figures_;

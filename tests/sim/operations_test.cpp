@@ -54,7 +54,7 @@ class world_maker {
   }
 
   limit any_limit() {
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         return concurrency{.max_busy = 1 + pick(50), .error_holds = milliseconds(0, 50)};
       case 1:
@@ -67,6 +67,8 @@ class world_maker {
         return ban{.rejects = 5 + pick(20), .period = 5s, .lasts = 5s};
       case 5:
         return table_capacity{.interval = milliseconds(1, 10)};
+      case 6:
+        return slope{.interval = milliseconds(1, 20), .period = 5s, .burst = 1 + pick(20)};
       default:
         return token_bucket{.interval = milliseconds(2, 50), .burst = 1 + pick(20)};
     }
@@ -100,6 +102,11 @@ class world_maker {
         g.work = closed_loop{.workers = 1 + pick(50),
                              .think = milliseconds(0, 20),
                              .requests = one_in(2) ? 500 : closed_loop{}.requests};
+    }
+    if (auto const* b = std::get_if<batch>(&g.work); b != nullptr && one_in(3)) {
+      g.poisoned = std::min<std::int64_t>(b->requests, 1 + pick(8));
+      g.poisoned_at = one_in(2) ? placing::start : placing::spread;
+      g.poisoned_shows = static_cast<symptom>(pick(3));
     }
     g.background = one_in(3);
     return g;

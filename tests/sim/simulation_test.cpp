@@ -142,6 +142,112 @@ TEST(simulation, a_cost_that_the_client_knows_is_paced_for) {
   EXPECT_EQ(f.throttled, 0);
 }
 
+TEST(simulation, the_others_are_done_beside_requests_that_are_always_refused) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 1500}, .poisoned = 8}};
+  auto const told = run(s, "told");
+  EXPECT_TRUE(told.finished);
+  EXPECT_EQ(told.attempts, 1492);
+  EXPECT_EQ(told.throttled, 0);
+  for (auto const at : {placing::spread, placing::start}) {
+    s.groups[0].poisoned_at = at;
+    auto const f = run(s, "exponential-full");
+    EXPECT_TRUE(f.finished);
+    EXPECT_EQ(f.requests, 1500);
+    EXPECT_EQ(f.done, 1492);
+    EXPECT_EQ(f.given_up, 8);
+    EXPECT_GE(f.poisoned_most, 3);
+    EXPECT_GE(f.poisoned_attempts, 8 * 3);
+    EXPECT_LE(f.poisoned_attempts, 8 * f.poisoned_most);
+  }
+}
+
+TEST(simulation, poison_lies_where_the_scenario_puts_it) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 10, .rate = 1}, .poisoned = 2}};
+  s.lasts = 3500ms;  // three requests: of ten, the third and the eighth are poisoned
+  EXPECT_EQ(run(s, "exponential-full").given_up, 1);
+  s.groups[0].poisoned_at = placing::start;
+  EXPECT_EQ(run(s, "exponential-full").given_up, 2);
+  s.groups = {group{.work = batch{.requests = 250}, .poisoned = 2, .poisoned_at = placing::start}};
+  s.lasts = 1min;
+  EXPECT_EQ(run(s, "exponential-full").done, 248);
+  // A pool of 100 workers: two of them never come to the two other requests that they have.
+  auto const f = run(s, "auto-sleeper");
+  EXPECT_EQ(f.given_up, 2);
+  EXPECT_EQ(f.done, 244);
+}
+
+TEST(simulation, a_poisoned_request_that_ends_leaves_the_next_one_clean) {
+  auto s = bucket();
+  s.server.limits = {unlimited{}};
+  s.groups = {group{.work = closed_loop{.workers = 2, .requests = 50},
+                    .poisoned = 5,
+                    .poisoned_shows = symptom::failure}};
+  auto const f = run(s, "exponential-full");
+  EXPECT_EQ(f.done, 45);
+  EXPECT_EQ(f.poisoned_attempts, 5 * s.attempts_max);
+  EXPECT_EQ(f.poisoned_most, s.attempts_max);
+}
+
+TEST(simulation, a_request_that_no_limit_has_room_for_is_poisoned) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 300}, .cost_mean = 5, .cost_cv = 0.5}};
+  s.told.rate = 15;
+  auto const f = run(s, "told");
+  EXPECT_TRUE(f.finished);
+  EXPECT_GT(f.given_up, 0);  // more than the ten units of the bucket
+  EXPECT_EQ(f.done + f.given_up, 300);
+  EXPECT_EQ(f.poisoned_attempts, 0);
+  EXPECT_GT(run(s, "exponential-full").poisoned_attempts, f.given_up);
+}
+
+TEST(simulation, what_breaks_is_given_up_as_headway_run_does) {
+  auto s = bucket();
+  s.groups = {group{.work = batch{.requests = 1000}}};
+  s.server.failures = 0.5;
+  auto const f = run(s, "exponential-full");
+  EXPECT_TRUE(f.finished);
+  EXPECT_NEAR(static_cast<double>(f.given_up), 1000 * 0.0625, 25);  // four failures in a row
+  EXPECT_EQ(f.done + f.given_up, 1000);
+  EXPECT_EQ(run(s, "told").given_up, 0);
+  s.attempts_max = 1;
+  EXPECT_NEAR(static_cast<double>(run(s, "exponential-full").given_up), 500, 60);
+  // About as many retries as first attempts: a tenth of them are paid for by successes alone.
+  s.attempts_max = 1000;
+  s.budget = {.ratio = 0.1, .per_second = 0, .balance_max = 1, .balance = 1};
+  EXPECT_GT(run(s, "exponential-full").given_up, 400);
+}
+
+TEST(simulation, some_clients_are_nearer_than_others) {
+  auto s = bucket();
+  s.net = {.connect = 1s, .jitter = 0ns, .wakes_late = 0ns};
+  s.groups = {group{.clients = 3, .work = batch{.requests = 1}, .connect = spread{0ms, 200ms}}};
+  auto f = run(s, "told");
+  EXPECT_EQ(f.completion, 250ms);  // the farthest, and 50 ms of work
+  EXPECT_NEAR(to_seconds(f.p50), 0.15, 0.01);
+  s.groups[0].connect.reset();
+  EXPECT_EQ(run(s, "told").completion, 1050ms);
+}
+
+TEST(simulation, compares_the_shares_of_those_that_were_there_to_the_end) {
+  auto s = bucket();
+  s.server.limits = {unlimited{}};
+  s.lasts = 10min;
+  s.told.rate = 1000;
+  auto const at = [](double rate) {
+    return group{.work = open_arrivals{.rate = rate, .poisson = false}};
+  };
+  s.groups = {at(30), at(10), at(90), at(90)};
+  s.groups[2].leaves = 9min;
+  s.groups[3].joins = 6min;
+  auto const f = run(s, "told");
+  EXPECT_NEAR(f.jain_late, 40.0 * 40 / (2 * (30 * 30 + 10 * 10)), 1e-3);
+  EXPECT_NEAR(f.smallest_share, 10 * 2 / 40.0, 1e-3);
+  s.groups = {at(30)};
+  EXPECT_EQ(run(s, "told").jain_late, 1);
+}
+
 TEST(simulation, capacity_drifts_with_the_seed) {
   auto s = bucket();
   s.server.limits.clear();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -69,6 +70,19 @@ rate parse_rate(std::string_view text) {
   if (!(per_second <= per_second_max && per_second * 86400 >= 1))
     wrong("rate '{}' is not from one a day to {:.0f}/s", text, per_second_max);
   return {units->first, period};
+}
+
+retry_budget parse_budget(std::string_view text) {
+  constexpr double without_end = 1e15;
+  if (text == "off") return {.balance_max = without_end, .balance = without_end};
+  auto const comma = text.find(',');
+  retry_budget budget{.ratio = parse_share(text.substr(0, comma))};
+  if (comma != text.npos) {
+    auto const [units, period] = parse_rate(text.substr(comma + 1));
+    budget.per_second = units / to_seconds(period);
+    budget.balance = budget.balance_max = std::max(1.0, 10 * budget.per_second);
+  }
+  return budget;
 }
 
 std::size_t parse_bytes(std::string_view text) {

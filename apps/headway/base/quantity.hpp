@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/fatal.hpp"
+#include "headway/budget/retry_budget.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {
@@ -28,6 +29,9 @@ rate parse_rate(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.
 double parse_share(std::string_view text);
+
+/// 20%,10/s, or 5% with as many a second as by default, or off. Throws as parse_time does.
+retry_budget parse_budget(std::string_view text);
 
 /// 512MiB, 2GiB: bytes, from 16MiB to 1024GiB. Throws as parse_time does.
 std::size_t parse_bytes(std::string_view text);

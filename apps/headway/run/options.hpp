@@ -56,7 +56,7 @@ struct run_options {
   bool out_headers = false;  ///< the answer's header is in the result
   bool keep_order = false;   ///< of JOBS, in the results once the run is over
   int redirects_max = 5;     ///< followed for a request
-  int attempts_max = 4;
+  int attempts_max = governor_settings{}.attempts_max;
   retry_budget budget{};  ///< of every scope
   duration wait_max = 15min;
   duration request_deadline = 1h;

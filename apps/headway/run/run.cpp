@@ -37,20 +37,6 @@ gcra parse_ceiling(std::string_view text) {
   return gcra::per(units, period, burst);
 }
 
-/// "20%,10/s", "5%" with as many a second, "off".
-retry_budget parse_budget(std::string_view text) {
-  constexpr double without_end = 1e15;
-  if (text == "off") return {.balance_max = without_end, .balance = without_end};
-  auto const comma = text.find(',');
-  retry_budget budget{.ratio = parse_share(text.substr(0, comma))};
-  if (comma != text.npos) {
-    auto const [units, period] = parse_rate(text.substr(comma + 1));
-    budget.per_second = units / to_seconds(period);
-    budget.balance = budget.balance_max = std::max(1.0, 10 * budget.per_second);
-  }
-  return budget;
-}
-
 duration parse_ttl(std::string_view text) {
   auto const ttl = parse_patience(text);
   if (ttl < 1s) throw std::invalid_argument("want at least 1s");

@@ -99,6 +99,16 @@ double per_second(std::string_view text) {
   return units / to_seconds(period);
 }
 
+/// What stands before the slash, and after it.
+std::pair<std::string_view, std::string_view> cut(std::string_view text) {
+  auto const slash = std::min(text.find('/'), text.size());
+  return {text.substr(0, slash), text.substr(std::min(slash + 1, text.size()))};
+}
+
+duration period_of(std::string_view text) {
+  return parse_rate("1/" + std::string(text)).period;
+}
+
 sim::limit parse_any_limit(std::string_view text) {
   words w(text);
   auto const shows = [&w](auto limit) {
@@ -112,9 +122,8 @@ sim::limit parse_any_limit(std::string_view text) {
     return shows(limit);
   }
   if (w.kind.name == "ban") {
-    auto const slash = std::min(w.kind.value.find('/'), w.kind.value.size());
-    sim::ban limit{.rejects = parse_whole(w.kind.value.substr(0, slash), 0, 1e6),
-                   .period = parse_rate(w.kind.value).period};
+    auto const [rejects, period] = cut(w.kind.value);
+    sim::ban limit{.rejects = parse_whole(rejects, 0, 1e6), .period = period_of(period)};
     w.with("for", [&](auto v) { limit.lasts = parse_time(v); }).no_more();
     return limit;
   }
@@ -130,10 +139,21 @@ sim::limit parse_any_limit(std::string_view text) {
         .no_more();
     return limit;
   }
+  if (w.kind.name == "slope") {
+    auto const [growth, period] = cut(w.kind.value);
+    sim::slope limit{.growth = parse_share(growth), .period = parse_time(period)};
+    w.with("from", [&](auto v) { limit.interval = interval_of(v); })
+        .with("burst", [&](auto v) { limit.burst = parse_whole(v, 1, 1e6); })
+        .no_more();
+    if (limit.period < 1s) wrong("a slope's period is at least 1s");
+    return limit;
+  }
   for (std::string_view const kind : {"rate", "concurrent", "window", "sliding", "unlimited"})
     if (w.kind.name == kind) return parse_limit(text);
-  wrong("'{}' is not rate, concurrent, window, sliding, queue, ban, table, outage or unlimited",
-        w.kind.name);
+  wrong(
+      "'{}' is not rate, concurrent, window, sliding, queue, ban, table, slope, outage or "
+      "unlimited",
+      w.kind.name);
 }
 
 sim::mixture::part parse_latency(std::string_view text) {
@@ -301,6 +321,7 @@ sim::group read_group(section& in) {
     g.law = v;
   });
   in.number("count", g.clients, 1, 1e6);
+  in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
   in.text("joins", time_into(g.joins));
   in.text("stagger", time_into(g.stagger));
   in.text("leaves", time_into(g.leaves));
@@ -318,6 +339,7 @@ sim::group read_group(section& in) {
     in.number("workers", work.workers, 1, 1e6);
     in.text("think", time_into(work.think));
     in.number("requests", work.requests, 1, most);
+    in.number("poisoned", g.poisoned, 0, static_cast<double>(work.requests));
     g.work = work;
   } else if (in.has("arrivals") && !in.has("requests")) {
     sim::open_arrivals work;
@@ -333,9 +355,20 @@ sim::group read_group(section& in) {
   } else {
     sim::batch work;
     in.number("requests", work.requests, 1, most);
+    in.number("poisoned", g.poisoned, 0, static_cast<double>(work.requests));
     in.text("arrivals", [&](auto v) { work.rate = per_second(v); });
     g.work = work;
   }
+  in.text("poisoned-at", [&](auto v) {
+    if (v == "start")
+      g.poisoned_at = sim::placing::start;
+    else if (v != "spread")
+      wrong("'{}' is not spread or start", v);
+  });
+  in.only_with("poisoned", "requests");
+  in.text("poisoned-shows", [&](auto v) { g.poisoned_shows = parse_symptom(v); });
+  in.only_with("poisoned-at", "poisoned");
+  in.only_with("poisoned-shows", "poisoned");
   in.not_with("arrivals", "workers");
   in.only_with("think", "workers");
   in.only_with("suspended-at", "suspended-for");
@@ -426,6 +459,8 @@ sim::scenario read(section& in, std::string const& file) {
 
   in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
   in.text("first-alone", time_into(s.first_alone));
+  in.number("attempts-max", s.attempts_max, 1, 1e6);
+  in.text("retry-budget", [&](auto v) { s.budget = parse_budget(v); });
   in.text("recovery-from", time_into(s.recovery_from));
   s.told = obvious_truth(s);
   in.table("told", [&](section& told) {
@@ -492,13 +527,15 @@ sim::truth obvious_truth(sim::scenario const& s) {
   double const latency = mean_of(s.server.latency);
   // Where service varies, slots are free a little later than they should be.
   bool const steady = s.server.latency.draw(0) == s.server.latency.draw(~fraction{});
-  double const way = to_seconds(s.net.connect);
-  double cost = 1, clients = 0;
+  double cost = 1, clients = 0, way = 0;
   for (auto const& g : s.groups) {
     if (g.background) continue;
     if (!g.cost_known) cost = std::max(cost, g.cost_mean);
     clients += g.clients;
+    auto const connect = g.connect.value_or(sim::spread{s.net.connect});
+    way += g.clients * to_seconds(connect.min + connect.max) / 2;
   }
+  way /= clients;
   auto const slots = [&](std::int64_t n) -> sim::truth {
     if (latency <= 0) return {};
     auto const busy = static_cast<double>(n);
@@ -530,6 +567,7 @@ sim::truth obvious_truth(sim::scenario const& s) {
     sim::truth operator()(sim::unlimited) const { return {}; }
     sim::truth operator()(sim::outage) const { return {}; }
     sim::truth operator()(sim::ban const&) const { return {}; }
+    sim::truth operator()(sim::slope const&) const { return {}; }
   } const of{s, slots, cost};
 
   sim::truth highest;

@@ -8,6 +8,7 @@
 /// LIMIT is what `headway mock --limit` takes, or
 ///   queue=N[,waiting=N][,shows=SYMPTOM]    ban=N/TIME[,for=TIME]    outage[,shows=SYMPTOM]
 ///   table=N/PER[,saved=TIME][,level=SHARE][,fastest=N/PER][,hot=SHARE][,hot-minutes=N]
+///   slope=SHARE/TIME[,from=N/PER][,burst=N]
 /// LATENCY is TIME, TIME..TIME, exponential=TIME or lognormal=TIME[,cv=N]; SYMPTOM is throttle,
 /// failure or silence. An unknown key is answered with the known ones.
 #pragma once

@@ -26,7 +26,8 @@ TEST(scenario_file, every_part_of_a_scenario_can_be_said) {
   auto const s = read(R"(
 about = "all of it"
 limit = ["ban=5/10s,for=1min", "queue=50,waiting=500,shows=silence",
-         "table=100/s,saved=5min,level=20%,fastest=400/s,hot=80%,hot-minutes=3"]
+         "table=100/s,saved=5min,level=20%,fastest=400/s,hot=80%,hot-minutes=3",
+         "slope=30%/2min,from=100/s,burst=7"]
 schedule = "0s:rate=50/s,burst=10; 20s:outage,shows=failure; 50s:unlimited"
 drift = { every = "1s", step = 0.05, min = 0.25, max = 4, seed = 7 }
 refusal = "failure"
@@ -44,9 +45,12 @@ misread = "3%"
 told = { rate = "25/s", window = 9 }
 lasts = "2h"
 first-alone = "0s"
+attempts-max = 7
+retry-budget = "5%,20/s"
 recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
+  { requests = 7, connect = "1ms..9ms", poisoned = 2, poisoned-at = "start", poisoned-shows = "failure" },
   { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
   { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
 ]
@@ -54,7 +58,8 @@ clients = [
   sim::scenario is{.name = "mine", .about = "all of it"};
   is.server.limits = {sim::ban{.rejects = 5, .period = 10s, .lasts = 1min},
                       sim::queue{50, 500, sim::symptom::silence},
-                      sim::table_capacity{10ms, 5min, 0.2, 2500us, 0.8, 3}};
+                      sim::table_capacity{10ms, 5min, 0.2, 2500us, 0.8, 3},
+                      sim::slope{10ms, 0.3, 2min, 7}};
   is.server.schedule = {{time_point(0s), sim::token_bucket{20ms, 10}},
                         {time_point(20s), sim::outage{sim::symptom::failure}},
                         {time_point(50s), sim::unlimited{}}};
@@ -71,12 +76,19 @@ clients = [
   is.told = {25, 9};
   is.lasts = 2h;
   is.first_alone = 0ns;
+  is.attempts_max = 7;
+  is.budget = {.ratio = 0.05, .per_second = 20, .balance_max = 200, .balance = 200};
   is.recovery_from = 50s;
   sim::group a{.name = "a", .clients = 3, .work = sim::batch{7, 5}, .joins = 1s, .cost_mean = 2};
   a.cost_cv = 1;
   sim::group b{.law = "reno", .work = sim::closed_loop{4, 8ms}, .stagger = 9ms, .leaves = 10s};
   sim::group c{.work = sim::open_arrivals{6, false, 30s, 20s}, .background = true};
-  is.groups = {a, b, c};
+  sim::group d{.work = sim::batch{7}};
+  d.connect = {1ms, 9ms};
+  d.poisoned = 2;
+  d.poisoned_at = sim::placing::start;
+  d.poisoned_shows = sim::symptom::failure;
+  is.groups = {a, d, b, c};
   EXPECT_EQ(s, is);
 }
 
@@ -86,6 +98,10 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"\nlimit = \"rate=5\"", "2: limit '5' is not a count per time"},
       {"limit = \"pace=5/s\"", "1: limit 'pace' is not rate, concurrent, window, sliding, queue"},
       {"limit = \"queue=5,wait=3\"", "1: limit 'wait' is not a setting of queue; it has waiting"},
+      {"limit = \"slope=50%\"", "1: limit '' is not a time, such as"},
+      {"limit = \"ban=3\"", "1: limit '' is not a time, such as"},
+      {"limit = \"slope=50%/5min,rate=5/s\"",
+       "1: limit 'rate' is not a setting of slope; it has from"},
       {"limit = 5", "1: limit 5 is not text: it takes quotes"},
       {"limit = []", "1: limit has none"},
       {"latency = \"lognormal=8s,cv=x\"", "1: latency 'x' is not a number from 0 to 100"},
@@ -95,7 +111,14 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
       {"clients = { think = \"5s\" }", "1: think goes with workers only"},
       {"clients = { background = true }", "1: clients are all background"},
+      {"clients = { requests = 9, poisoned = 10 }",
+       "1: poisoned '10' is not a whole number from 0 to"},
+      {"clients = { workers = 9, poisoned = 1 }", "1: poisoned goes with requests only"},
+      {"clients = { requests = 9, poisoned-at = \"end\" }",
+       "1: poisoned-at 'end' is not spread or"},
       {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
+      {"attempts-max = 0", "1: attempts-max '0' is not a whole number from 1 to"},
+      {"retry-budget = \"some\"", "1: retry-budget 'some' is not a share from 0% to 100%"},
       {"schedule = \"5s:unlimited; 5s:unlimited\"", "1: schedule '5s:unlimited' is not later"},
       {"about = \"a\nb\"", "1: "},
   };
@@ -126,6 +149,9 @@ TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
       {"limit = \"window=300/min\"", {5, 0}},
       {"limit = [\"rate=50/s,burst=10\", \"window=300/min\"]", {5, 0}},
       {"limit = \"concurrent=50\"\nlatency = \"500ms\"\nconnect = \"100ms\"", {99.5, 60}},
+      {"limit = \"concurrent=50\"\nlatency = \"500ms\"\nclients = { count = 2, connect = "
+       "\"0ms..200ms\" }",
+       {49.75, 30}},
       {"limit = \"rate=50/s,burst=9\"\nclients = { count = 5, cost = 2 }", {5, 0}},
       {"schedule = \"0s:rate=9/s,burst=2; 9s:rate=20/s,burst=2\"", {20, 0}},
       {"", {}},

@@ -26,6 +26,8 @@ std::vector<figure> const& all_figures() {
       {"done", [](run f, run) { return static_cast<double>(f.done); }, true},
       {"given_up", [](run f, run) { return static_cast<double>(f.given_up); }},
       {"attempts", [](run f, run) { return static_cast<double>(f.attempts); }, true},
+      {"poisoned_attempts", [](run f, run) { return static_cast<double>(f.poisoned_attempts); }},
+      {"poisoned_most", [](run f, run) { return static_cast<double>(f.poisoned_most); }},
       {"throttled", [](run f, run) { return static_cast<double>(f.throttled); }, true},
       {"failed", [](run f, run) { return static_cast<double>(f.broken); }},
       {"worst_second", [](run f, run) { return static_cast<double>(f.worst_second); }, true},
@@ -37,6 +39,8 @@ std::vector<figure> const& all_figures() {
       {"p99_s", [](run f, run) { return to_seconds(f.p99); }, true},
       {"server_p99_s", [](run f, run) { return to_seconds(f.server_p99); }, true},
       {"jain", [](run f, run) { return f.jain; }, true},
+      {"jain_late", [](run f, run) { return f.jain_late; }},
+      {"smallest_share", [](run f, run) { return f.smallest_share; }},
       {"background_share", [](run f, run) { return f.background_share; }, true},
       {"recovery_s", [](run f, run) { return to_seconds(f.recovery); }, true},
       {"events", [](run f, run) { return static_cast<double>(f.events); }},
@@ -163,6 +167,22 @@ std::vector<column> columns_of(comparison const& c, bool digest) {
   });
   add("p50", of_duration(&sim::figures::p50));
   add("p99", of_duration(&sim::figures::p99));
+  auto const count = [](std::int64_t sim::figures::*n) {
+    return [n](row r) {
+      auto const of = [n](run f) { return static_cast<double>(f.*n); };
+      return fmt::format("{:.0f}", spread(r, of).median);
+    };
+  };
+  auto const any = [&](std::int64_t sim::figures::*n) {
+    return std::ranges::any_of(c.rows, [n](row r) {
+      return std::ranges::any_of(r.runs, [n](run f) { return f.*n > 0; });
+    });
+  };
+  if (any(&sim::figures::given_up)) add("given up", count(&sim::figures::given_up));
+  if (any(&sim::figures::poisoned_attempts)) {
+    add("attempts at poisoned", count(&sim::figures::poisoned_attempts));
+    add("most at one", count(&sim::figures::poisoned_most));
+  }
   auto const& limits = c.what.server.limits;
   if (std::any_of(limits.begin(), limits.end(),
                   [](auto const& l) { return std::holds_alternative<sim::queue>(l); }))

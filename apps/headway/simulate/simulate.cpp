@@ -177,8 +177,10 @@ std::string command_line() {
 
 int list() {
   fmt::print("scenarios in {}\n", library().string());
-  for (auto const& file : scenarios_in(library()))
-    fmt::print("  {:22} {}\n", file.stem().string(), read_scenario(file.string()).about);
+  for (auto const* folder : {"", "crowds", "held-out", "held-out/crowds"})
+    for (auto const& file : scenarios_in(library() / folder))
+      fmt::print("  {:31} {}\n", (folder / file.stem()).string(),
+                 read_scenario(file.string()).about);
   fmt::print("laws\n");
   for (auto const& law : sim::contenders()) fmt::print("  {:24} {}\n", law.name, law.what);
   fmt::print("the default law, otherwise (only where --law names them)\n");

@@ -227,8 +227,34 @@ struct HEADWAY_EXPORT table_capacity {
   void provision(duration each, time_point now);
 };
 
+/// The rate may rise only so fast: in the first period one unit each `interval`, and in each later
+/// one `growth` more than the period before admitted, but never fewer than in the first. Periods
+/// count from the first arrival. Source: Google Cloud, "Best practices for Firestore", ramping up
+/// traffic: 500 a second, and 50 % more every 5 minutes.
+struct HEADWAY_EXPORT slope {
+  duration interval = 2ms;  ///< between two units, at first
+  double growth = 0.5;      ///< a share
+  duration period = 5min;   ///< from one rise to the next
+  std::int64_t burst = 1;   ///< units saved at most
+
+  token_bucket bucket{.burst = 0};  ///< no burst: nothing has arrived
+  time_point began{};               ///< the current period
+  std::int64_t used = 0;            ///< in it
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(slope const& before, time_point now);
+  allowance left(time_point now) const noexcept;
+
+  friend bool operator==(slope const&, slope const&) = default;
+
+ private:
+  void advance(time_point now);
+};
+
 /// One of them.
 using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
-                           queue, ban, table_capacity, outage>;
+                           queue, ban, table_capacity, outage, slope>;
 
 }  // namespace headway::sim

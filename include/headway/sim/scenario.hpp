@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "headway/governor.hpp"
+#include "headway/sim/sampling.hpp"
 #include "headway/sim/server.hpp"
 #include "headway/time.hpp"
 
@@ -42,18 +44,29 @@ struct closed_loop {
 /// What a client wants done.
 using workload = std::variant<batch, open_arrivals, closed_loop>;
 
+/// Where in a client's work the requests are that are refused whatever the load.
+enum class placing : std::uint8_t {
+  spread,  ///< evenly
+  start,   ///< before all others
+};
+
 /// Clients that are alike. They are measured together unless they are background.
 struct group {
-  std::string name = "clients";       ///< as tables call it
-  std::string law{};                  ///< "": the law under test
-  int clients = 1;                    ///< so many of them
-  workload work{};                    ///< of each
-  duration joins{};                   ///< when the first of them begins
-  duration stagger{};                 ///< each begins so much after the one before
-  duration leaves = duration::max();  ///< when each ends, done or not
-  double cost_mean = 1;               ///< what a request costs the server
-  double cost_cv = 0;                 ///< lognormal; zero: always the mean
-  bool cost_known = false;            ///< to the client, which takes it for 1 otherwise
+  std::string name = "clients";  ///< as tables call it
+  std::string law{};             ///< "": the law under test
+  int clients = 1;               ///< so many of them
+  workload work{};               ///< of each
+  /// As the wire's, but from the nearest of these clients to the farthest, evenly.
+  std::optional<spread> connect{};
+  duration joins{};                       ///< when the first of them begins
+  duration stagger{};                     ///< each begins so much after the one before
+  duration leaves = duration::max();      ///< when each ends, done or not
+  double cost_mean = 1;                   ///< what a request costs the server
+  double cost_cv = 0;                     ///< lognormal; zero: always the mean
+  bool cost_known = false;                ///< to the client, which takes it for 1 otherwise
+  std::int64_t poisoned = 0;              ///< of each client's requests: refused whatever the load
+  placing poisoned_at = placing::spread;  ///< in the client's work
+  symptom poisoned_shows = symptom::throttle;  ///< how their refusal looks
   /// So often does an SDK inside the call try again by itself when it is throttled, unknown to the
   /// client. At most 255.
   int sdk_retries = 0;
@@ -65,7 +78,7 @@ struct group {
 
 /// What stands between client and server.
 struct wire {
-  duration connect{};          ///< before the server hears of a request
+  duration connect{};          ///< before the server hears of a request; see group::connect
   duration jitter = 200us;     ///< more of it, uniform
   duration wakes_late = 60us;  ///< how late a client's timer is, at most
   double lost = 0;             ///< share of answers that never come back
@@ -90,15 +103,17 @@ enum class telling : std::uint8_t {
 
 /// A server, what is between, and who calls it.
 struct scenario {
-  std::string name;                    ///< as `headway simulate` calls it
-  std::string about;                   ///< half a sentence
-  behaviour server{};                  ///< that all share
-  wire net{};                          ///< of every client
-  telling hints = telling::nothing;    ///< of the server
-  std::vector<group> groups{group{}};  ///< who call it
-  truth told{};                        ///< to the limit-known sender
-  duration lasts = 1h;                 ///< ends at the latest
-  duration first_alone = 250ms;        ///< as governor_settings has it
+  std::string name;                                     ///< as `headway simulate` calls it
+  std::string about;                                    ///< half a sentence
+  behaviour server{};                                   ///< that all share
+  wire net{};                                           ///< of every client
+  telling hints = telling::nothing;                     ///< of the server
+  std::vector<group> groups{group{}};                   ///< who call it
+  truth told{};                                         ///< to the limit-known sender
+  duration lasts = 1h;                                  ///< ends at the latest
+  duration first_alone = 250ms;                         ///< as governor_settings has it
+  int attempts_max = governor_settings{}.attempts_max;  ///< of every client, as in `headway run`
+  retry_budget budget{};                                ///< the same
   duration recovery_from{};  ///< when capacity changes, for the recovery time; zero: not measured
   friend bool operator==(scenario const&, scenario const&) = default;
 };

@@ -92,8 +92,13 @@ class HEADWAY_EXPORT server {
   /// Nothing has arrived yet.
   explicit server(behaviour b);
 
-  /// A request of `cost` units arrives. Requires: `now` is not before the last arrival.
-  answer arrive(time_point now, std::int64_t cost, fraction u);
+  /// Takes a request of `cost` units. One that is `poisoned` is refused whatever the load, in this
+  /// way; it takes nothing of the limits. Requires: `now` is not before the last arrival.
+  answer arrive(time_point now, std::int64_t cost, fraction u,
+                std::optional<symptom> poisoned = std::nullopt);
+
+  /// Returns whether one of the limits that do not change never has room for `cost` units.
+  bool never_admits(std::int64_t cost) const;
 
   friend bool operator==(server const&, server const&) = default;
 

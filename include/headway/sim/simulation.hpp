@@ -29,6 +29,7 @@ struct contender {
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
   int pool = 1;  ///< as many workers share a client's batch: for laws that are one worker
+  bool omits_poisoned = false;  ///< knows what is refused whatever the load, and never sends it
 };
 
 /// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
@@ -52,6 +53,9 @@ struct moment {
   friend bool operator==(moment const&, moment const&) = default;
 };
 
+/// The end of a simulation over which shares are compared: what came at the start is forgiven.
+inline constexpr duration shares_window = 5min;
+
 /// What came of one simulation. Of the measured clients only, but for the digest.
 struct figures {
   std::int64_t requests = 0;   ///< that clients asked for
@@ -59,14 +63,19 @@ struct figures {
   std::int64_t throttled = 0;  ///< of the attempts
   std::int64_t broken = 0;     ///< of the attempts, failed otherwise
   std::int64_t done = 0;       ///< requests with a good answer
-  std::int64_t given_up = 0;   ///< requests without
-  duration completion{};  ///< when the last request was done; the scenario's end if some were not
-  bool finished = false;  ///< all requests are done
+  std::int64_t given_up = 0;   ///< requests without, and those that are refused whatever the load
+  std::int64_t poisoned_attempts = 0;  ///< of the attempts: those at the latter
+  std::int64_t poisoned_most = 0;      ///< … and most at one of them
+  duration completion{};  ///< when the last request was done; the scenario's end if some are open
+  bool finished = false;  ///< each request is done or given up
   std::int64_t worst_second = 0;  ///< most throttles in one second
   /// Latency, from submission to the good answer.
-  duration p50{}, p99{};        ///< from submission to the good answer
-  duration server_p99{};        ///< from arrival to answer, of what was accepted
-  double jain = 1;              ///< of what the clients got done
+  duration p50{}, p99{};  ///< from submission to the good answer
+  duration server_p99{};  ///< from arrival to answer, of what was accepted
+  double jain = 1;        ///< of what the clients got done
+  /// Shares of those who were there for all of the last `shares_window`.
+  double jain_late = 1;         ///< of what they got done in it
+  double smallest_share = 1;    ///< the slowest one's, as a multiple of an equal share
   double background_share = 1;  ///< done by background clients, of what they asked for
   duration recovery{};          ///< from recovery_from until 90 % of the later goodput
   std::int64_t events = 0;      ///< of the simulation
