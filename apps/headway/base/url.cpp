@@ -122,6 +122,17 @@ std::string_view host_of(std::string_view origin) {
   return host.substr(0, std::min(host.find(':'), host.size()));
 }
 
+std::string short_name(std::string_view name) {
+  auto const https = name.starts_with("https://");
+  if (!https && !name.starts_with("http://")) return std::string(name);
+  name.remove_prefix(https ? 8 : 7);
+  auto const end = std::min(name.find(' '), name.size());
+  auto host = name.substr(0, end);
+  std::string_view const port = https ? ":443" : ":80";
+  if (host.ends_with(port)) host.remove_suffix(port.size());
+  return std::string(host).append(name.substr(end));
+}
+
 std::string absolute_url(std::string_view url, std::string_view base) {
   auto const mark = url.find("://");
   auto const absolute = mark != url.npos && mark > 0 && url.find_first_of("/?#") == mark + 1;

@@ -193,5 +193,12 @@ TEST(url, goes_where_libcurl_sends_it) {
   EXPECT_GT(sent, 100);
 }
 
+TEST(short_name, is_without_what_goes_without_saying) {
+  EXPECT_EQ(short_name("https://api.example:443"), "api.example");
+  EXPECT_EQ(short_name("http://api.example:80 gpt-4"), "api.example gpt-4");
+  EXPECT_EQ(short_name("https://api.example:80"), "api.example:80");
+  EXPECT_EQ(short_name("http://[::1]:443"), "[::1]:443");
+}
+
 }  // namespace
 }  // namespace headway::app

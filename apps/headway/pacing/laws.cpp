@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/fatal.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 
@@ -17,21 +18,23 @@ shipped_law const& law_named(std::string_view name) {
   throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
 }
 
-std::string findings(any_law const& l) {
+std::string findings(any_law const& l, bool quotas_bind) {
   if (auto const* s = std::get_if<seek>(&l.choice)) {
     auto const k = s->knows();
     if (k.latency == 0) return "";
     auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (s->ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
+    if (s->ceiling == 0 && quotas_bind) return latency;
+    if (s->ceiling == 0)
+      return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
-    return fmt::format("a limit of about {:.3g}/s, {}", k.rate, latency);
+    return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);
   }
   if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
     return fmt::format("a window of {:.1f}", r->win.cwnd);
   if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&l.choice))
     return fmt::format("a window of {:.1f}", t->win.cwnd);
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
-    return fmt::format("a rate of {:.3g}/s", a->pace.rate);
+    return fmt::format("a rate of {}", rate_in_words(a->pace.rate));
   if (auto const* a = std::get_if<auto_sleeper>(&l.choice))
     return fmt::format("an interval of {:.3g} s", to_seconds(a->current_interval));
   return "";

@@ -15,7 +15,7 @@ std::string law_names();
 shipped_law const& law_named(std::string_view name);
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
-/// tell.
-std::string findings(any_law const&);
+/// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known.
+std::string findings(any_law const&, bool quotas_bind);
 
 }  // namespace headway::app

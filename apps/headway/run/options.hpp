@@ -64,7 +64,8 @@ struct run_options {
   bool retry_unsafe = false;
   bool dry_run = false;
   progress_style progress = progress_style::automatic;
-  std::string trace;  ///< a path, "": none
+  bool quiet = false;  ///< no progress, but the summary
+  std::string trace;   ///< a path, "": none
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };

@@ -113,9 +113,9 @@ struct arguments {
     o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
-    o.progress = progress == "json"   ? progress_style::json
-                 : progress == "none" ? progress_style::none
-                                      : progress_style::automatic;
+    o.progress = progress == "json"              ? progress_style::json
+                 : progress == "none" || o.quiet ? progress_style::none
+                                                 : progress_style::automatic;
     o.wait_max = option_value("--wait-max", wait_max, parse_patience);
     o.request_deadline = option_value("--request-deadline", request_deadline, parse_patience);
     o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_patience);
@@ -308,6 +308,7 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--progress", a->progress, "Show progress as auto, json or none")
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
+  run->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
   run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
   run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
