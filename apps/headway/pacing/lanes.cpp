@@ -26,6 +26,10 @@ std::string lane_key::account() const {
   return fmt::format("{}\n{}\n{}", origin, credential, given);
 }
 
+bool host_ceiling::is_for(std::string_view origin) const noexcept {
+  return host_of(origin) == host || origin.substr(origin.find("://") + 3) == host;
+}
+
 lanes::lanes(pacing_settings settings)
     : settings_(std::move(settings)),
       all_(lanes_max, [this](std::string_view key) { return make(key, wanted_); }) {}
@@ -65,8 +69,13 @@ lane lanes::make(std::string_view key, wanted const& w) {
   name = printable(name);
   auto const known = memory_.recall(name);
   auto machine = join_machine(key, known);
-  traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
-                           machine);
+  auto governing = settings_.governor;
+  for (auto const& h : settings_.hosts)
+    if (h.is_for(w.key->origin)) {
+      if (h.rate) governing.rate_ceiling = h.rate;
+      if (h.in_flight > 0) governing.in_flight_max = h.in_flight;
+    }
+  traced_governor governor(trace_.get(), number, name, settings_.law, governing, known, machine);
   auto const quotas = memory_.recall_quotas(name);
   quota_book book(settings_.quotas, w.speaks->costs_of_a_byte());
   book.remember(clock_now(), quotas.what, quotas.age);

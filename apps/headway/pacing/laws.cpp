@@ -3,9 +3,16 @@
 #include <fmt/format.h>
 
 #include "base/fatal.hpp"
+#include "base/nearest.hpp"
 #include "base/words.hpp"
 
 namespace headway::app {
+
+std::vector<std::string> names_of_laws() {
+  std::vector<std::string> all;
+  for (auto const& l : shipped_laws()) all.emplace_back(l.name);
+  return all;
+}
 
 std::string law_names() {
   std::string names;
@@ -15,7 +22,8 @@ std::string law_names() {
 
 shipped_law const& law_named(std::string_view name) {
   if (auto const* const found = shipped_law_named(name)) return *found;
-  throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
+  throw fatal(exit_usage, fmt::format("--law {}: no such law{}; it is one of {}", name,
+                                      did_you_mean(name, names_of_laws()), law_names()));
 }
 
 std::string findings(any_law const& l, bool quotas_bind) {

@@ -3,11 +3,13 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headway/law/shipped.hpp"
 
 namespace headway::app {
 
+std::vector<std::string> names_of_laws();
 /// "seek, reno, …"
 std::string law_names();
 

@@ -75,7 +75,8 @@ void add_replay(CLI::App& program, action& chosen) {
   };
   auto const a = std::make_shared<arguments>();
   replay->add_option("TRACE", a->path, "File that headway run --trace wrote")->required();
-  replay->add_option("--law", a->law, "Let another law decide: " + law_names());
+  auto* const law = replay->add_option("--law", a->law, "Let another law decide: " + law_names());
+  offered()[law] = names_of_laws;
   replay->callback([a, &chosen] {
     chosen = [a] {
       return a->law.empty() ? show_replay(a->path) : show_what_if(a->path, law_named(a->law));

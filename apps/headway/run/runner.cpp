@@ -45,7 +45,9 @@ namespace {
 
 pacing_settings pacing_of(run_options const& o) {
   auto const most = o.concurrency_ceiling;
-  auto const connections = room_for_connections(most);
+  auto highest = most;
+  for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
+  auto const connections = room_for_connections(highest);
   return {.law = o.law,
           .governor = {.attempts_max = o.attempts_max,
                        .queue_max = requests::requests_max,
@@ -54,6 +56,7 @@ pacing_settings pacing_of(run_options const& o) {
                        .rate_ceiling = o.rate_ceiling,
                        .in_flight_max = most > 0 ? most : connections,
                        .budget = o.budget},
+          .hosts = o.hosts,
           .quotas = o.quotas,
           .speaks = o.speaks,
           .state = o.state,
@@ -685,8 +688,8 @@ class runner {
     text += lanes_.where_time_went() + lanes_.findings();
     text += next_step(s, input_.log() != nullptr);
     lanes_.keep();
-    if (options_.progress != progress_style::none || options_.quiet)
-      std::fputs(text.c_str(), stderr);
+    auto const wanted = options_.progress != progress_style::none || options_.quiet;
+    if (wanted && !out_->log().echo_closed()) std::fputs(text.c_str(), stderr);
 
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
@@ -698,7 +701,8 @@ class runner {
           "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
-    if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (out_->log().echo_closed() && unfinished)
+      throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
       auto const until = lanes_.parked_until();
