@@ -443,7 +443,7 @@
   function show_scenario(scenario, i) {
     const rank = (l) => l.figures.times_told?.median ?? Infinity;
     scenario.laws.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
-    const best = by_front(scenario).flat().filter((l) => refused_of(l) <= HAMMERED).map((l) => l.law);
+    const best = by_front(scenario).flat().filter((l) => scenario.laws.length <= SHOWN_MAX || refused_of(l) <= HAMMERED).map((l) => l.law);
     const ours = scenario.laws.filter((l) => l.law === report.default_law).map((l) => l.law);
     const at_first = [...new Set([...ours, ...best])].slice(0, SHOWN_MAX - 1);
     Object.assign(scenario, {

@@ -10,7 +10,7 @@ import sockets
 from work import BINARY
 
 TIME = "is not a time, such as 250us, 50ms, 2s, 1.5min or 1h"
-COUNT = "is not a count per time, such as 50/s, 300/min, 90k/min or 10/250ms"
+COUNT = "is not a count per time, such as 50/s, 300/min or 10/250ms"
 SHARE = "is not a share from 0% to 100%"
 STATUSES = "is neither a status from 200 to 599 nor a range, such as 200-299,404"
 POINTER = "not a JSON pointer, such as /choices/0/message"

@@ -37,7 +37,7 @@ TEST(quantity, shares_are_percentages) {
 
 TEST(quantity, takes_the_words_for_units_and_thousands) {
   EXPECT_EQ(parse_time("5minutes"), 5min);
-  EXPECT_EQ(parse_patience("2days"), 48h);
+  EXPECT_EQ(parse_patience("2hours"), 2h);
   EXPECT_EQ(parse_rate("50/sec").period, 1s);
   EXPECT_EQ(parse_rate("3M/min").units, 3e6);
   EXPECT_EQ(parse_rate("1.5k/s").units, 1500);

@@ -79,6 +79,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       if (auto const until = quotas.ready_at(now, e.what.size).until; until > now) {
         held_ = {reason::quota, until};
         e.held = true;
+        e.held_until = until;
         return std::nullopt;
       }
     }
@@ -87,7 +88,8 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       look_at_machine(now, true);
       continue;
     }
-    governor.start(now, *first, u);
+    governor.start(now, *first, u,
+                   e.held ? std::optional(std::min(e.held_until, now)) : std::nullopt);
     if (e.what.turn_only) {
       governor.cancel(now, *first);
       return turn{e.number, turn::kind::elsewhere};

@@ -148,7 +148,8 @@ class lane {
     load what;
     std::uint32_t number = 0;
     quota_receipt receipt{};
-    bool held = false;  // by the quotas, since its last attempt
+    bool held = false;        // by the quotas, since its last attempt …
+    time_point held_until{};  // … until then
     bool called_back = false;
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }

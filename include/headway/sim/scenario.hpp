@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -90,15 +91,16 @@ enum class telling : std::uint8_t {
 
 /// A server, what is between, and who calls it.
 struct scenario {
-  std::string name;                    ///< as `headway simulate` calls it
-  std::string about;                   ///< half a sentence
-  behaviour server{};                  ///< that all share
-  wire net{};                          ///< of every client
-  telling hints = telling::nothing;    ///< of the server
-  std::vector<group> groups{group{}};  ///< who call it
-  truth told{};                        ///< to the limit-known sender
-  duration lasts = 1h;                 ///< ends at the latest
-  duration first_alone = 250ms;        ///< as governor_settings has it
+  std::string name;                              ///< as `headway simulate` calls it
+  std::string about;                             ///< half a sentence
+  behaviour server{};                            ///< that all share
+  wire net{};                                    ///< of every client
+  telling hints = telling::nothing;              ///< of the server
+  std::vector<group> groups{group{}};            ///< who call it
+  truth told{};                                  ///< to the limit-known sender
+  duration lasts = 1h;                           ///< ends at the latest
+  duration first_alone = 250ms;                  ///< as governor_settings has it
+  std::optional<governor_settings> governing{};  ///< of clients; else nothing is given up
   duration recovery_from{};  ///< when capacity changes, for the recovery time; zero: not measured
   friend bool operator==(scenario const&, scenario const&) = default;
 };
