@@ -255,7 +255,8 @@ void add_run(CLI::App& program, action& chosen) {
       "Stop it at any moment; the same command goes on where it stopped.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 3 --fail-if, 74 cannot "
       "write,\n"
-      "75 run again later, 77 stopped, 129/130/131/143 interrupted, 141 standard output is closed.");
+      "75 run again later, 77 stopped, 129/130/131/143 interrupted, 141 standard output is "
+      "closed.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
   run->add_option("JOBS", o.jobs, "File of requests, a URL, or - for standard input")->required();
