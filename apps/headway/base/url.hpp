@@ -19,6 +19,12 @@ struct destination {
 /// in what it takes. Throws std::bad_alloc.
 destination destination_of(std::string const& url);
 
+/// Returns `url` with spaces and what is not ASCII written as %20 and the like, but for its host.
+std::string escaped(std::string url);
+
+/// Returns a name that begins with an origin as people know it: without scheme and default port.
+std::string short_name(std::string_view name);
+
 /// The host of an origin, without brackets or port.
 std::string_view host_of(std::string_view origin);
 

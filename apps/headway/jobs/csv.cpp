@@ -36,24 +36,24 @@ bool csv_record::add(std::string_view line) {
         continue;
       }
       quoted_ = false;
-      if (at < line.size() && line[at] != ',')
+      if (at < line.size() && line[at] != mark_)
         throw std::invalid_argument(
             fmt::format("field {} goes on after its closing quote; a quote in it is written as "
                         "\"\"",
                         fields_.size()));
     } else {
-      auto const comma = std::min(line.find(',', at), line.size());
-      auto const field = line.substr(at, comma - at);
+      auto const end = std::min(line.find(mark_, at), line.size());
+      auto const field = line.substr(at, end - at);
       if (field.find('"') != field.npos)
         throw std::invalid_argument(fmt::format(
             "field {} has a quote but does not begin with one; want it all in quotes, and the "
             "quote written as \"\"",
             fields_.size()));
       fields_.back() = field;
-      at = comma;
+      at = end;
     }
     if (at == line.size()) return true;
-    ++at;  // the comma
+    ++at;  // the mark
     fields_.emplace_back();
   }
 }

@@ -1,4 +1,4 @@
-/// CSV as RFC 4180 has it.
+/// CSV as RFC 4180 has it, or with another mark than the comma.
 #pragma once
 
 #include <string>
@@ -12,6 +12,9 @@ namespace headway::app {
 /// Errors: std::invalid_argument. Threads: shared objects unsafe.
 class csv_record {
  public:
+  /// What is between fields; a comma unless told.
+  void separate_by(char mark) noexcept { mark_ = mark; }
+
   /// Takes in the next line, without its end. False: the record goes on in the next one.
   bool add(std::string_view line);
 
@@ -23,6 +26,7 @@ class csv_record {
 
  private:
   std::vector<std::string> fields_;
+  char mark_ = ',';
   bool quoted_ = false;
   std::size_t bytes_ = 0;
 };

@@ -13,8 +13,10 @@
 #include "base/base64.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "client/headers.hpp"
+#include "jobs/mistaken.hpp"
 #include "jobs/record.hpp"
 #include "jobs/template.hpp"
 
@@ -305,7 +307,8 @@ void job_parser::check_template() {
   };
   auto const url_alone = read("--url", url, std::nullopt);
   if (url_alone.fields().empty())
-    if (auto const problem = destination_of(absolute_url(url, base)).problem; !problem.empty())
+    if (auto const problem = destination_of(escaped(absolute_url(url, base))).problem;
+        !problem.empty())
       throw fatal(exit_usage, "--url: " + problem);
   if (!body && url_alone.fields().empty()) return;
   template_ = std::make_unique<request_template>(read("--body", url, body));
@@ -319,6 +322,9 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
       throw malformed{
           fmt::format("the line has {} bytes; want at most {}", text.size(), line_bytes_max)};
     if (line == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    if (line == 1)
+      if (auto const other = mistaken_for(text, options_.file); !other.empty())
+        throw malformed{other};
 
     std::optional<job> j;
     if (records_) {
@@ -331,6 +337,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     j->line = first_line_;
     if (j->id.empty()) j->id = std::to_string(first_line_);
     if (!options_.base_url.empty()) j->url = absolute_url(j->url, options_.base_url);
+    j->url = escaped(std::move(j->url));
     auto to = destination_of(j->url);
     if (!to.problem.empty()) throw malformed{to.problem};
     j->origin = std::move(to.origin);
@@ -377,6 +384,10 @@ job job_parser::read_line(std::string_view text) {
 }
 
 job job_parser::read_json(std::string_view text) {
+  if (goes_on(text))
+    throw malformed{
+        fmt::format("JSON over several lines; want one object a line: jq -c . {0} > {0}.jsonl",
+                    printable(options_.file))};
   auto const object = parse_object(*json_, text);
   if (!options_.url.empty() && object.at_key("url").error() != simdjson::SUCCESS) {
     auto j = read_body(object, text);
@@ -397,8 +408,9 @@ job job_parser::read_json(std::string_view text) {
     auto const k =
         static_cast<key>(std::find(key_names.begin(), key_names.end(), name) - key_names.begin());
     if (k == key_names.size())
-      throw malformed{
-          fmt::format("unknown key {}; known: {}", in_quotes(name), fmt::join(key_names, ", "))};
+      throw malformed{fmt::format("unknown key {}{}; known: {}", in_quotes(name),
+                                  did_you_mean(name, {std::begin(key_names), std::end(key_names)}),
+                                  fmt::join(key_names, ", "))};
     if (seen & (1U << k)) throw malformed{fmt::format("key {} is given twice", in_quotes(name))};
     seen |= 1U << k;
     switch (k) {

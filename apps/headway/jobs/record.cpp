@@ -30,10 +30,15 @@ constexpr std::size_t names_shown_max = 20;
 std::optional<record> record_reader::read(std::string_view line, simdjson::dom::parser& parser) {
   auto const text = trimmed(line);
   if (text.empty() && !csv_.open()) return std::nullopt;
-  if (format_ == format::unknown) format_ = text.starts_with('{') ? format::json : format::csv;
+  if (format_ == format::unknown) begin(text);
   if (format_ == format::json) {
     if (text.starts_with('#')) return std::nullopt;
     return read_json(text, parser);
+  }
+  if (format_ == format::plain) {
+    record r;
+    r.values.push_back({std::string(text)});
+    return r;
   }
   if (!csv_.add(line)) return std::nullopt;
   auto cells = csv_.take();
@@ -48,6 +53,25 @@ std::optional<record> record_reader::read(std::string_view line, simdjson::dom::
   for (auto const column : column_of_) r.values.push_back({cells[column]});
   if (id_column_) r.id = field_value{cells[*id_column_]};
   return r;
+}
+
+/// By the first line that is not blank.
+void record_reader::begin(std::string_view text) {
+  if (text.starts_with('{')) {
+    format_ = format::json;
+    return;
+  }
+  format_ = format::csv;
+  auto most = std::count(text.begin(), text.end(), ',');
+  for (char const mark : {';', '\t'})
+    if (auto const n = std::count(text.begin(), text.end(), mark); n > most) {
+      most = n;
+      csv_.separate_by(mark);
+    }
+  if (fields_.size() != 1 || fields_.front() != "line") return;
+  auto header = csv_;
+  auto const whole = header.add(text) ? header.take() : std::vector<std::string>{};
+  if (std::ranges::find(whole, "line") == whole.end()) format_ = format::plain;
 }
 
 void record_reader::read_header(std::vector<std::string> columns) {

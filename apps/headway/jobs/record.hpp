@@ -22,7 +22,9 @@ struct record {
 };
 
 /// Reads records: JSON objects, one a line, where the first line that is not blank starts with `{`,
-/// else CSV with a header line. Blank lines are skipped, `#` lines only between JSON objects.
+/// else CSV with a header line, whose fields have a comma, a semicolon or a tab between them. Where
+/// nothing but `line` is asked for, and no column is called so, a record is a line as it is. Blank
+/// lines are skipped, `#` lines only between JSON objects.
 ///
 /// Errors: std::invalid_argument; shows names of fields, no values. Threads: shared objects unsafe.
 class record_reader {
@@ -36,8 +38,9 @@ class record_reader {
   bool open() const noexcept { return csv_.open(); }
 
  private:
-  enum class format : std::uint8_t { unknown, json, csv };
+  enum class format : std::uint8_t { unknown, json, csv, plain };
 
+  void begin(std::string_view text);
   record read_json(std::string_view text, simdjson::dom::parser&) const;
   void read_header(std::vector<std::string> columns);
 

@@ -10,6 +10,7 @@
 
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 namespace {
@@ -262,7 +263,7 @@ std::string quota_book::findings() const {
     if (!q.told) continue;
     text += fmt::format("{}{} {:.0f}", text.empty() ? "quotas told: " : ", ", printable(q.name),
                         q.told->limit);
-    if (q.told->refills) text += fmt::format(" ({:.3g}/s)", q.told->per_second);
+    if (q.told->refills) text += fmt::format(" ({})", rate_in_words(q.told->per_second));
   }
   return text;
 }

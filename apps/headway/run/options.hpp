@@ -16,6 +16,7 @@
 #include "jobs/job.hpp"
 #include "journal/journal.hpp"
 #include "pacing/quota_book.hpp"
+#include "pacing/settings.hpp"
 #include "provider/profile.hpp"
 #include "status/progress.hpp"
 #include "status/threshold.hpp"
@@ -41,6 +42,7 @@ struct run_options {
   bool cold = false;   ///< neither read nor kept
   bool alone = false;  ///< else one limit with all runs of this user on this machine
   std::optional<gcra> rate_ceiling{};
+  std::vector<host_ceiling> hosts{};   ///< of the scopes of some hosts
   std::vector<quota_ceiling> quotas;   ///< of every scope
   std::vector<quota_units> spend_max;  ///< of the run
   int concurrency_ceiling = 0;         ///< 0: none
@@ -48,6 +50,7 @@ struct run_options {
   std::vector<final_outcome> again;    ///< of earlier runs, to be done again
   bool canary = true;                  ///< stop when the first results all fail the same way
   std::optional<std::string> select;   ///< a JSON pointer: what is kept of a success's body
+  bool raw = false;                    ///< bodies to standard output, and no results
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;
@@ -64,7 +67,8 @@ struct run_options {
   bool retry_unsafe = false;
   bool dry_run = false;
   progress_style progress = progress_style::automatic;
-  std::string trace;  ///< a path, "": none
+  bool quiet = false;  ///< no progress, but the summary
+  std::string trace;   ///< a path, "": none
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };

@@ -64,6 +64,12 @@ outputs::outputs(run_options const& options, journal* log, file results)
 void outputs::record(result r) {
   if (!options_.out_headers) r.headers = {};
   if (options_.select && r.how == final_outcome::success) r.select = *options_.select;
+  if (options_.raw) {
+    std::string body(r.how == final_outcome::success ? r.body : std::string_view());
+    if (!body.empty() && !body.ends_with('\n')) body += '\n';
+    recorder_->finish(r.line, r.how, std::move(body));
+    return;
+  }
   if (options_.out_dir.empty() || r.body.empty()) {
     recorder_->finish(r.line, r.how, writer_.line_of(r));
     return;
@@ -80,7 +86,7 @@ void outputs::conclude(bool hurried) {
   if (!to_stdout(options_))
     put_in_order(*unordered_, options_.level);
   else if (!write_in_order(*unordered_, STDOUT_FILENO))
-    throw fatal(exit_io, "standard output is closed");
+    throw fatal(exit_pipe, "standard output is closed");
 }
 
 void outputs::write_failed(steady_file& jobs) {

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "base/words.hpp"
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
@@ -37,13 +38,16 @@
 #include "run/plan.hpp"
 #include "run/request.hpp"
 #include "run/spending.hpp"
+#include "status/losses.hpp"
 
 namespace headway::app {
 namespace {
 
 pacing_settings pacing_of(run_options const& o) {
   auto const most = o.concurrency_ceiling;
-  auto const connections = room_for_connections(most);
+  auto highest = most;
+  for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
+  auto const connections = room_for_connections(highest);
   return {.law = o.law,
           .governor = {.attempts_max = o.attempts_max,
                        .queue_max = requests::requests_max,
@@ -52,6 +56,7 @@ pacing_settings pacing_of(run_options const& o) {
                        .rate_ceiling = o.rate_ceiling,
                        .in_flight_max = most > 0 ? most : connections,
                        .budget = o.budget},
+          .hosts = o.hosts,
           .quotas = o.quotas,
           .speaks = o.speaks,
           .state = o.state,
@@ -83,6 +88,8 @@ class runner {
     out_.emplace(options_, input_.log());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
+    standing_.failed_before = input_.before().failed;
+    standing_.unknown_before = input_.before().unknown;
     if (!input_.is_stream()) {
       standing_.total = input_.survey().wanted;
       standing_.before = input_.before().success + input_.before().lost();
@@ -318,7 +325,8 @@ class runner {
             .attempts = r.attempts,
             .throttled = r.throttled,
             .reason = fmt::format("not sent: quota: {}", why),
-            .meta = r.what.meta});
+            .meta = r.what.meta},
+           r.what.origin);
     requests_.forget(index);
   }
 
@@ -435,10 +443,12 @@ class runner {
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
     // A server may close a kept connection whenever it likes: that says nothing of its limit.
     auto const gone = answer.stale && !std::exchange(r.stale, true);
-    auto const [taught, ruling] = l.settle(
-        now, r.id, told, {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat},
-        chance_());
     r.said = without_secrets(told.code, r.headers);
+    auto const error = told.what == reaction::served ? "" : error_of(r, answer);
+    auto const [taught, ruling] = l.settle(
+        now, r.id, told,
+        {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat, .error = error},
+        chance_());
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
@@ -447,6 +457,7 @@ class runner {
       ++r.broken;
       ++standing_.broken;
     }
+    if (taught == outcome::failure) standing_.last_error = l.title() + ": " + printable(error);
     auto const refused_value =
         answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
@@ -494,6 +505,13 @@ class runner {
     }
   }
 
+  /// What went wrong, to people.
+  static std::string error_of(request const& r, reply const& answer) {
+    if (!answer.obstacle.empty()) return std::string(answer.obstacle);
+    if (!answer.error.empty()) return std::string(answer.error);
+    return fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ", r.said);
+  }
+
   /// Takes its intent back, unless a part of it has been done.
   void withdraw(request& r) {
     if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
@@ -502,10 +520,11 @@ class runner {
   /// There was no connection, nor was there ever one to this server: no line is to blame.
   void unreached(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
+    auto const error = error_of(r, answer);
     ++standing_.broken;
+    standing_.last_error = r.where->title() + ": " + printable(error);
     silence_.go_on(r.sent);
-    r.where->unreached(now, r.id, r.sent, answer.obstacle.empty() ? answer.error : answer.obstacle,
-                       answer.futile);
+    r.where->unreached(now, r.id, r.sent, error, answer.futile);
     wait_out(index, now);
   }
 
@@ -583,7 +602,7 @@ class runner {
   void close(lane const& l, std::string_view why) {
     lanes_.stop(l);
     progress_.clear();
-    say(fmt::format("{}: {}", l.name(), why));
+    say(fmt::format("{}: {}", l.title(), why));
     requests_.each([](request const& r) { return r.where->stopped() && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
     if (lanes_.too_many_stopped())
@@ -602,6 +621,9 @@ class runner {
     auto& r = requests_[index];
     auto const its = ending_of(r, answer, taught, last, options_);
     if (waits_out(index, now, answer, its)) return;
+    if (taught == outcome::failure && !idempotent(r.what) && !options_.retry_unsafe &&
+        last.why == reason::attempts && r.broken < options_.attempts_max)
+      ++standing_.unrepeated;
     record({.id = r.what.id,
             .line = r.what.line,
             .how = its.how,
@@ -615,23 +637,28 @@ class runner {
             .type = answer.type,
             .headers = answer.fields,
             .meta = r.what.meta},
-           its.refused_by, r.headers);
+           r.what.origin, its.refused_by, r.headers);
     requests_.forget(index);
   }
 
   /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
   /// what was sent, and is not shown.
-  void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
+  void record(result const& r, std::string_view origin, int refused_by = 0,
+              std::span<std::string const> headers = {}) {
     ++standing_.of(r.how);
-    if (r.how != final_outcome::success && first_reason_.empty())
-      first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
+    if (r.how != final_outcome::success)
+      lost_.add({.how = r.how,
+                 .host = short_name(origin),
+                 .line = r.line,
+                 .reason = r.reason,
+                 .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
     if (canary_.dies(refused_by) && options_.canary)
       halt_.stop(canary::why_it_died(r, headers, input_.log() != nullptr));
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
-    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta});
+    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta}, j.origin);
   }
 
   /// Drops it without a result; a later run takes it up again.
@@ -645,12 +672,9 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    auto const waits = lanes_.look(now, now - std::exchange(shown_, now));
+    lanes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
-    standing_.waiting = waits.held;
-    auto const why = waits.where != nullptr ? waits.where->trouble().words() : "";
-    standing_.impasse =
-        why.empty() ? "" : fmt::format("{}: {}", waits.where->name(), printable(why));
+    standing_.waiting = lanes_.hindrances(now);
     progress_.update(now, standing_);
   }
 
@@ -660,11 +684,12 @@ class runner {
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
-    auto text = summary(s, now - began_);
+    auto text = summary(s, now - began_) + lost_.words();
     text += lanes_.where_time_went() + lanes_.findings();
+    text += next_step(s, input_.log() != nullptr);
     lanes_.keep();
-    if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
-    if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
+    auto const wanted = options_.progress != progress_style::none || options_.quiet;
+    if (wanted && !out_->log().echo_closed()) std::fputs(text.c_str(), stderr);
 
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
@@ -676,7 +701,8 @@ class runner {
           "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
-    if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (out_->log().echo_closed() && unfinished)
+      throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
       auto const until = lanes_.parked_until();
@@ -718,7 +744,7 @@ class runner {
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
 
-  std::string first_reason_;
+  losses lost_;
   std::int64_t hints_ignored_ = 0;
   time_point shown_ = began_;
 
