@@ -342,6 +342,10 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
   }
 }
 
+bool job_parser::has_header() const noexcept {
+  return records_ && records_->has_header();
+}
+
 void job_parser::finish() const {
   if (records_ && records_->open())
     throw fatal(exit_usage, fmt::format("{}:{}: the record that begins here ends within quotes",

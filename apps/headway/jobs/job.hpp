@@ -89,6 +89,11 @@ class job_parser {
   /// template must come in their order.
   std::optional<job> parse(std::string_view text, std::int64_t line);
 
+  /// The line where what was read last begins: an earlier one where a record of CSV goes on.
+  std::int64_t begins() const noexcept { return first_line_; }
+  /// The header line of a CSV has been read.
+  bool has_header() const noexcept;
+
   /// There are no more lines. Errors: fatal(exit_usage) within a record.
   void finish() const;
 

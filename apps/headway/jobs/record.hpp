@@ -35,6 +35,9 @@ class record_reader {
   /// A record of CSV has begun, and goes on in the next line.
   bool open() const noexcept { return csv_.open(); }
 
+  /// It is CSV, and the header line has been read.
+  bool has_header() const noexcept { return columns_ > 0; }
+
  private:
   enum class format : std::uint8_t { unknown, json, csv };
 

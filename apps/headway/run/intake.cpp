@@ -66,7 +66,7 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     : log_(open_journal(options, lines)),
       headers_(bind(options, std::move(headers))),
       only_(options.only),
-      jobs_(options.jobs, std::move(lines), [this](std::string_view line) {
+      jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t) {
         if (log_) log_->check(line);
       }) {
   std::int64_t last = 0;

@@ -83,9 +83,9 @@ void outputs::conclude(bool hurried) {
     throw fatal(exit_io, "standard output is closed");
 }
 
-void outputs::write_failed(steady_file& jobs) {
+void outputs::write_failed(steady_file& jobs, record_lines const& records) {
   if (!options_.failed.empty())
-    write_failed_lines(jobs, journal_->lost(), options_.failed, options_.level);
+    write_failed_lines(jobs, records.whole(journal_->lost()), options_.failed, options_.level);
 }
 
 }  // namespace headway::app

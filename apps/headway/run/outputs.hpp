@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "jobs/jobs_file.hpp"
 #include "journal/journal.hpp"
 #include "journal/recorder.hpp"
 #include "journal/result.hpp"
@@ -32,8 +33,8 @@ class outputs {
   /// of JOBS.
   void conclude(bool hurried);
 
-  /// The lines of `jobs` that did not succeed, if so asked.
-  void write_failed(steady_file& jobs);
+  /// What did not succeed of `jobs`, if so asked: whole records, which make a JOBS by themselves.
+  void write_failed(steady_file& jobs, record_lines const&);
 
  private:
   outputs(run_options const&, journal*, file results);

@@ -669,7 +669,7 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    out_->write_failed(input_.input());
+    out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
           "no server was ever reached; put that right and run the same command again; "
