@@ -42,7 +42,7 @@ std::unique_ptr<journal> open_journal(run_options const& options, line_options c
   if (options.journal.empty()) return nullptr;
   return std::make_unique<journal>(options.journal,
                                    options.jobs == "-" ? "standard input" : options.jobs,
-                                   options.level, fingerprint(lines));
+                                   options.level, fingerprint(lines), options.again);
 }
 
 bound_headers bind(run_options const& options, std::vector<std::string> others) {
@@ -66,8 +66,8 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     : log_(open_journal(options, lines)),
       headers_(bind(options, std::move(headers))),
       only_(options.only),
-      jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t) {
-        if (log_) log_->check(line);
+      jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
+        if (log_) log_->check(line, begins);
       }) {
   std::int64_t last = 0;
   if (is_stream()) {
