@@ -145,5 +145,78 @@ class Corrected(unittest.TestCase):
             self.assertEqual(run("--again", "failed"), 2)
 
 
+class Joined(unittest.TestCase):
+    """Each result is known by what the table says, not by where its record stands."""
+
+    def test_results_are_joined_by_a_field(self):
+        rows = [(f"k{i}", q, i * i) for i, q in enumerate(QUESTIONS)]
+        with sockets.Server(refusing(QUESTIONS[4])) as server, Work() as work:
+            (work.path / "jobs.csv").write_text(table(["key", "question", "square"], *rows))
+            options = ["--url", server.url + "/?q={{question}}&secret=1"]
+            options += ["--select", "answer=/echo", "--select", "length=/n", "--select", "none=/x"]
+            self.assertEqual(work.run(*options, "--id", "key", "--meta", "square,question", jobs="jobs.csv"), 1)
+            results = {r["id"]: r for r in work.results()}
+            for key, question, square in rows:
+                result = results.pop(key)
+                self.assertEqual(result["meta"], {"square": str(square), "question": question})
+                self.assertEqual(result["url"], server.url + "/")
+                if question == QUESTIONS[4]:
+                    self.assertEqual((result["outcome"], result["body"]), ("failed", "no"))
+                else:
+                    self.assertEqual(result["body"], {"answer": question, "length": len(question), "none": None})
+            self.assertEqual(results, {})
+            # What was kept cannot be changed afterwards, and that is said.
+            self.assertEqual(work.run(*options, "--again", "failed", jobs="jobs.csv"), 1)
+            self.assertNotIn("--select was", work.stderr())
+            self.assertEqual(work.run(*options[:2], "--select", "/n", jobs="jobs.csv"), 1)
+            self.assertIn('--select was "answer=/echo" "length=/n" "none=/x", and is "/n" now: 29', work.stderr())
+
+    def test_ids_may_be_of_several_fields(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            (work.path / "jobs.csv").write_text(table(["a", "b"], *((i, j) for i in "xy" for j in "xy")))
+            options = "--url", server.url + "/?q={{a}}{{b}}"
+            self.assertEqual(work.run(*options, "--id", "{{a}}-{{b}}", jobs="jobs.csv"), 0, work.stderr())
+            self.assertEqual(
+                {r["id"]: r["body"]["echo"] for r in work.results()}, {f"{i}-{j}": i + j for i in "xy" for j in "xy"}
+            )
+            fresh = "--journal", "j", "--out", "o"
+            self.assertEqual(work.run(*options, *fresh, "--id", "a", jobs="jobs.csv"), 2)
+            self.assertIn('jobs.csv:3: id "x" is already used at line 2', work.stderr())
+            self.assertEqual(work.run(*options, *fresh, "--id", "c", jobs="jobs.csv"), 2)
+            self.assertIn('jobs.csv:2: there is no column "c", which --id asks for', work.stderr())
+
+    def test_meta_of_every_kind_of_line(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            url = f"{server.url}/?q=1"
+            body = json.dumps({"input": "a", "metadata": {"row": 1}, "n": 1.50}).replace("1.5", "1.50")
+            whole = {"url": url, "id": "a", "meta": [1]}
+            lines = {
+                url: [(["--meta", "url"], {"url": url}), (["--meta"], {"url": url}), ([], None)],
+                json.dumps({**whole, "headers": {"X-Key": "secret"}}): [
+                    (["--meta"], whole), ([], [1]), (["--meta=meta,url"], {"meta": [1], "url": url})
+                ],
+                body: [(["--url", url, "--meta"], {"input": "a", "metadata": {"row": 1}, "n": 1.5}),
+                       (["--url", url, "--meta", "n,line"], {"n": 1.5, "line": 1})],
+                '{"q": "x", "deep": {"a": [1]}}': [
+                    (["--url", server.url + "/?q={{q}}", "--meta"], {"q": "x", "deep": {"a": [1]}})
+                ],
+            }
+            for line, cases in lines.items():
+                for options, meta in cases:
+                    with self.subTest(line, options=options), Work([line]) as one:
+                        self.assertEqual(one.run(*options), 0, one.stderr())
+                        (result,) = one.results()
+                        self.assertEqual(result.get("meta"), meta)
+                        self.assertEqual(result["url"], server.url + "/")
+                        self.assertNotIn("secret", json.dumps(result))
+
+    def test_selections_without_names(self):
+        with Work(["http://127.0.0.1:1/"]) as work:
+            self.assertEqual(work.run("--select", "/a", "--select", "/b"), 2)
+            self.assertIn('--select "/a": several want a name each, as answer=/a', work.stderr())
+            self.assertEqual(work.run("--select", "a=/a", "--select", "a=/b"), 2)
+            self.assertIn('--select "a" is given twice', work.stderr())
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -12,6 +12,7 @@
 
 #include "base/url.hpp"
 #include "headway/time.hpp"
+#include "jobs/fields.hpp"
 #include "provider/quota_units.hpp"
 
 namespace simdjson::dom {
@@ -38,6 +39,8 @@ struct job {
   std::optional<duration> timeout;
   std::string idempotency_key;  ///< "" if none; also where the line gives it as a header
   std::string meta;             ///< compact JSON to echo, "" if none
+  std::string name{};           ///< of the body's file, "": by its line
+  named_fields record{};        ///< of a template, if it is to be kept
 };
 
 /// Whether sending it twice does no more than sending it once: by its method (RFC 9110 §9.2.2) or
@@ -58,6 +61,12 @@ struct line_options {
   std::string method{};               ///< "": POST, or GET without a body
   line_format format = line_format::automatic;
 
+  // What results tell of the line; a field, or with {{field}}.
+  std::string id{};                 ///< "": the line's own, else its number
+  std::vector<std::string> meta{};  ///< fields; one that is "": all of them
+  std::string out_name{};           ///< of the body's file
+  bool keeps_record = false;
+
   /// The option that writes the file at a path, "" if none does: no body_file may be one.
   std::function<std::string(std::filesystem::path const&)> written_by{};
 };
@@ -67,6 +76,7 @@ std::string fingerprint(line_options const&);
 
 inline constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
 
+class labels;
 class record_reader;
 class request_template;
 
@@ -101,6 +111,7 @@ class job_parser {
 
  private:
   void check_template();
+  void label(job&);
   job read_line(std::string_view text);
   job read_json(std::string_view text);
   std::optional<job> read_record(std::string_view text);
@@ -109,6 +120,8 @@ class job_parser {
   std::unique_ptr<simdjson::dom::parser> json_;
   std::unique_ptr<request_template> template_;  // with records_; null: lines are requests
   std::unique_ptr<record_reader> records_;
+  std::unique_ptr<labels> labels_;
+  named_fields fields_;          // of what is being read, where labels need them
   std::int64_t first_line_ = 0;  // of what is being read
 };
 

@@ -31,6 +31,8 @@ line_options lines_of(run_options const& options) {
                      .url = options.url,
                      .method = options.method,
                      .format = options.format,
+                     .id = options.id,
+                     .meta = options.meta,
                      .written_by = [files = run_files(options)](auto const& path) {
                        return files.written_by(path);
                      }};

@@ -15,6 +15,7 @@
 #include "headway/pacer/gcra.hpp"
 #include "jobs/job.hpp"
 #include "journal/journal.hpp"
+#include "journal/result.hpp"
 #include "pacing/quota_book.hpp"
 #include "provider/profile.hpp"
 #include "status/progress.hpp"
@@ -47,7 +48,9 @@ struct run_options {
   std::string failed;                  ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;    ///< of earlier runs, to be done again
   bool canary = true;                  ///< stop when the first results all fail the same way
-  std::optional<std::string> select;   ///< a JSON pointer: what is kept of a success's body
+  std::vector<selection> select;       ///< what is kept of a success's body; none: all
+  std::string id;                      ///< as --id gives it, "": the line's own
+  std::vector<std::string> meta;       ///< fields that results carry; one that is "": all
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;

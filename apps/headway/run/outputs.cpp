@@ -63,7 +63,7 @@ outputs::outputs(run_options const& options, journal* log, file results)
 
 void outputs::record(result r) {
   if (!options_.out_headers) r.headers = {};
-  if (options_.select && r.how == final_outcome::success) r.select = *options_.select;
+  if (r.how == final_outcome::success) r.select = options_.select;
   if (options_.out_dir.empty() || r.body.empty()) {
     recorder_->finish(r.line, r.how, writer_.line_of(r));
     return;

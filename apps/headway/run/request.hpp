@@ -61,6 +61,8 @@ struct request {
     where = home.get();
   }
 
+  /// Where its line says that it goes.
+  std::string const& given_url() const noexcept { return hops.empty() ? what.url : hops.front(); }
   /// What goes out as its body; nullopt: none.
   std::optional<std::string_view> body() const noexcept;
   /// Reads body_file; false where it can no longer be read.

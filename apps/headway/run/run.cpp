@@ -66,8 +66,7 @@ struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
-  std::optional<std::string> select;
-  std::vector<std::string> stop_if, fail_if, quotas, spend_max;
+  std::vector<std::string> select, meta, stop_if, fail_if, quotas, spend_max;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
@@ -90,6 +89,17 @@ struct arguments {
     o.http.sigv4_key = id + ':' + secret;
     if (!value("AWS_SESSION_TOKEN").empty())
       o.headers.emplace_back("X-Amz-Security-Token: ${env:AWS_SESSION_TOKEN}");
+  }
+
+  /// Of several each has a name, and none the same.
+  static void check_names(std::vector<selection> const& all) {
+    for (auto one = all.begin(); all.size() > 1 && one != all.end(); ++one) {
+      if (one->name.empty())
+        throw fatal(exit_usage, fmt::format("--select {}: several want a name each, as answer={}",
+                                            in_quotes(one->pointer), printable(one->pointer)));
+      if (std::find_if(all.begin(), one, [&](auto const& s) { return s.name == one->name; }) != one)
+        throw fatal(exit_usage, fmt::format("--select {} is given twice", in_quotes(one->name)));
+    }
   }
 
   run_options checked() const {
@@ -137,7 +147,15 @@ struct arguments {
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
     if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
-    if (select) o.select = option_value("--select", *select, checked_pointer);
+    for (auto const& text : select)
+      o.select.push_back(option_value("--select", text, parse_selection));
+    check_names(o.select);
+    for (auto const& text : meta)
+      for (std::size_t at = 0; at <= text.size();) {
+        auto const end = std::min(text.find(',', at), text.size());
+        o.meta.push_back(text.substr(at, end - at));
+        at = end + 1;
+      }
     o.canary = !no_canary;
     if (!o.trace.empty()) o.alone = true;  // what others do could not be replayed
     for (auto const& text : stop_if)
@@ -174,8 +192,19 @@ void add_run(CLI::App& program, action& chosen) {
                 "Add the answer's headers to each result, Set-Cookie included");
   run->add_flag("--keep-order", o.keep_order,
                 "Sort results in the order of JOBS when the run is over, however it ends");
-  auto* const select = run->add_option(
-      "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
+  auto* const select =
+      run->add_option(
+             "--select", a->select,
+             "Keep only this part of a success's JSON body, as /choices/0/message; several "
+             "with a name each: answer=/a")
+          ->take_all()
+          ->expected(1);
+  run->add_option("--id", o.id,
+                  "Know results by this field of the record, or {{a}}-{{b}} [field id, else line]");
+  run->add_option("--meta", a->meta,
+                  "Carry these fields of the record, as a,b, into its result; alone: all of them")
+      ->take_all()
+      ->expected(0, 1);
   run->add_option(
          "--out-dir", o.out_dir,
          "Write each body to a file of this folder, named by line; results then have body_file")

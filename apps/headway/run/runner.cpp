@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "base/words.hpp"
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
@@ -80,6 +81,7 @@ class runner {
     }
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
+    note_selection();
     out_.emplace(options_, input_.log());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
@@ -110,6 +112,20 @@ class runner {
       if (halt_.draining()) return false;
     }
     return true;
+  }
+
+  /// Earlier results stay as they are, so that the user must know where they differ.
+  void note_selection() {
+    if (input_.log() == nullptr) return;
+    auto& log = *input_.log();
+    auto const before = log.noted("select"), now = words_of(options_.select);
+    auto const shown = [](std::string const& words) {
+      return words.empty() ? std::string("not given") : printable(words);
+    };
+    if (auto const kept = log.count(final_outcome::success); before != now && kept > 0)
+      say(fmt::format("--select was {}, and is {} now: {} earlier results stay as they are",
+                      shown(before), shown(now), kept));
+    log.put({"select", now});
   }
 
   void take_signal() {
@@ -314,6 +330,7 @@ class runner {
     if (r.intended) out_->log().clear(r.what.line);
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = final_outcome::failed,
             .attempts = r.attempts,
             .throttled = r.throttled,
@@ -604,6 +621,7 @@ class runner {
     if (waits_out(index, now, answer, its)) return;
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = its.how,
             .status = answer.status,
             .attempts = r.attempts,
@@ -631,7 +649,12 @@ class runner {
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
-    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta});
+    record({.id = j.id,
+            .line = j.line,
+            .url = without_query(j.url),
+            .how = how,
+            .reason = reason,
+            .meta = j.meta});
   }
 
   /// Drops it without a result; a later run takes it up again.
