@@ -218,5 +218,75 @@ class Joined(unittest.TestCase):
             self.assertIn('--select "a" is given twice', work.stderr())
 
 
+class Tables(unittest.TestCase):
+    """--out x.csv: the rows of the input, in its order, beside what came of them."""
+
+    def rows(self, work, name="out.csv"):
+        with open(work.path / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_every_answer_stands_beside_its_own_question(self):
+        rows = [(f"k{i}", q, "x") for i, q in enumerate(QUESTIONS)]
+        bad = QUESTIONS[3], QUESTIONS[8]
+        with sockets.Server(refusing(*bad)) as server, Work() as work:
+            (work.path / "jobs.csv").write_text(table(["key", "question", "status"], *rows))
+            options = ["--url", server.url + "/?q={{question}}", "--out", "out.csv"]
+            options += ["--select", "answer=/echo", "--select", "length=/n"]
+            self.assertEqual(work.run(*options, "--only", "10", jobs="jobs.csv"), 1, work.stderr())
+            self.assertEqual([r["key"] for r in self.rows(work)], [f"k{i}" for i in range(10)])
+            server.answer = refusing(bad[0])
+            self.assertEqual(work.run(*options, "--again", "failed", jobs="jobs.csv"), 1, work.stderr())
+            found = self.rows(work)
+            self.assertEqual(len(found), len(rows))
+            for (key, question, status), row in zip(rows, found):
+                failed = question == bad[0]
+                self.assertEqual(row, {
+                    "key": key, "question": question, "status": status,
+                    "answer": "" if failed else question, "length": "" if failed else str(len(question)),
+                    "outcome": "failed" if failed else "success", "result_status": "400" if failed else "200",
+                    "attempts": "1", "reason": "status 400" if failed else "",
+                })  # fmt: skip
+            self.assertEqual((work.path / "out.csv").stat().st_mode & 0o777, 0o600)
+            # The results are where they always are: a run that wanted no table may get one later.
+            self.assertEqual(work.run(*options[:2], "--out", "later.csv", jobs="jobs.csv"), 1, work.stderr())
+            self.assertEqual([r["key"] for r in self.rows(work, "later.csv")], [r[0] for r in rows])
+
+    def test_of_json_records_and_of_requests(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            records = [{"q": "a", "n": 1.50}, {"extra": {"x": None}, "q": "b,c"}, {"q": "d", "n": None}]
+            work.write(map(json.dumps, records))
+            self.assertEqual(work.run("--url", server.url + "/?q={{q}}", "--out", "out.csv", "--select", "/echo"), 0)
+            self.assertEqual(
+                [(r["q"], r["n"], r["extra"], r["body"]) for r in self.rows(work)],
+                [("a", "1.5", "", "a"), ("b,c", "", '{"x":null}', "b,c"), ("d", "", "", "d")],
+            )
+        with sockets.Server(refusing()) as server, Work() as work:
+            work.write(["# two", f"{server.url}/?q=1", json.dumps({"id": "b", "url": f"{server.url}/b?q=2", "meta": [7]})])
+            self.assertEqual(work.run("--out", "out.csv"), 0, work.stderr())
+            self.assertEqual(
+                [(r["id"], r["url"], r["meta"], r["body"]) for r in self.rows(work)],
+                [("2", server.url + "/", "", '{"echo":"1","n":1}'), ("b", server.url + "/b", "[7]", '{"echo":"2","n":1}')],
+            )
+
+    def test_goes_nowhere_else(self):
+        with Work(["http://127.0.0.1:1/"]) as work:
+            (work.path / "jobs.csv").write_text("a\n1\n")
+            self.assertEqual(work.run("--url", "http://127.0.0.1:1/{{a}}", "--out", "jobs.csv", jobs="jobs.csv"), 2)
+            self.assertIn('--out "jobs.csv" would overwrite JOBS', work.stderr())
+            self.assertEqual(work.run("--out", "no/out.csv"), 2)
+            self.assertEqual(work.run("--out", "out.csv", jobs="-"), 2)
+            self.assertIn("standard input cannot be read a second time", work.stderr())
+
+    def test_a_run_that_is_stopped_leaves_what_there_is(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            work.write([f"{server.url}/?q={i}" for i in range(400)])
+            with work.start("--out", "out.csv", "--rate", "100/s") as process:
+                wait_for(lambda: len(server.heard) > 20)
+                process.terminate()
+                self.assertEqual(process.wait(20), 143, work.stderr())
+            self.assertEqual(sorted(r["id"] for r in self.rows(work)), sorted(work.outcomes()))
+            self.assertLess(len(self.rows(work)), 400)
+
+
 if __name__ == "__main__":
     unittest.main()

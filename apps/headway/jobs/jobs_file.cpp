@@ -241,11 +241,17 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
   }
   found.lines = stream_.lines();
   found.records = stream_.records();
-  // The second pass starts afresh, without the checks and the hook of the first.
-  stream_ = job_stream(stream_.options());
+  rewind();
+  return found;
+}
+
+// Without the checks and the hook of the first pass.
+void jobs_file::rewind(bool keeps_records) {
+  auto options = stream_.options();
+  options.keeps_record = keeps_records;
+  stream_ = job_stream(std::move(options));
   blocks_ = 0;
   read_ = 0;
-  return found;
 }
 
 std::optional<job> jobs_file::next() {

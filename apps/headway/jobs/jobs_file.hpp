@@ -121,6 +121,9 @@ class jobs_file {
   /// survey() are left alone.
   std::optional<job> next();
 
+  /// The next next() is the first again; `keeps_records`: with their records. Requires: survey().
+  void rewind(bool keeps_records = false);
+
   /// For event loops: the next request of what has been read; nullopt: call fill() when fd() is
   /// readable.
   std::optional<job> ready() { return stream_.next(); }

@@ -27,6 +27,8 @@ class intake {
 
   bool is_stream() const noexcept { return jobs_.is_stream(); }
   steady_file& input() noexcept { return jobs_.input(); }
+  /// JOBS itself. Once it is rewound, no more requests come.
+  jobs_file& jobs() noexcept { return jobs_; }
   /// Not start()ed, null: there is none.
   journal* log() const noexcept { return log_.get(); }
   /// What goes to an origin with each request.

@@ -26,6 +26,7 @@ namespace headway::app {
 struct run_options {
   std::string jobs;     ///< a path, or "-"
   std::string out;      ///< a path, or "-" for standard output
+  std::string table;    ///< a path for the records with what came of them, "": none
   std::string journal;  ///< "": none
   durability level = durability::power;
   std::string base_url;

@@ -11,6 +11,7 @@
 #include "journal/bodies.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/input_order.hpp"
+#include "run/table.hpp"
 
 namespace headway::app {
 namespace {
@@ -56,6 +57,7 @@ outputs::outputs(run_options const& options, journal* log, file results)
                               results.path()));
     unordered_.emplace(dup(results.fd()), results.path());
   }
+  if (!options.table.empty()) tabled_.emplace(dup(results.fd()), results.path());
   auto const echoed = to_stdout(options) && log != nullptr && !options.keep_order;
   if (echoed) say_again(results);
   recorder_.emplace(log, std::move(results), echoed ? STDOUT_FILENO : -1);
@@ -81,6 +83,10 @@ void outputs::conclude(bool hurried) {
     put_in_order(*unordered_, options_.level);
   else if (!write_in_order(*unordered_, STDOUT_FILENO))
     throw fatal(exit_io, "standard output is closed");
+}
+
+void outputs::write_table(jobs_file& jobs) {
+  if (tabled_) app::write_table(jobs, *tabled_, options_);
 }
 
 void outputs::write_failed(steady_file& jobs, record_lines const& records) {

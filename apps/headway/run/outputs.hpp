@@ -33,6 +33,9 @@ class outputs {
   /// of JOBS.
   void conclude(bool hurried);
 
+  /// The table of all results so far, if so asked. Reads `jobs` from its beginning.
+  void write_table(jobs_file& jobs);
+
   /// What did not succeed of `jobs`, if so asked: whole records, which make a JOBS by themselves.
   void write_failed(steady_file& jobs, record_lines const&);
 
@@ -42,6 +45,7 @@ class outputs {
   run_options const& options_;
   journal* const journal_;
   std::optional<file> unordered_{};  // the results, to be put in order
+  std::optional<file> tabled_{};     // the results, of which there will be a table
   std::optional<recorder> recorder_{};
   result_writer writer_;
 };

@@ -10,6 +10,7 @@ void print_plan(run_options const& options, intake const& input) {
   fmt::print("{}: {} requests in {} lines to {}{}\n", options.jobs,
              input.is_stream() ? std::string("?") : std::to_string(survey.requests), survey.lines,
              origins, survey.origins.size() > 1 ? ", …" : "");
+  if (!options.table.empty()) fmt::print("table: {}\n", options.table);
   fmt::print("results: {}\njournal: {}\n", options.out,
              options.journal.empty() ? "none" : options.journal);
   if (input.reopened() > 0) fmt::print("to be done again: {}\n", input.reopened());

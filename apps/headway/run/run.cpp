@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
@@ -134,6 +135,14 @@ struct arguments {
     if (!header_ttl.empty()) o.header_ttl = option_value("--header-ttl", header_ttl, parse_ttl);
     o.budget = option_value("--retry-budget", retry_budget, parse_budget);
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
+    if (lower(o.out).ends_with(".csv")) {
+      if (o.jobs == "-")
+        throw fatal(exit_usage, "--out " + in_quotes(o.out) +
+                                    " needs JOBS in a file: standard input cannot be read a second "
+                                    "time");
+      check_replaceable("--out", o.out);
+      o.table = std::exchange(o.out, {});
+    }
     if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
     if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
     if (!o.failed.empty()) {
@@ -141,7 +150,7 @@ struct arguments {
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
-      check_failed_lines(o.failed);
+      check_replaceable("--failed", o.failed);
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
@@ -186,8 +195,8 @@ void add_run(CLI::App& program, action& chosen) {
   auto& o = a->options;
   run->add_option("JOBS", o.jobs, "File of requests, or - for standard input")->required();
   run->add_option("--out", o.out,
-                  "Write results here, one JSON object a line; - is standard output [JOBS with "
-                  ".results.jsonl]");
+                  "Write results here, one JSON object a line; - is standard output; x.csv: the "
+                  "records with their answers, too [JOBS with .results.jsonl]");
   run->add_flag("--out-headers", o.out_headers,
                 "Add the answer's headers to each result, Set-Cookie included");
   run->add_flag("--keep-order", o.keep_order,

@@ -71,6 +71,7 @@ run_files::run_files(run_options const& o) {
 
   add_written("--out-dir", o.out_dir);
   add_written("--out", o.out);
+  add_written("--out", o.table, {".new"});
   if (o.out == "-" && !o.journal.empty()) add_written("--out", o.journal + ".results.jsonl");
   add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
   if (!o.cold)

@@ -692,6 +692,7 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
+    if (!halt_.hurried()) out_->write_table(input_.jobs());
     out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
