@@ -6,6 +6,7 @@ import time
 import unittest
 import urllib.parse
 
+import servers
 import sockets
 from work import Work, wait_for
 
@@ -286,6 +287,81 @@ class Tables(unittest.TestCase):
                 self.assertEqual(process.wait(20), 143, work.stderr())
             self.assertEqual(sorted(r["id"] for r in self.rows(work)), sorted(work.outcomes()))
             self.assertLess(len(self.rows(work)), 400)
+
+
+class Bodies(unittest.TestCase):
+    """--out-dir: what another run has left there stays."""
+
+    def bodies(self, work):
+        return {file.name: file.read_text() for file in (work.path / "bodies").iterdir()}
+
+    def stream(self, work, *options, **how):
+        (work.path / "in").write_text("".join(how.pop("lines")))
+        with open(work.path / "in") as given:
+            return work.run("--out-dir", "bodies", *options, jobs="-", stdin=given, **how)
+
+    def test_of_another_run_are_never_overwritten(self):
+        echo = lambda request, before: sockets.ok(request.path.encode())
+        with sockets.Server(echo) as server, Work([f"{server.url}/{i}" for i in range(1, 4)]) as work:
+            self.assertEqual(self.stream(work, lines=[f"{server.url}/a{i}\n" for i in range(1, 3)]), 0, work.stderr())
+            before = self.bodies(work)
+            server.heard.clear()
+            self.assertEqual(work.run("--out-dir", "bodies"), 2)
+            self.assertIn('jobs.txt:1: its body would go to "bodies/00000001.txt", which is there', work.stderr())
+            self.assertEqual(self.stream(work, lines=[f"{server.url}/b1\n"]), 2)
+            self.assertEqual(server.heard, [])
+            self.assertEqual(self.bodies(work), before)
+            self.assertEqual(sorted(before), ["00000001.txt", "00000002.txt"])
+            # Another name is another file.
+            self.assertEqual(work.run("--out-dir", "bodies", "--out-name", "b{{line}}"), 0, work.stderr())
+            self.assertEqual(self.bodies(work), {**before, "b1": "/1", "b2": "/2", "b3": "/3"})
+
+    def test_of_earlier_runs_of_its_own_are_replaced(self):
+        status = {"ok": False}
+
+        def answer(request, before):
+            text = sockets.ok(f"{request.path} {status['ok']}".encode())
+            return text if status["ok"] or request.path != "/2" else text.replace(b"200 OK", b"400 No")
+
+        with sockets.Server(answer) as server, Work([f"{server.url}/{i}" for i in range(1, 4)]) as work:
+            self.assertEqual(work.run("--out-dir", "bodies"), 1, work.stderr())
+            status["ok"] = True
+            self.assertEqual(work.run("--out-dir", "./bodies/", "--again", "failed"), 0, work.stderr())
+            self.assertEqual(self.bodies(work)["00000002.txt"], "/2 True")
+            self.assertEqual(self.bodies(work)["00000001.txt"], "/1 False")
+
+    def test_of_a_run_that_was_killed_are_its_own(self):
+        """A stream, too, whose lines the journal learns as they come."""
+        with servers.nginx(latency_ms=(1, 5)) as server, Work() as work:
+            (work.path / "in").write_text("".join(f"{server.url}/{i}\n" for i in range(600)))
+            options = "--out-dir", "bodies", "--journal", "journal", "--law", "fixed"
+            for kill in range(7):
+                with open(work.path / "in") as given, work.start(*options, jobs="-", stdin=given) as process:
+                    size = len(server.log())
+                    wait_for(lambda: len(server.log()) > size + 30 or process.poll() is not None)
+                    process.kill() if kill < 6 else self.assertEqual(process.wait(20), 0, work.stderr())
+            self.assertEqual(len(list((work.path / "bodies").glob("*.txt"))), 600)
+
+    def test_are_named_by_the_record(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            (work.path / "jobs.csv").write_text(table(["id", "q"], ["a/b", "1"], ["..", "2"], ["ü 100%", "3"]))
+            options = ["--url", server.url + "/?q={{q}}", "--out-dir", "bodies", "--out-name"]
+            self.assertEqual(work.run(*options, "{{id}}.json", jobs="jobs.csv"), 0, work.stderr())
+            self.assertEqual(
+                {name: json.loads(text)["echo"] for name, text in self.bodies(work).items()},
+                {"a%2Fb.json": "1", "...json": "2", "ü 100%25.json": "3"},
+            )
+            self.assertEqual({r["body_file"] for r in work.results()}, {f"bodies/{name}" for name in self.bodies(work)})
+            options = [*options[:2], "--journal", "j", "--out", "o", "--out-dir"]
+            for name, why in {
+                "{{id}}": 'jobs.csv:3: --out-name makes ".." of it', "x": 'jobs.csv:3: --out-name makes "x" of it, as of line 2',
+                "a/{{id}}": "want no / in it", "{{none}}": 'there is no column "none", which --out-name asks for',
+            }.items():  # fmt: skip
+                with self.subTest(name):
+                    self.assertEqual(work.run(*options, "others", "--out-name", name, jobs="jobs.csv"), 2)
+                    self.assertIn(why, work.stderr())
+            self.assertEqual(work.run(*options, ".", "--out-name", "{{id}}.json", jobs="jobs.csv"), 2)
+            self.assertIn('JOBS "jobs.csv" may have the name of a file that --out-dir writes', work.stderr())
 
 
 if __name__ == "__main__":

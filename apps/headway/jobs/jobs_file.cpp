@@ -222,7 +222,7 @@ bool jobs_file::fill() {
 }
 
 jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress,
-                              std::int64_t only) {
+                              std::int64_t only, std::function<void(job const&)> const& on_job) {
   jobs_survey found;
   for (bool more = true; more;) {
     more = fill();
@@ -232,6 +232,7 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
         ++found.wanted;
         found.last_wanted = j->line;
       }
+      if (on_job) on_job(*j);
       found.all_idempotent = found.all_idempotent && idempotent(*j);
       auto& origins = found.origins;
       if (origins.size() < 2 && (origins.empty() || origins.front() != j->origin))

@@ -109,13 +109,15 @@ class jobs_file {
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }
   int fd() const noexcept { return file_.fd(); }
+  /// As errors name it.
+  std::string const& name() const noexcept { return stream_.options().file; }
   steady_file& input() noexcept { return file_; }
 
   /// Looks through the whole file, all checks included. Requires: not a stream.
   /// `progress` is told now and then how many bytes of how many have been read; it may throw.
-  /// `only`: that many requests are wanted; 0: all.
+  /// `only`: that many requests are wanted; 0: all. `on_job` is told all; it may throw.
   jobs_survey survey(std::function<void(std::int64_t, std::int64_t)> const& progress = {},
-                     std::int64_t only = 0);
+                     std::int64_t only = 0, std::function<void(job const&)> const& on_job = {});
 
   /// The next request, waiting for input; nullopt at the end. Lines that were appended since
   /// survey() are left alone.

@@ -285,10 +285,15 @@ std::string journal::noted(std::string const& key) const {
   return found == notes_.end() ? "" : found->second;
 }
 
-void journal::put(note n) {
+void journal::put(note const& n) {
   notes_[n.key] = n.value;
   std::lock_guard const held(mutex_);
-  to_note_.push_back(std::move(n));
+  to_note_[n.key] = n.value;
+}
+
+bool journal::behind() {
+  std::lock_guard const held(mutex_);
+  return !fresh_.empty() || !edits_.empty() || !to_note_.empty();
 }
 
 void journal::store_note(note const& n) {
@@ -500,7 +505,7 @@ void journal::start(file& results) {
   std::lock_guard const held(mutex_);
   store_fresh();
   if (!edits_.empty()) store_corrected();
-  for (auto const& n : std::exchange(to_note_, {})) store_note(n);
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   run(commit_);
   leftover_.path.clear();
   // So that the database itself says, without its log, that a run has started.
@@ -515,6 +520,7 @@ void journal::commit(std::span<change const> group, std::int64_t results_size,
   run(begin_);
   store_fresh();
   if (!edits_.empty()) store_corrected();
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   for (auto const& n : notes) store_note(n);
   for (auto const& [line, to] : group) {
     auto const& s = to == line_state::open ? reopen_ : settle_;

@@ -49,8 +49,8 @@ struct note {
 ///
 /// Errors are `fatal`: exit_usage where the journal, the input or the results are not what they
 /// were, exit_parked where another process holds the journal, exit_io where it cannot be written.
-/// Threads: check() and end_of_input() in one thread, commit() in another; lost() in any; close()
-/// when nothing else is called any more; the rest before commit() is first called.
+/// Threads: check(), end_of_input() and put() in one thread, commit() in another; lost() in any;
+/// close() when nothing else is called any more; the rest before commit() is first called.
 class journal {
  public:
   /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
@@ -97,7 +97,9 @@ class journal {
   /// What earlier runs noted by this key; "" if nothing.
   std::string noted(std::string const& key) const;
   /// Notes it, durably with start() or the next commit().
-  void put(note);
+  void put(note const&);
+  /// Lines have been taken in that are not durable.
+  bool behind();
 
   /// The next line of input (blank ones and comments too), without its end: must be what it was, or
   /// be new, or corrected. `begins`: the line where its record does, 0 for itself.
@@ -197,7 +199,7 @@ class journal {
     digest now;
   };
   std::vector<edit> edits_;  // in ascending order
-  std::vector<note> to_note_;
+  std::map<std::string, std::string> to_note_;
   std::int64_t stored_ = 0;
   std::int64_t commits_ = 0;
 };

@@ -157,6 +157,8 @@ void recorder::work() {
 }
 
 void recorder::write(group const& g) {
+  // Else the next run would not know that the files are its own.
+  if (!g.bodies.empty() && log_ && log_->behind()) log_->commit({}, results_size_);
   if (!g.bodies.empty()) write_bodies(g.bodies, log_ && log_->level() == durability::power);
   if (!g.bytes.empty()) {
     results_.append(g.bytes);

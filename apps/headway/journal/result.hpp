@@ -36,6 +36,7 @@ struct result {
   std::span<http::field const> headers{};  ///< of the answer, as far as they are wanted
   std::string_view meta{};                 ///< compact JSON, "" if none
   std::span<selection const> select{};     ///< parts of the body; none: all of it
+  std::string_view name{};                 ///< of the body's file, "": by its line
   std::string_view body_file{};            ///< where the body is; "": in the result
 };
 

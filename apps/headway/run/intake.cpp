@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/text.hpp"
 #include "base/url.hpp"
 #include "jobs/template.hpp"
 #include "run/run_files.hpp"
@@ -33,6 +36,7 @@ line_options lines_of(run_options const& options) {
                      .format = options.format,
                      .id = options.id,
                      .meta = options.meta,
+                     .out_name = options.out_name,
                      .written_by = [files = run_files(options)](auto const& path) {
                        return files.written_by(path);
                      }};
@@ -45,6 +49,13 @@ std::unique_ptr<journal> open_journal(run_options const& options, line_options c
   return std::make_unique<journal>(options.journal,
                                    options.jobs == "-" ? "standard input" : options.jobs,
                                    options.level, fingerprint(lines), options.again);
+}
+
+/// `folder` as the journal knows it, wherever both are.
+std::string beside(std::string const& journal, std::string const& folder) {
+  namespace fs = std::filesystem;
+  auto const of = [](fs::path const& path) { return fs::weakly_canonical(fs::absolute(path)); };
+  return of(folder).lexically_relative(of(journal).parent_path()).string();
 }
 
 bound_headers bind(run_options const& options, std::vector<std::string> others) {
@@ -68,9 +79,20 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     : log_(open_journal(options, lines)),
       headers_(bind(options, std::move(headers))),
       only_(options.only),
+      out_name_(options.out_name),
       jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
         if (log_) log_->check(line, begins);
       }) {
+  if (!options.out_dir.empty()) {
+    if (log_) {
+      bodies_key_ =
+          fmt::format("bodies {} {}", beside(options.journal, options.out_dir), out_name_);
+      auto const noted = log_->noted(bodies_key_);
+      std::from_chars(noted.data(), noted.data() + noted.size(), own_bodies_);
+    }
+    bodies_.emplace(options.out_dir, own_bodies_);
+    if (!out_name_.empty()) body_names_.emplace();
+  }
   std::int64_t last = 0;
   if (is_stream()) {
     struct stat about {};
@@ -78,8 +100,10 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     polls_ = S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(jobs_.fd()) == 1;
     if (log_) last = log_->lines();
   } else {
-    survey_ = jobs_.survey(
-        [&](std::int64_t read, std::int64_t all) { checking(options, read, all); }, options.only);
+    survey_ =
+        jobs_.survey([&](std::int64_t read, std::int64_t all) { checking(options, read, all); },
+                     options.only, [this](job const& j) { claim_body_file(j); });
+    note_own_bodies(survey_.lines);
     if (survey_.requests == 0)
       throw fatal(exit_usage,
                   fmt::format("{}: there is no request in it: one URL or JSON object a line",
@@ -91,6 +115,24 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
   if (!log_) return;
   for (auto const how : options.again) reopened_ += log_->reopen(how, last);
   before_ = log_->ended(last);
+}
+
+void intake::claim_body_file(job const& j) {
+  if (!bodies_) return;
+  if (body_names_)
+    if (auto const earlier = body_names_->claim(j.name, j.line))
+      throw fatal(exit_usage, fmt::format("{}:{}: --out-name makes {} of it, as of line {}",
+                                          jobs_.name(), j.line, in_quotes(j.name), *earlier));
+  if (auto const other = bodies_->in_the_way(j.line, j.name); !other.empty())
+    throw fatal(
+        exit_usage,
+        fmt::format("{}:{}: its body would go to {}, which is there already, and not of this "
+                    "run; choose another --out-dir or --out-name, or move it away",
+                    jobs_.name(), j.line, in_quotes(other)));
+}
+
+void intake::note_own_bodies(std::int64_t lines) {
+  if (log_ && bodies_ && !bodies_->own(lines)) log_->put({bodies_key_, std::to_string(lines)});
 }
 
 bool intake::perhaps_sent(job const& j) const noexcept {
@@ -119,7 +161,11 @@ std::optional<job> intake::take() {
   auto next = is_stream() ? jobs_.ready() : jobs_.next();
   if (next) {
     ++taken_;
-    if (is_stream()) headers_.admit(next->origin);
+    if (is_stream()) {
+      headers_.admit(next->origin);
+      claim_body_file(*next);
+      note_own_bodies(next->line);
+    }
   } else if (!is_stream() || closed_) {
     ended_ = true;
   } else if (readable_ || !polls_) {

@@ -10,6 +10,7 @@
 
 #include "client/headers.hpp"
 #include "jobs/jobs_file.hpp"
+#include "journal/bodies.hpp"
 #include "journal/journal.hpp"
 #include "os/poller.hpp"
 #include "run/options.hpp"
@@ -40,6 +41,9 @@ class intake {
   /// How many of them are open again.
   std::int64_t reopened() const noexcept { return reopened_; }
 
+  /// Bodies of lines up to this one may be in --out-dir, of earlier runs of this journal.
+  std::int64_t own_bodies() const noexcept { return own_bodies_; }
+
   /// It was being sent when an earlier run was killed, and must not be repeated.
   bool perhaps_sent(job const&) const noexcept;
 
@@ -64,11 +68,18 @@ class intake {
  private:
   intake(run_options const&, line_options, std::vector<std::string> headers);
   std::optional<job> take();
+  void claim_body_file(job const&);
+  void note_own_bodies(std::int64_t lines);
 
   std::unique_ptr<journal> log_;
   bound_headers headers_;
   std::int64_t const only_;
+  std::string const out_name_;
   jobs_file jobs_;
+  std::string bodies_key_;  // of the journal's note
+  std::int64_t own_bodies_ = 0;
+  std::optional<body_files> bodies_{};
+  std::optional<id_register> body_names_{};
   bool polls_ = false;  // a pipe or terminal: reading it may wait
   jobs_survey survey_;
   journal::tally before_{};

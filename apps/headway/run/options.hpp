@@ -52,6 +52,7 @@ struct run_options {
   std::vector<selection> select;       ///< what is kept of a success's body; none: all
   std::string id;                      ///< as --id gives it, "": the line's own
   std::vector<std::string> meta;       ///< fields that results carry; one that is "": all
+  std::string out_name;                ///< of a body's file there, as --out-name gives it
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;

@@ -45,11 +45,11 @@ void say_again(file const& results) {
 
 }  // namespace
 
-outputs::outputs(run_options const& options, journal* log)
-    : outputs(options, log, open_results(options, log)) {}
+outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodies)
+    : outputs(options, log, own_bodies, open_results(options, log)) {}
 
-outputs::outputs(run_options const& options, journal* log, file results)
-    : options_(options), journal_(log) {
+outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodies, file results)
+    : options_(options), journal_(log), own_bodies_(own_bodies) {
   if (options.keep_order) {
     if (!results.regular())
       throw fatal(exit_usage,
@@ -70,10 +70,11 @@ void outputs::record(result r) {
     recorder_->finish(r.line, r.how, writer_.line_of(r));
     return;
   }
-  auto path = body_path(options_.out_dir, r.line, r.type);
+  auto path = body_path(options_.out_dir, r.line, r.type, r.name);
   r.body_file = path;
   auto const text = writer_.line_of(r);
-  recorder_->finish(r.line, r.how, text, {std::move(path), std::string(r.body)});
+  recorder_->finish(r.line, r.how, text,
+                    {std::move(path), std::string(r.body), r.line > own_bodies_});
 }
 
 void outputs::conclude(bool hurried) {

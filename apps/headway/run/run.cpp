@@ -214,10 +214,15 @@ void add_run(CLI::App& program, action& chosen) {
                   "Carry these fields of the record, as a,b, into its result; alone: all of them")
       ->take_all()
       ->expected(0, 1);
+  auto* const out_dir =
+      run->add_option(
+             "--out-dir", o.out_dir,
+             "Write each body to a file of this folder, named by line; results then have body_file")
+          ->excludes(select);
   run->add_option(
-         "--out-dir", o.out_dir,
-         "Write each body to a file of this folder, named by line; results then have body_file")
-      ->excludes(select);
+         "--out-name", o.out_name,
+         "Name files of --out-dir so: '{{id}}.json', with fields of the record, id or line")
+      ->needs(out_dir);
   run->add_option("--journal", o.journal,
                   "Record in this file what has been done, so that a run can go on [JOBS.headway]");
   run->add_option(

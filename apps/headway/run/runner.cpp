@@ -82,7 +82,7 @@ class runner {
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
     note_selection();
-    out_.emplace(options_, input_.log());
+    out_.emplace(options_, input_.log(), input_.own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     if (!input_.is_stream()) {
@@ -632,7 +632,8 @@ class runner {
             .body = answer.body,
             .type = answer.type,
             .headers = answer.fields,
-            .meta = r.what.meta},
+            .meta = r.what.meta,
+            .name = r.what.name},
            its.refused_by, r.headers);
     requests_.forget(index);
   }
