@@ -135,8 +135,12 @@ void intake::note_own_bodies(std::int64_t lines) {
   if (log_ && bodies_ && !bodies_->own(lines)) log_->put({bodies_key_, std::to_string(lines)});
 }
 
+bool intake::in_doubt(job const& j) const noexcept {
+  return log_ && std::ranges::binary_search(log_->intents(), j.line);
+}
+
 bool intake::perhaps_sent(job const& j) const noexcept {
-  return log_ && !idempotent(j) && std::ranges::binary_search(log_->intents(), j.line);
+  return !idempotent(j) && in_doubt(j);
 }
 
 std::optional<job> intake::next() {

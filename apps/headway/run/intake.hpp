@@ -44,7 +44,9 @@ class intake {
   /// Bodies of lines up to this one may be in --out-dir, of earlier runs of this journal.
   std::int64_t own_bodies() const noexcept { return own_bodies_; }
 
-  /// It was being sent when an earlier run was killed, and must not be repeated.
+  /// It was being sent when an earlier run was killed.
+  bool in_doubt(job const&) const noexcept;
+  /// The same, and it must not be repeated.
   bool perhaps_sent(job const&) const noexcept;
 
   /// The next request; nullopt: there is none, or not yet. Reads at most once. An error ends it

@@ -46,6 +46,7 @@ struct request {
   bool denied = false;              ///< a good status, but the profile says that it failed
   bool renewed = false;             ///< it goes again with new ones
   bool out = false;
+  bool owes = false;  ///< its last attempt may have cost something, and no answer says what
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it

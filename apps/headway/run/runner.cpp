@@ -60,7 +60,8 @@ pacing_settings pacing_of(run_options const& o) {
 }
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
-constexpr int renewals_max = 5;  // of a refused credential, that fail
+constexpr char spent_key[] = "spent";  // of the journal's note
+constexpr int renewals_max = 5;        // of a refused credential, that fail
 
 class runner {
  public:
@@ -97,6 +98,13 @@ class runner {
   static std::uint64_t seed() {
     std::random_device entropy;
     return std::uint64_t{entropy()} << 32 | entropy();
+  }
+
+  spending spending_before() {
+    auto const* const log = input_.log();
+    if (log == nullptr) return spending(options_.spend_max);
+    return spending(options_.spend_max, log->noted(spent_key),
+                    static_cast<std::int64_t>(log->intents().size()));
   }
 
   // ── before ──────────────────────────────────────────────────────────────────────────────────
@@ -145,6 +153,8 @@ class runner {
         if (auto const words = t.crossed_by(standing_, 20))
           halt_.stop(fmt::format("{} ({})", t.text, *words));
       send_committed();
+      if (requests_.live() > 0 && !halt_.draining())
+        if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
       if (!halt_.draining()) {
         renew_values(now);
         admit(now);
@@ -232,6 +242,8 @@ class runner {
   /// False when its lane has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
     if (!options_.retry_unsafe && input_.perhaps_sent(j)) {
+      spending_.resolve();
+      note_spending();
       record_unsent(
           j, final_outcome::unknown,
           "it was in flight when an earlier run was stopped, and may have been carried out");
@@ -348,7 +360,7 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
+    if (input_.log() == nullptr || r.intended || (idempotent(r.what) && spending_.empty())) {
       send(index);
       return;
     }
@@ -402,6 +414,7 @@ class runner {
       give_up_unsent(index, r.sent, error, reason::none);
       return;
     }
+    settle_earlier(r);
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -414,6 +427,22 @@ class runner {
     a.may_be_silent = r.what.timeout.has_value();
     a.fresh_connection = r.stale;
     http_.send(index, a);
+  }
+
+  /// What earlier attempts may have cost is spent.
+  void settle_earlier(request& r) {
+    if (std::exchange(r.owes, false))
+      spending_.lose();
+    else if (r.attempts == 0 && input_.in_doubt(r.what))
+      spending_.resolve();
+    else
+      return;
+    note_spending();
+  }
+  void note_spending() {
+    if (input_.log() != nullptr)
+      if (auto ledger = spending_.ledger(); !ledger.empty())
+        out_->log().put({spent_key, std::move(ledger)});
   }
 
   // ── answers come back ───────────────────────────────────────────────────────────────────────
@@ -442,16 +471,22 @@ class runner {
       told = judge_whole(r, whole, std::move(told));
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
-    if (told.what == reaction::served)
+    // A server may close a kept connection whenever it likes: that says nothing of its limit.
+    auto const gone = answer.stale && !std::exchange(r.stale, true);
+    r.owes = !gone &&
+             (answer.state == send_state::sent || (answer.state == send_state::answered &&
+                                                   !answer.error.empty() && !throttles(told.what)));
+    if (told.what == reaction::served) {
+      r.owes = false;
       if (auto why = spending_.charge(r.what.costs, told.costs); !why.empty())
         halt_.stop(std::move(why));
+      note_spending();
+    }
     if (std::exchange(starved_, false) || !spending_.empty())
       lanes_.wake(now);  // all of them wait for any answer
     auto const safe =
         answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
-    // A server may close a kept connection whenever it likes: that says nothing of its limit.
-    auto const gone = answer.stale && !std::exchange(r.stale, true);
     auto const [taught, ruling] = l.settle(
         now, r.id, told, {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat},
         chance_());
@@ -619,6 +654,7 @@ class runner {
     auto& r = requests_[index];
     auto const its = ending_of(r, answer, taught, last, options_);
     if (waits_out(index, now, answer, its)) return;
+    settle_earlier(r);
     record({.id = r.what.id,
             .line = r.what.line,
             .url = without_query(r.given_url()),
@@ -736,7 +772,7 @@ class runner {
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
-  spending spending_{options_.spend_max};
+  spending spending_ = spending_before();
   canary canary_;
   silence silence_;
   halt halt_;
