@@ -17,6 +17,7 @@
 #include "journal/journal.hpp"
 #include "journal/result.hpp"
 #include "pacing/quota_book.hpp"
+#include "provider/price.hpp"
 #include "provider/profile.hpp"
 #include "status/progress.hpp"
 #include "status/threshold.hpp"
@@ -44,7 +45,8 @@ struct run_options {
   bool alone = false;  ///< else one limit with all runs of this user on this machine
   std::optional<gcra> rate_ceiling{};
   std::vector<quota_ceiling> quotas;   ///< of every scope
-  std::vector<quota_units> spend_max;  ///< of the run
+  std::vector<quota_units> spend_max;  ///< of all runs of the journal
+  std::vector<price> prices;           ///< beside those of the profile
   int concurrency_ceiling = 0;         ///< 0: none
   std::string failed;                  ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;    ///< of earlier runs, to be done again

@@ -67,7 +67,7 @@ struct arguments {
   run_options options;
   std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
                            progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
-  std::vector<std::string> select, meta, stop_if, fail_if, quotas, spend_max;
+  std::vector<std::string> select, meta, stop_if, fail_if, quotas, spend_max, prices;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
@@ -118,6 +118,7 @@ struct arguments {
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
     for (auto const& text : spend_max)
       o.spend_max.push_back(option_value("--spend-max", text, parse_amount));
+    for (auto const& text : prices) o.prices.push_back(option_value("--price", text, parse_price));
     for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
       if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
         throw fatal(exit_usage, "--quota " + one->name + " is given twice");
@@ -273,7 +274,13 @@ void add_run(CLI::App& program, action& chosen) {
       ->take_all()
       ->expected(1);
   run->add_option("--spend-max", a->spend_max,
-                  "Stop when answers have cost this much in all, as tokens=5M; exit 77")
+                  "Stop when all runs of the journal have cost this much, as tokens=5M or usd=20; "
+                  "exit 77")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--price", a->prices,
+                  "Count money, for --spend-max usd=20: input=0.15/M,output=0.60/M; in another "
+                  "currency eur:input=…")
       ->take_all()
       ->expected(1);
   run->add_option("--concurrency", o.concurrency_ceiling,

@@ -478,8 +478,10 @@ class runner {
                                                    !answer.error.empty() && !throttles(told.what)));
     if (told.what == reaction::served) {
       r.owes = false;
-      if (auto why = spending_.charge(r.what.costs, told.costs); !why.empty())
-        halt_.stop(std::move(why));
+      auto all = told.costs;
+      all.insert(all.end(), told.usage.begin(), told.usage.end());
+      for (auto const& p : options_.prices) add_price(all, p);
+      if (auto why = spending_.charge(r.what.costs, all); !why.empty()) halt_.stop(std::move(why));
       note_spending();
     }
     if (std::exchange(starved_, false) || !spending_.empty())
