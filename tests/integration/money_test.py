@@ -4,6 +4,7 @@ import signal
 import unittest
 
 import servers
+from sockets import Scripted
 from work import Work, measured, wait_for
 
 COST = 100  # tokens, of each answer
@@ -56,6 +57,59 @@ class Cap(unittest.TestCase):
             self.assertEqual(len(server.log()), 40)
             self.assertEqual(work.run("--spend-max", f"tokens={40 * COST}"), 77, work.stderr())
             self.assertEqual(len(server.log()), 40)
+
+
+class Computing(unittest.TestCase):
+    """POSTs that only compute, as the profile says, are sent again; any other is not."""
+
+    def test_a_500_is_sent_again(self):
+        seen = set()
+
+        def answer(n, request):
+            first = request.path + str(request.body) not in seen
+            seen.add(request.path + str(request.body))
+            return (500 if first else 200), {}, {"usage": {"total_tokens": 1}}
+
+        with Scripted(answer) as server, Work() as work:
+            line = lambda path, i: json.dumps({"id": f"{path}{i}", "url": f"{server.url}/v1/{path}", "body": {"i": i}})
+            work.write(line(path, i) for path in ("embeddings", "files") for i in range(3))
+            self.assertEqual(work.run("--profile", "openai", "--dry-run"), 0, work.stderr())
+            said = (work.path / "stdout").read_text()
+            self.assertIn("3 POSTs only compute, as 'computes' of the profile says", said)
+            self.assertIn("some requests are not idempotent", said)
+            self.assertEqual(work.run("--profile", "openai", "--cold"), 1, work.stderr())
+            attempts = {r["id"]: (r["outcome"], r["attempts"]) for r in work.results()}
+            self.assertEqual(attempts, {
+                **{f"embeddings{i}": ("success", 2) for i in range(3)}, **{f"files{i}": ("failed", 1) for i in range(3)}
+            })  # fmt: skip
+
+    def test_a_kill_leaves_nothing_unknown(self):
+        with servers.nginx(METERED) as server, Work() as work:
+            work.write(json.dumps({"url": f"{server.url}/v1/embeddings", "id": str(i), "body": {}}) for i in range(60))
+            options = "--profile", "openai", "--law", "fixed", "--concurrency", "8"
+            with work.start(*options) as process:
+                wait_for(lambda: len(server.log()) > 20)
+                process.kill()
+            self.assertEqual(work.run(*options), 0, work.stderr())
+            self.assertEqual(set(work.outcomes().values()), {"success"})
+
+
+class Money(unittest.TestCase):
+    def test_a_cap_in_a_currency(self):
+        """An answer costs 60 × 0.5/k + 40 × 2/k = 0.11."""
+        price = "--price", "input=0.5/k,output=2/k"
+        with servers.nginx(METERED) as server, Work([f"{server.url}/v1/{i}" for i in range(60)]) as work:
+            self.assertEqual(work.run(*price, "--spend-max", "usd=1.15", "--law", "fixed"), 77, work.stderr())
+            self.assertEqual(len(server.log()), 10)
+            self.assertIn("--spend-max usd=1.15: 1.1 spent in all runs", work.stderr())
+            (work.path / "mine.toml").write_text(
+                '[usage]\nin = "/usage/prompt_tokens"\n[price]\neur = { in = "1/k" }\n'
+            )
+            mine = "--profile", "./mine.toml", "--journal", "j", "--out", "o"
+            self.assertEqual(work.run(*mine, "--spend-max", "eur=0.35", "--law", "fixed"), 77, work.stderr())
+            self.assertEqual(len(server.log()), 15)
+            self.assertEqual(work.run("--price", "input=5/s"), 2)
+            self.assertIn("--price 'input=5/s': ", work.stderr())
 
 
 if __name__ == "__main__":

@@ -265,7 +265,7 @@ job read_body(dom::object object, std::string_view text) {
 bool idempotent(job const& j) noexcept {
   constexpr std::array<std::string_view, 6> safe_to_repeat = {"GET",    "HEAD",    "PUT",
                                                               "DELETE", "OPTIONS", "TRACE"};
-  return !j.idempotency_key.empty() ||
+  return j.computes || !j.idempotency_key.empty() ||
          std::find(safe_to_repeat.begin(), safe_to_repeat.end(), j.method) != safe_to_repeat.end();
 }
 
@@ -355,6 +355,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     auto to = destination_of(j->url);
     if (!to.problem.empty()) throw malformed{to.problem};
     j->origin = std::move(to.origin);
+    j->computes = options_.computes && options_.computes(*j);
     if (!labels_->empty()) label(*j);
     if (options_.keeps_record && records_) j->record = std::move(fields_);
     return j;

@@ -35,6 +35,7 @@ struct job {
   std::optional<std::filesystem::path> body_file;  ///< to be opened as it is; below JOBS' folder
   std::int64_t cost = 1;                           ///< of --rate
   std::vector<quota_units> costs{};                ///< of named quotas
+  bool computes = false;                           ///< and nothing else, says its profile
   std::string scope;
   std::optional<duration> timeout;
   std::string idempotency_key;  ///< "" if none; also where the line gives it as a header
@@ -43,8 +44,8 @@ struct job {
   named_fields record{};        ///< of a template, if it is to be kept
 };
 
-/// Whether sending it twice does no more than sending it once: by its method (RFC 9110 §9.2.2) or
-/// by its key.
+/// Whether sending it twice does no more than sending it once: by its method (RFC 9110 §9.2.2), by
+/// its key, or because it only computes.
 bool idempotent(job const&) noexcept;
 
 /// automatic: what a line is, its keys tell. vegeta: all are JSON targets of vegeta.
@@ -67,6 +68,8 @@ struct line_options {
   std::string out_name{};           ///< of the body's file
   bool keeps_record = false;
 
+  /// Whether a request only computes.
+  std::function<bool(job const&)> computes{};
   /// The option that writes the file at a path, "" if none does: no body_file may be one.
   std::function<std::string(std::filesystem::path const&)> written_by{};
 };

@@ -233,6 +233,7 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
         found.last_wanted = j->line;
       }
       if (on_job) on_job(*j);
+      if (j->computes) ++found.computing;
       found.all_idempotent = found.all_idempotent && idempotent(*j);
       auto& origins = found.origins;
       if (origins.size() < 2 && (origins.empty() || origins.front() != j->origin))

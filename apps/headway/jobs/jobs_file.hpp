@@ -94,6 +94,7 @@ struct jobs_survey {
   std::int64_t last_wanted = 0;      ///< their last line
   std::vector<std::string> origins;  ///< the first two
   bool all_idempotent = true;
+  std::int64_t computing = 0;  ///< requests that may be repeated for that reason alone
   record_lines records{};
 };
 

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "jobs/template.hpp"
+#include "provider/profile.hpp"
 #include "run/run_files.hpp"
 
 namespace headway::app {
@@ -37,9 +38,13 @@ line_options lines_of(run_options const& options) {
                      .id = options.id,
                      .meta = options.meta,
                      .out_name = options.out_name,
-                     .written_by = [files = run_files(options)](auto const& path) {
-                       return files.written_by(path);
-                     }};
+                     .computes =
+                         [speaks = options.speaks](job const& j) {
+                           auto const& p = speaks ? *speaks : profile::of_host(host_of(j.origin));
+                           return p.computes(j.method, j.url);
+                         },
+                     .written_by = [files = run_files(options)](
+                                       auto const& path) { return files.written_by(path); }};
   if (options.body) lines.body = expand_body(*options.body);
   return lines;
 }

@@ -18,6 +18,12 @@ void print_plan(run_options const& options, intake const& input) {
   auto const before = input.before().success + input.before().lost();
   if (!input.is_stream() && before > 0) fmt::print("already done: {}\n", before);
   fmt::print("law: {}, {}\n", options.law.name, options.law.what);
+  if (survey.computing > 0)
+    fmt::print(
+        "{} POSTs only compute, as 'computes' of the profile says: they are sent again after a "
+        "5xx, a "
+        "broken connection or a kill\n",
+        survey.computing);
   if (!survey.all_idempotent)
     fmt::print(
         "some requests are not idempotent: none of them is sent again once it may have been "
