@@ -59,6 +59,19 @@ class Cap(unittest.TestCase):
             self.assertEqual(len(server.log()), 40)
 
 
+class Estimates(unittest.TestCase):
+    def test_after_the_first_ten(self):
+        price = "--price", "input=0.5/k,output=2/k"
+        with servers.nginx(METERED) as server, Work([f"{server.url}/v1/{i}" for i in range(1010)]) as work:
+            self.assertEqual(work.run("--dry-run"), 0, work.stderr())
+            self.assertIn("1010 left; --only 10 tells what they cost", (work.path / "stdout").read_text())
+            self.assertEqual(work.run(*price, "--only", "10"), 0, work.stderr())
+            rest = r"1000 left: about 60000 input, 40000 output, 100k tokens, 110 usd, [\d.]+ (s|min \d+ s), as those"
+            self.assertRegex(work.stderr(), rest)
+            self.assertEqual(work.run("--dry-run"), 0, work.stderr())
+            self.assertRegex((work.path / "stdout").read_text(), rest)
+
+
 class Computing(unittest.TestCase):
     """POSTs that only compute, as the profile says, are sent again; any other is not."""
 

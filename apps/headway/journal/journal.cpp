@@ -547,7 +547,10 @@ void journal::commit(std::span<change const> group, std::int64_t results_size,
 
 void journal::close() {
   std::lock_guard const held(mutex_);
+  run(begin_);
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   execute("UPDATE run SET open = 0");
+  run(commit_);
   for (auto* s : {&begin_, &commit_, &settle_, &reopen_, &grow_, &note_}) s->reset();
   db_.reset();
   mark_.remove();

@@ -96,7 +96,7 @@ class journal {
 
   /// What earlier runs noted by this key; "" if nothing.
   std::string noted(std::string const& key) const;
-  /// Notes it, durably with start() or the next commit().
+  /// Notes it, durably with start(), the next commit() or close().
   void put(note const&);
   /// Lines have been taken in that are not durable.
   bool behind();

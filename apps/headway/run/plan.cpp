@@ -4,7 +4,8 @@
 
 namespace headway::app {
 
-void print_plan(run_options const& options, intake const& input) {
+void print_plan(run_options const& options, intake const& input, spending const& spent,
+                pace const& so_far) {
   auto const& survey = input.survey();
   auto const origins = fmt::format("{}", fmt::join(survey.origins, ", "));
   fmt::print("{}: {} requests in {} lines to {}{}\n", options.jobs,
@@ -17,6 +18,7 @@ void print_plan(run_options const& options, intake const& input) {
   if (options.only > 0) fmt::print("only: the first {}\n", options.only);
   auto const before = input.before().success + input.before().lost();
   if (!input.is_stream() && before > 0) fmt::print("already done: {}\n", before);
+  if (!input.is_stream()) fmt::print("{}\n", estimate_of(survey.wanted - before, spent, so_far));
   fmt::print("law: {}, {}\n", options.law.name, options.law.what);
   if (survey.computing > 0)
     fmt::print(

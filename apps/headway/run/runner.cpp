@@ -32,6 +32,7 @@
 #include "run/canary.hpp"
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
+#include "run/estimate.hpp"
 #include "run/halt.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
@@ -60,8 +61,9 @@ pacing_settings pacing_of(run_options const& o) {
 }
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
-constexpr char spent_key[] = "spent";  // of the journal's note
-constexpr int renewals_max = 5;        // of a refused credential, that fail
+constexpr char spent_key[] = "spent";  // of the journal's notes
+constexpr char pace_key[] = "pace";
+constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
  public:
@@ -77,7 +79,7 @@ class runner {
 
   int run() {
     if (options_.dry_run) {
-      print_plan(options_, input_);
+      print_plan(options_, input_, spending_, pace_);
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
@@ -680,6 +682,7 @@ class runner {
   /// what was sent, and is not shown.
   void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
     ++standing_.of(r.how);
+    if (!first_ended_) first_ended_ = clock_now();
     if (r.how != final_outcome::success && first_reason_.empty())
       first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
     out_->record(r);
@@ -717,7 +720,9 @@ class runner {
   }
 
   int conclude() {
+    if (first_ended_) pace_.add(standing_.ended(), clock_now() - *first_ended_);
     out_->conclude(halt_.hurried());
+    if (input_.log() != nullptr) input_.log()->put({pace_key, pace_.note()});
     lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -731,6 +736,7 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
+    say_estimate();
     if (!halt_.hurried()) out_->write_table(input_.jobs());
     out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
@@ -758,6 +764,17 @@ class runner {
     return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
   }
 
+  /// After --only: what the rest will take, at what is known by now.
+  void say_estimate() const {
+    auto const* const log = input_.log();
+    if (options_.only == 0 || input_.is_stream()) return;
+    auto left = input_.survey().requests - standing_.ended();
+    if (log != nullptr)
+      for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
+        left -= log->count(how);
+    if (left > 0) say(estimate_of(left, spending_, pace_));
+  }
+
   run_options const options_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
@@ -775,6 +792,8 @@ class runner {
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
   spending spending_ = spending_before();
+  pace pace_ = pace::parse(input_.log() == nullptr ? "" : input_.log()->noted(pace_key));
+  std::optional<time_point> first_ended_;
   canary canary_;
   silence silence_;
   halt halt_;
