@@ -214,7 +214,8 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--meta", a->meta,
                   "Carry these fields of the record, as a,b, into its result; alone: all of them")
       ->take_all()
-      ->expected(0, 1);
+      ->expected(0, 1)
+      ->allow_extra_args(false);
   auto* const out_dir =
       run->add_option(
              "--out-dir", o.out_dir,
