@@ -155,4 +155,8 @@ std::string absolute_url(std::string_view url, std::string_view base) {
   return fmt::format("{}{}{}", base, separator, url);
 }
 
+std::string_view without_query(std::string_view url) noexcept {
+  return url.substr(0, url.find_first_of("?#"));
+}
+
 }  // namespace headway::app

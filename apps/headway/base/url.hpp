@@ -33,4 +33,7 @@ std::string_view host_of(std::string_view origin);
 /// trailing slash in `base`.
 std::string absolute_url(std::string_view url, std::string_view base);
 
+/// `url` without its query and fragment, which may be secrets.
+std::string_view without_query(std::string_view url) noexcept;
+
 }  // namespace headway::app

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/text.hpp"
 #include "jobs/job.hpp"
 
 namespace headway::app {
@@ -61,6 +62,25 @@ bool csv_record::add(std::string_view line) {
 std::vector<std::string> csv_record::take() {
   bytes_ = 0;
   return std::exchange(fields_, {});
+}
+
+void append_csv(std::string& out, std::span<std::string const> fields) {
+  auto const alone = fields.size() == 1;
+  bool first = true;
+  for (auto const& field : fields) {
+    if (!std::exchange(first, false)) out += ',';
+    if (field.find_first_of("\",\r\n") == field.npos && !(alone && trimmed(field).empty())) {
+      out += field;
+      continue;
+    }
+    out += '"';
+    for (char const c : field) {
+      if (c == '"') out += '"';
+      out += c;
+    }
+    out += '"';
+  }
+  out += '\n';
 }
 
 }  // namespace headway::app

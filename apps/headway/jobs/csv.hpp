@@ -1,6 +1,7 @@
 /// CSV as RFC 4180 has it, or with another mark than the comma.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,5 +31,9 @@ class csv_record {
   bool quoted_ = false;
   std::size_t bytes_ = 0;
 };
+
+/// Appends a record and its line feed: in quotes what has a quote, a comma or a line end in it, and
+/// what alone would be a blank line.
+void append_csv(std::string& out, std::span<std::string const> fields);
 
 }  // namespace headway::app

@@ -19,6 +19,7 @@ namespace headway::app {
 struct record {
   std::vector<field_value> values;  ///< of the fields that were asked for, in their order
   std::optional<field_value> id;    ///< the field `id`
+  named_fields all{};               ///< as they stand, if they were asked for
 };
 
 /// Reads records: JSON objects, one a line, where the first line that is not blank starts with `{`,
@@ -29,13 +30,18 @@ struct record {
 /// Errors: std::invalid_argument; shows names of fields, no values. Threads: shared objects unsafe.
 class record_reader {
  public:
-  explicit record_reader(std::vector<std::string> fields) : fields_(std::move(fields)) {}
+  /// `all`: its records have all their fields.
+  explicit record_reader(std::vector<std::string> fields, bool all = false)
+      : fields_(std::move(fields)), keeps_all_(all) {}
 
   /// Takes in the next line; nullopt where there is no record in it, or not all of it.
   std::optional<record> read(std::string_view line, simdjson::dom::parser&);
 
   /// A record of CSV has begun, and goes on in the next line.
   bool open() const noexcept { return csv_.open(); }
+
+  /// It is CSV, and the header line has been read.
+  bool has_header() const noexcept { return !columns_.empty(); }
 
  private:
   enum class format : std::uint8_t { unknown, json, csv, plain };
@@ -45,9 +51,10 @@ class record_reader {
   void read_header(std::vector<std::string> columns);
 
   std::vector<std::string> fields_;
+  bool keeps_all_;
   format format_ = format::unknown;
   csv_record csv_;
-  std::size_t columns_ = 0;             // 0: the header line is to come
+  std::vector<std::string> columns_{};  // none: the header line is to come
   std::vector<std::size_t> column_of_;  // of each field
   std::optional<std::size_t> id_column_;
 };

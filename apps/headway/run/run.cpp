@@ -123,8 +123,8 @@ struct arguments {
   run_options options;
   std::string leave, law = std::string(shipped_laws().front().name), level = "power",
                      progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
-  std::optional<std::string> select;
-  std::vector<std::string> rates, concurrencies, stop_if, fail_if, quotas, spend_max;
+  std::vector<std::string> rates, concurrencies, select, meta, stop_if, fail_if, quotas, spend_max,
+      prices;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
@@ -147,6 +147,17 @@ struct arguments {
     o.http.sigv4_key = id + ':' + secret;
     if (!value("AWS_SESSION_TOKEN").empty())
       o.headers.emplace_back("X-Amz-Security-Token: ${env:AWS_SESSION_TOKEN}");
+  }
+
+  /// Of several each has a name, and none the same.
+  static void check_names(std::vector<selection> const& all) {
+    for (auto one = all.begin(); all.size() > 1 && one != all.end(); ++one) {
+      if (one->name.empty())
+        throw fatal(exit_usage, fmt::format("--select {}: several want a name each, as answer={}",
+                                            in_quotes(one->pointer), printable(one->pointer)));
+      if (std::find_if(all.begin(), one, [&](auto const& s) { return s.name == one->name; }) != one)
+        throw fatal(exit_usage, fmt::format("--select {} is given twice", in_quotes(one->name)));
+    }
   }
 
   run_options checked() const {
@@ -182,6 +193,7 @@ struct arguments {
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
     for (auto const& text : spend_max)
       o.spend_max.push_back(option_value("--spend-max", text, parse_amount));
+    for (auto const& text : prices) o.prices.push_back(option_value("--price", text, parse_price));
     for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
       if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
         throw fatal(exit_usage, "--quota " + one->name + " is given twice");
@@ -199,6 +211,14 @@ struct arguments {
     if (!header_ttl.empty()) o.header_ttl = option_value("--header-ttl", header_ttl, parse_ttl);
     o.budget = option_value("--retry-budget", retry_budget, parse_budget);
     if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_bound);
+    if (lower(o.out).ends_with(".csv")) {
+      if (o.jobs == "-")
+        throw fatal(exit_usage, "--out " + in_quotes(o.out) +
+                                    " needs JOBS in a file: standard input cannot be read a second "
+                                    "time");
+      check_replaceable("--out", o.out);
+      o.table = std::exchange(o.out, {});
+    }
     if (o.raw) {
       o.out = "-";
     } else if (o.out.empty())
@@ -209,13 +229,21 @@ struct arguments {
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
-      check_failed_lines(o.failed);
+      check_replaceable("--failed", o.failed);
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
     if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
-    if (select) o.select = option_value("--select", *select, checked_pointer);
+    for (auto const& text : select)
+      o.select.push_back(option_value("--select", text, parse_selection));
+    check_names(o.select);
+    for (auto const& text : meta)
+      for (std::size_t at = 0; at <= text.size();) {
+        auto const end = std::min(text.find(',', at), text.size());
+        o.meta.push_back(text.substr(at, end - at));
+        at = end + 1;
+      }
     o.canary = !no_canary;
     if (!o.trace.empty()) o.alone = true;  // what others do could not be replayed
     for (auto const& text : stop_if)
@@ -247,8 +275,8 @@ void add_run(CLI::App& program, action& chosen) {
   auto& o = a->options;
   run->add_option("JOBS", o.jobs, "File of requests, a URL, or - for standard input")->required();
   run->add_option("--out", o.out,
-                  "Write results here, one JSON object a line; - is standard output [JOBS with "
-                  ".results.jsonl]");
+                  "Write results here, one JSON object a line; - is standard output; x.csv: the "
+                  "records with their answers, too [JOBS with .results.jsonl]");
   run->add_flag("--out-headers", o.out_headers,
                 "Add the answer's headers to each result, Set-Cookie included");
   run->add_flag("--keep-order", o.keep_order,
@@ -257,12 +285,29 @@ void add_run(CLI::App& program, action& chosen) {
       "--raw", o.raw,
       "Write the bodies of successes to standard output, each ended by a line feed, and nothing "
       "else; keeps no journal");
-  auto* const select = run->add_option(
-      "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
+  auto* const select =
+      run->add_option(
+             "--select", a->select,
+             "Keep only this part of a success's JSON body, as /choices/0/message; several "
+             "with a name each: answer=/a")
+          ->take_all()
+          ->expected(1);
+  run->add_option("--id", o.id,
+                  "Know results by this field of the record, or {{a}}-{{b}} [field id, else line]");
+  run->add_option("--meta", a->meta,
+                  "Carry these fields of the record, as a,b, into its result; alone: all of them")
+      ->take_all()
+      ->expected(0, 1)
+      ->allow_extra_args(false);
+  auto* const out_dir =
+      run->add_option(
+             "--out-dir", o.out_dir,
+             "Write each body to a file of this folder, named by line; results then have body_file")
+          ->excludes(select);
   run->add_option(
-         "--out-dir", o.out_dir,
-         "Write each body to a file of this folder, named by line; results then have body_file")
-      ->excludes(select);
+         "--out-name", o.out_name,
+         "Name files of --out-dir so: '{{id}}.json', with fields of the record, id or line")
+      ->needs(out_dir);
   auto* const kept = run->add_option(
       "--journal", o.journal,
       "Record in this file what has been done, so that a run can go on [JOBS.headway]");
@@ -318,7 +363,13 @@ void add_run(CLI::App& program, action& chosen) {
       ->take_all()
       ->expected(1);
   run->add_option("--spend-max", a->spend_max,
-                  "Stop when answers have cost this much in all, as tokens=5M; exit 77")
+                  "Stop when all runs of the journal have cost this much, as tokens=5M or usd=20; "
+                  "exit 77")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--price", a->prices,
+                  "Count money, for --spend-max usd=20: input=0.15/M,output=0.60/M; in another "
+                  "currency eur:input=…")
       ->take_all()
       ->expected(1);
   run->add_option("--concurrency", a->concurrencies,
@@ -404,9 +455,9 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
   run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
   for (auto const* const other :
-       {"--out", "--out-dir", "--out-headers", "--keep-order", "--failed", "--again"})
+       {"--out", "--out-dir", "--out-name", "--out-headers", "--keep-order", "--failed", "--again"})
     raw->excludes(run->get_option(other));
-  raw->excludes(kept);
+  raw->excludes(kept)->excludes(select);
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
 }
 

@@ -32,6 +32,7 @@
 #include "run/canary.hpp"
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
+#include "run/estimate.hpp"
 #include "run/halt.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
@@ -64,6 +65,8 @@ pacing_settings pacing_of(run_options const& o) {
 }
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
+constexpr char spent_key[] = "spent";  // of the journal's notes
+constexpr char tempo_key[] = "tempo";
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -80,12 +83,13 @@ class runner {
 
   int run() {
     if (options_.dry_run) {
-      print_plan(options_, input_);
+      print_plan(options_, input_, spending_, tempo_);
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
-    out_.emplace(options_, input_.log());
+    note_selection();
+    out_.emplace(options_, input_.log(), input_.own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     standing_.failed_before = input_.before().failed;
@@ -104,6 +108,13 @@ class runner {
     return std::uint64_t{entropy()} << 32 | entropy();
   }
 
+  spending spending_before() {
+    auto const* const log = input_.log();
+    if (log == nullptr) return spending(options_.spend_max);
+    return spending(options_.spend_max, log->noted(spent_key),
+                    static_cast<std::int64_t>(log->intents().size()));
+  }
+
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   /// Waits for the first values of --header-cmd. False if a signal came instead.
@@ -117,6 +128,20 @@ class runner {
       if (halt_.draining()) return false;
     }
     return true;
+  }
+
+  /// Earlier results stay as they are, so that the user must know where they differ.
+  void note_selection() {
+    if (input_.log() == nullptr) return;
+    auto& log = *input_.log();
+    auto const before = log.noted("select"), now = words_of(options_.select);
+    auto const shown = [](std::string const& words) {
+      return words.empty() ? std::string("not given") : printable(words);
+    };
+    if (auto const kept = log.count(final_outcome::success); before != now && kept > 0)
+      say(fmt::format("--select was {}, and is {} now: {} earlier results stay as they are",
+                      shown(before), shown(now), kept));
+    log.put({"select", now});
   }
 
   void take_signal() {
@@ -136,6 +161,8 @@ class runner {
         if (auto const words = t.crossed_by(standing_, 20))
           halt_.stop(fmt::format("{} ({})", t.text, *words));
       send_committed();
+      if (requests_.live() > 0 && !halt_.draining())
+        if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
       if (!halt_.draining()) {
         renew_values(now);
         admit(now);
@@ -223,6 +250,8 @@ class runner {
   /// False when its lane has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
     if (!options_.retry_unsafe && input_.perhaps_sent(j)) {
+      spending_.resolve();
+      note_spending();
       record_unsent(
           j, final_outcome::unknown,
           "it was in flight when an earlier run was stopped, and may have been carried out");
@@ -321,6 +350,7 @@ class runner {
     if (r.intended) out_->log().clear(r.what.line);
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = final_outcome::failed,
             .attempts = r.attempts,
             .throttled = r.throttled,
@@ -339,7 +369,7 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
+    if (input_.log() == nullptr || r.intended || (idempotent(r.what) && spending_.empty())) {
       send(index);
       return;
     }
@@ -393,6 +423,7 @@ class runner {
       give_up_unsent(index, r.sent, error, reason::none);
       return;
     }
+    settle_earlier(r);
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -405,6 +436,22 @@ class runner {
     a.may_be_silent = r.what.timeout.has_value();
     a.fresh_connection = r.stale;
     http_.send(index, a);
+  }
+
+  /// What earlier attempts may have cost is spent.
+  void settle_earlier(request& r) {
+    if (std::exchange(r.owes, false))
+      spending_.lose();
+    else if (r.attempts == 0 && input_.in_doubt(r.what))
+      spending_.resolve();
+    else
+      return;
+    note_spending();
+  }
+  void note_spending() {
+    if (input_.log() != nullptr)
+      if (auto ledger = spending_.ledger(); !ledger.empty())
+        out_->log().put({spent_key, std::move(ledger)});
   }
 
   // ── answers come back ───────────────────────────────────────────────────────────────────────
@@ -433,16 +480,24 @@ class runner {
       told = judge_whole(r, whole, std::move(told));
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
-    if (told.what == reaction::served)
-      if (auto why = spending_.charge(r.what.costs, told.costs); !why.empty())
-        halt_.stop(std::move(why));
+    // A server may close a kept connection whenever it likes: that says nothing of its limit.
+    auto const gone = answer.stale && !std::exchange(r.stale, true);
+    r.owes = !gone &&
+             (answer.state == send_state::sent || (answer.state == send_state::answered &&
+                                                   !answer.error.empty() && !throttles(told.what)));
+    if (told.what == reaction::served) {
+      r.owes = false;
+      auto all = told.costs;
+      all.insert(all.end(), told.usage.begin(), told.usage.end());
+      for (auto const& p : options_.prices) add_price(all, p);
+      if (auto why = spending_.charge(r.what.costs, all); !why.empty()) halt_.stop(std::move(why));
+      note_spending();
+    }
     if (std::exchange(starved_, false) || !spending_.empty())
       lanes_.wake(now);  // all of them wait for any answer
     auto const safe =
         answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
-    // A server may close a kept connection whenever it likes: that says nothing of its limit.
-    auto const gone = answer.stale && !std::exchange(r.stale, true);
     r.said = without_secrets(told.code, r.headers);
     auto const error = told.what == reaction::served ? "" : error_of(r, answer);
     auto const [taught, ruling] = l.settle(
@@ -624,8 +679,10 @@ class runner {
     if (taught == outcome::failure && !idempotent(r.what) && !options_.retry_unsafe &&
         last.why == reason::attempts && r.broken < options_.attempts_max)
       ++standing_.unrepeated;
+    settle_earlier(r);
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = its.how,
             .status = answer.status,
             .attempts = r.attempts,
@@ -636,7 +693,8 @@ class runner {
             .body = answer.body,
             .type = answer.type,
             .headers = answer.fields,
-            .meta = r.what.meta},
+            .meta = r.what.meta,
+            .name = r.what.name},
            r.what.origin, its.refused_by, r.headers);
     requests_.forget(index);
   }
@@ -646,6 +704,7 @@ class runner {
   void record(result const& r, std::string_view origin, int refused_by = 0,
               std::span<std::string const> headers = {}) {
     ++standing_.of(r.how);
+    if (!first_ended_) first_ended_ = clock_now();
     if (r.how != final_outcome::success)
       lost_.add({.how = r.how,
                  .host = short_name(origin),
@@ -658,7 +717,13 @@ class runner {
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
-    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta}, j.origin);
+    record({.id = j.id,
+            .line = j.line,
+            .url = without_query(j.url),
+            .how = how,
+            .reason = reason,
+            .meta = j.meta},
+           j.origin);
   }
 
   /// Drops it without a result; a later run takes it up again.
@@ -679,7 +744,9 @@ class runner {
   }
 
   int conclude() {
+    if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
     out_->conclude(halt_.hurried());
+    if (input_.log() != nullptr) input_.log()->put({tempo_key, tempo_.note()});
     lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -694,7 +761,9 @@ class runner {
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    out_->write_failed(input_.input());
+    say_estimate();
+    if (!halt_.hurried()) out_->write_table(input_.jobs());
+    out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
           "no server was ever reached; put that right and run the same command again; "
@@ -721,6 +790,17 @@ class runner {
     return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
   }
 
+  /// After --only: what the rest will take, at what is known by now.
+  void say_estimate() const {
+    auto const* const log = input_.log();
+    if (options_.only == 0 || input_.is_stream()) return;
+    auto left = input_.survey().requests - standing_.ended();
+    if (log != nullptr)
+      for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
+        left -= log->count(how);
+    if (left > 0) say(estimate_of(left, spending_, tempo_));
+  }
+
   run_options const options_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
@@ -737,7 +817,9 @@ class runner {
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
-  spending spending_{options_.spend_max};
+  spending spending_ = spending_before();
+  tempo tempo_ = tempo::parse(input_.log() == nullptr ? "" : input_.log()->noted(tempo_key));
+  std::optional<time_point> first_ended_;
   canary canary_;
   silence silence_;
   halt halt_;
