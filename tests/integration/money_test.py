@@ -66,6 +66,7 @@ class Estimates(unittest.TestCase):
             self.assertEqual(work.run("--dry-run"), 0, work.stderr())
             self.assertIn("1010 left; --only 10 tells what they cost", (work.path / "stdout").read_text())
             self.assertEqual(work.run(*price, "--only", "10"), 0, work.stderr())
+            self.assertIn("\nspent in all runs: 600 input, 400 output, 1000 tokens, 1.1 usd\n", work.stderr())
             rest = r"1000 left: about 60000 input, 40000 output, 100k tokens, 110 usd, [\d.]+ (s|min \d+ s), as those"
             self.assertRegex(work.stderr(), rest)
             self.assertEqual(work.run("--dry-run"), 0, work.stderr())

@@ -269,6 +269,19 @@ class Tables(unittest.TestCase):
                 [("2", server.url + "/", "", '{"echo":"1","n":1}'), ("b", server.url + "/b", "[7]", '{"echo":"2","n":1}')],
             )
 
+    def test_of_plain_lines_and_of_semicolons(self):
+        with sockets.Server(refusing()) as server, Work() as work:
+            work.write(["a,b", "", "# c"])
+            self.assertEqual(work.run("--url", server.url + "/?q={{line}}", "--out", "out.csv", "--id", "line"), 0)
+            self.assertEqual([r["line"] for r in self.rows(work)], ["a,b", "# c"])
+            self.assertEqual(sorted(asked(r) for r in server.heard), ["# c", "a,b"])
+            self.assertEqual(set(work.outcomes()), {"a,b", "# c"})
+        with sockets.Server(refusing()) as server, Work() as work:
+            (work.path / "jobs.csv").write_text('n;q\n1;"b;c"\n2;d,e\n')
+            options = "--url", server.url + "/?q={{q}}", "--out", "semi.csv", "--select", "/echo"
+            self.assertEqual(work.run(*options, jobs="jobs.csv"), 0, work.stderr())
+            self.assertEqual([(r["n"], r["q"], r["body"]) for r in self.rows(work, "semi.csv")], [("1", "b;c", "b;c"), ("2", "d,e", "d,e")])
+
     def test_goes_nowhere_else(self):
         with Work(["http://127.0.0.1:1/"]) as work:
             (work.path / "jobs.csv").write_text("a\n1\n")

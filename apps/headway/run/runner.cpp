@@ -753,6 +753,7 @@ class runner {
     auto const& s = standing_;
     auto text = summary(s, now - began_) + lost_.words();
     text += lanes_.where_time_went() + lanes_.findings();
+    if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
     text += next_step(s, input_.log() != nullptr);
     lanes_.keep();
     auto const wanted = options_.progress != progress_style::none || options_.quiet;

@@ -82,6 +82,13 @@ bool spending::room_beside(std::int64_t out) const noexcept {
   });
 }
 
+std::string spending::words() const {
+  std::string list;
+  for (auto const& [name, s] : all_)
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", in_units(total(s)), name);
+  return list.empty() ? list : fmt::format("spent in all runs: {}\n", list);
+}
+
 std::string in_units(double units) {
   auto const size = std::abs(units);
   if (size >= 1e9) return fmt::format("{:.4g}G", units / 1e9);

@@ -54,6 +54,9 @@ class spending {
   /// All of it, for the next run; "" if there is nothing.
   std::string ledger() const;
 
+  /// What has been spent, for people: a line, or "".
+  std::string words() const;
+
   std::map<std::string, spent_units> const& all() const noexcept { return all_; }
   /// What has been spent of a quota, by estimate where nobody said.
   double total(spent_units const&) const noexcept;

@@ -41,6 +41,15 @@ TEST(spending, stops_where_one_more_would_pass_the_most) {
             "--spend-max tokens=100: 80 spent in all runs");
 }
 
+TEST(spending, words_count_what_was_lost_too) {
+  spending s({});
+  EXPECT_EQ(s.words(), "");
+  s.charge(units{}, costs{{.quota = "tokens", .units = 200}, {.quota = "usd", .units = 0.0456}});
+  EXPECT_EQ(s.words(), "spent in all runs: 200 tokens, 0.0456 usd\n");
+  s.lose();
+  EXPECT_EQ(s.words(), "spent in all runs: 400 tokens, 0.0912 usd\n");
+}
+
 TEST(spending, an_answer_knows_better_than_the_caller) {
   spending s(units{{"tokens", 100}});
   EXPECT_EQ(s.charge(units{{"tokens", 90}}, costs{{.quota = "tokens", .units = 10}}), "");
