@@ -4,7 +4,9 @@
   const FONT = "12px system-ui, sans-serif";
   const COLOURS = 7;  // of report.css; after them the same again, dashed. The limit-known sender has the ink.
   const DASHES = [[], [7, 3], [2, 2]];
-  const SHOWN_MAX = 8;  // laws whose curves are drawn before anybody asked
+  const SHOWN_MAX = 8;  // laws whose curves are drawn at first
+  const HAMMERED = 50;  // % refused, or more
+  const NEAR = 1.1;  // times the best time: as good as it
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -139,8 +141,10 @@
       if (g > line.moments) return null;
       return end(line, index(line, g)) === g ? line[measure][index(line, g)] : undefined;  // that is no gap
     };
+    const most = drawn.filter((l) => scenario.on.has(l.law)).map((l) => Math.max(...l.line[measures[0][0]].filter((v) => v != null), 0));
+    const dwarfed = Math.max(...most) > 8 * Math.min(...most.filter((v) => v > 0));
     figure(scenario, {
-      id, title, measures, log, note: `${unit}, seed ${scenario.seeds[0]}`,
+      id, title, measures, log, scale: log && dwarfed ? "log" : "linear", note: `${unit}, seed ${scenario.seeds[0]}`,
       options: (state, plot) => ({
         height: 300,
         scales: {
@@ -346,10 +350,102 @@
     return seeds.length <= 8 ? `Seeds ${seeds.join(", ")}` : `${seeds.length} seeds, ${seeds[0]} to ${seeds.at(-1)}`;
   }
 
+  const time_of = (l) => l.figures.times_told?.median ?? l.figures.completion?.median ?? Infinity;
+  const refused_of = (l) => l.figures.throttled_share?.median ?? Infinity;
+
+  // The laws that no other beats both in time and in refusals, the fastest first; then those that only these beat; and so on.
+  function by_front({ laws, told }) {
+    const fronts = [];
+    let rest = laws.filter((l) => l.law !== told && Number.isFinite(time_of(l)));
+    while (rest.length) {
+      const beaten = (l) => rest.some((o) => time_of(o) <= time_of(l) && refused_of(o) <= refused_of(l)
+        && (time_of(o) < time_of(l) || refused_of(o) < refused_of(l)));
+      const front = rest.filter((l) => !beaten(l));
+      fronts.push(front.sort((a, b) => time_of(a) - time_of(b)));
+      rest = rest.filter((l) => !front.includes(l));
+    }
+    return fronts;
+  }
+
+  // An answer to "which?": of the laws about as fast as the fastest that is no hammerer, the one that is refused least.
+  function which(scenario) {
+    const front = by_front(scenario)[0] ?? [], told = scenario.laws.find((l) => l.law === scenario.told);
+    if (!front.length) return "Which? No law was measured here.";
+    const polite = front.filter((l) => refused_of(l) <= HAMMERED), fastest = (polite.length ? polite : front)[0];
+    const best = front.filter((l) => time_of(l) <= NEAR * time_of(fastest)).at(-1);
+    const words = (l) => `${l.law} (${number(time_of(l))}${told?.figures.times_told ? " times the limit-known sender's time" : " s"}, ${number(refused_of(l))} % refused)`;
+    const ours = scenario.laws.find((l) => l.law === report.default_law);
+    const hammerer = scenario.laws.filter((l) => l.law !== scenario.told && Number.isFinite(time_of(l)))[0];
+    let text = `Which? ${words(best)}`;
+    if (ours && ours !== best) text += `; the default law is ${words(ours)}`;
+    else if (ours) text += ", the default law";
+    if (hammerer && refused_of(hammerer) > HAMMERED && time_of(hammerer) < time_of(best)) text += `. ${words(hammerer)} is faster, by being refused`;
+    return `${text}.`;
+  }
+
+  // A chart over the values of a swept key: a line for each law.
+  function sweep_figure(section, key, scenarios) {
+    const values = scenarios.map((s) => s.sweep.find((one) => one.key === key).value);
+    const first = scenarios[0], names = first.laws.map((l) => l.law);
+    const of = (s, law, measure) => s.laws.find((l) => l.law === law)?.figures[measure]?.median ?? null;
+    const shown = new Set(scenarios.flatMap((s) => [...s.on]));
+    const holder = { ...first, id: `sweep-${section.id}`, on: shown, plots: element("div", { className: "plots" }), redraws: [], charts: [] };
+    section.append(holder.plots);
+    const index = values.map((_, i) => i), drawn = names.filter((law) => shown.has(law));
+    for (const [id, title, measure, unit] of [["time", "Time", "times_told", "÷ the limit-known sender's"], ["throttled", "Throttled", "throttled_share", "% of attempts"]])
+      figure(holder, {
+        id, title: `${title} over ${key}`, measures: [[measure, title.toLowerCase()]], log: measure === "times_told",
+        scale: measure === "times_told" && wide(scenarios.flatMap((s) => drawn.map((law) => of(s, law, measure)))) ? "log" : "linear",
+        options: (state) => ({
+          height: 300,
+          scales: { x: { time: false, range: [-0.2, values.length - 0.8] }, y: state.scale === "log" ? logarithmic : { range: (_, min, max) => [0, max > 0 ? max * 1.04 : 1] } },
+          axes: [axis({ label: key, size: 32, splits: () => index, values: () => values }),
+            axis({ ...(state.scale === "log" && log_axis), label: unit, values: (_, splits) => splits.map(tick), size: 60 })],
+          padding: [8, 12, 0, 0],
+          series: [{}, ...drawn.map((law) => ({ label: law, width: 1.5, dash: looks.get(law).dash, stroke: () => css(looks.get(law).colour), points: { show: true, size: 5 } }))],
+          cursor: { y: false },
+        }),
+        data: () => [index, ...drawn.map((law) => scenarios.map((s) => of(s, law, measure)))],
+        head: () => [key, ...names],
+        rows: () => scenarios.map((s, i) => [values[i], ...names.map((law) => number(of(s, law, measure)))]),
+      });
+    const row = element("p", { className: "quiet" });
+    for (const law of drawn) {
+      const swatch = element("span", { className: "swatch" }, `${law} `);
+      swatch.style.borderBottom = `2px ${looks.get(law).dash.length ? "dashed" : "solid"} var(${looks.get(law).colour})`;
+      row.append(swatch, " ");
+    }
+    section.append(row);
+  }
+  const wide = (values) => {
+    const known = values.filter((v) => v > 0);
+    return Math.max(...known) > 8 * Math.min(...known);
+  };
+
+  // The scenarios that differ in one swept key alone, each such row once, before all of them.
+  function show_sweeps() {
+    const rows = new Map();
+    for (const s of report.scenarios)
+      for (const { key } of s.sweep ?? []) {
+        const rest = s.sweep.filter((one) => one.key !== key).map((one) => `${one.key}=${one.value}`).join(" ");
+        const name = `${s.name} ${rest}\0${key}`;
+        rows.set(name, [...(rows.get(name) ?? []), s]);
+      }
+    const before = document.getElementById("scenarios");
+    [...rows].filter(([, all]) => all.length > 1).reverse().forEach(([name, all], i) => {
+      const [what, key] = name.split("\0");
+      const section = element("section", { className: "scenario", id: `over${i}` }, element("h2", {}, `${what.trim()} over ${key}`));
+      before.prepend(section);
+      sweep_figure(section, key, all);
+    });
+  }
+
   function show_scenario(scenario, i) {
     const rank = (l) => l.figures.times_told?.median ?? Infinity;
     scenario.laws.sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
-    const at_first = scenario.laws.filter((l) => l.law !== scenario.told).slice(0, SHOWN_MAX - 1).map((l) => l.law);
+    const best = by_front(scenario).flat().filter((l) => scenario.laws.length <= SHOWN_MAX || refused_of(l) <= HAMMERED).map((l) => l.law);
+    const ours = scenario.laws.filter((l) => l.law === report.default_law).map((l) => l.law);
+    const at_first = [...new Set([...ours, ...best])].slice(0, SHOWN_MAX - 1);
     Object.assign(scenario, {
       id: `s${i}`, on: new Set([...at_first, scenario.told]),
       plots: element("div", { className: "plots" }), redraws: [], charts: [],
@@ -360,7 +456,8 @@
     if (scenario.about) section.append(element("p", {}, scenario.about));
     section.append(
       element("p", { className: "quiet" }, `${seeds_of(scenario)}. `
-        + `Laws in the order of their time; press one to hide or show its curves${few ? `, at first the ${scenario.on.size} fastest` : ""}.`),
+        + `Laws in the order of their time; press one to hide or show its curves${few ? "; at first the default law, the limit-known sender, and the best by time and refusals" : ""}.`),
+      element("p", { className: "which" }, which(scenario)),
       legend(scenario), scenario.plots);
     document.getElementById("scenarios").append(section);
 
@@ -400,5 +497,6 @@
     contents.hidden = false;
   }
   report.scenarios.forEach(show_scenario);
+  show_sweeps();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((draw) => draw()));
 })();

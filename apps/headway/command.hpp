@@ -3,14 +3,26 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace headway::app {
 
 using action = std::function<int()>;
+
+/// What shells offer as the value of an option or positional, beyond what --help lists; looked up
+/// when completions are written.
+using offers = std::map<CLI::Option const*, std::function<std::vector<std::string>()>>;
+inline offers& offered() {
+  static offers all;
+  return all;
+}
 
 void add_run(CLI::App& program, action& chosen);
 void add_mock(CLI::App& program, action& chosen);

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,8 +12,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/fatal.hpp"
+#include "base/nearest.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
 
 namespace {
@@ -50,6 +55,104 @@ struct brief : CLI::Formatter {
   }
 };
 
+using words = std::vector<std::string>;
+
+/// What people type, as the parser knows it: a URL alone is to be fetched, "help run" is "run
+/// --help".
+words as_parsed(words given) {
+  if (given.empty()) return given;
+  auto const& first = given.front();
+  if (first.starts_with("http://") || first.starts_with("https://"))
+    given.insert(given.begin(), "run");
+  else if (first == "help" && given.size() <= 2)
+    given = given.size() == 2 ? words{given[1], "--help"} : words{"--help"};
+  return given;
+}
+
+words names_of_commands(CLI::App const& program) {
+  words names;
+  for (auto const* sub :
+       program.get_subcommands([](auto const* s) { return !s->get_group().empty(); }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+/// Options of other tools that do the same.
+std::string habit(std::string_view option) {
+  constexpr std::pair<std::string_view, std::string_view> habits[] = {
+      {"-c", "--concurrency"},
+      {"-j", "--concurrency"},
+      {"-P", "--concurrency"},
+      {"--jobs", "--concurrency"},
+      {"--parallel", "--concurrency"},
+      {"--threads", "--concurrency"},
+      {"-o", "--out"},
+      {"--output", "--out"},
+      {"-X", "--method"},
+      {"--request", "--method"},
+      {"-d", "--body"},
+      {"--data", "--body"},
+      {"--qps", "--rate"},
+      {"--rps", "--rate"},
+      {"--retries", "--attempts-max"},
+      {"--retry", "--attempts-max"},
+      {"-n", "--only"}};
+  for (auto const& [theirs, ours] : habits)
+    if (option == theirs) return std::string(ours);
+  return "";
+}
+
+/// The option that `sub` does not have, or the argument that is one too many.
+std::string why_unexpected(CLI::App const& sub, words const& given) {
+  words names;
+  for (auto const* o : sub.get_options()) {
+    for (auto const& name : o->get_lnames()) names.push_back("--" + name);
+    for (auto const& name : o->get_snames()) names.push_back("-" + name);
+  }
+  for (auto const& word : given) {
+    auto const name = word.substr(0, word.find('='));
+    if (name.size() < 2 || name.front() != '-' || std::ranges::find(names, name) != names.end() ||
+        (name[1] != '-' && std::ranges::find(names, name.substr(0, 2)) != names.end()))
+      continue;
+    auto const same = habit(name);
+    auto const known = !same.empty() && std::ranges::find(names, same) != names.end();
+    return fmt::format(
+        "{} has no option {}{}", sub.get_name(), headway::app::printable(name),
+        known ? "; did you mean \"" + same + "\"?"
+              : headway::app::did_you_mean(name, name.starts_with("--") ? names : words{}));
+  }
+  return fmt::format("{} takes no further argument {}", sub.get_name(),
+                     headway::app::in_quotes(given.back()));
+}
+
+/// A first word that is no command, and what it may be instead; "" where there is none.
+std::string why_no_command(CLI::App const& program, words const& given) {
+  if (given.empty() || given.front().starts_with('-')) return "";
+  auto const& first = given.front();
+  for (auto const* sub : program.get_subcommands([](auto const*) { return true; }))
+    if (sub->get_name() == first) return "";
+  auto const commands = names_of_commands(program);
+  auto meant = headway::app::did_you_mean(first, commands);
+  if (access(first.c_str(), F_OK) == 0) meant = "; did you mean \"headway run " + first + "\"?";
+  return fmt::format("no command {}{} (commands: {}; see headway --help)",
+                     headway::app::in_quotes(first), meant, fmt::join(commands, ", "));
+}
+
+/// What is wrong with the command line, and what would be right.
+std::string why_wrong(CLI::App const& program, words const& given, CLI::ParseError const& wrong) {
+  auto const commands = names_of_commands(program);
+  if (given.empty())
+    return fmt::format("want a command: {} (see headway --help)", fmt::join(commands, ", "));
+  auto const& first = given.front();
+  auto const known = std::ranges::find(commands, first) != commands.end();
+  auto const& sub = known ? *program.get_subcommand(first) : program;
+  std::string what = wrong.what();
+  if (dynamic_cast<CLI::ExtrasError const*>(&wrong) != nullptr)
+    what = why_unexpected(sub, {given.begin() + (known ? 1 : 0), given.end()});
+  if (what == "JOBS is required") what += ": a file of requests, a URL, or - for standard input";
+  return fmt::format("{} (see headway {}--help)", what, known ? first + " " : "");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,7 +164,7 @@ int main(int argc, char** argv) {
       "  headway mock --limit rate=50/s,burst=10 &\n"
       "  seq 1000 | sed 's|^|http://127.0.0.1:8429/|' > jobs.txt && headway run jobs.txt\n",
       "headway"};
-  program.set_version_flag("--version", "headway " HEADWAY_VERSION);
+  program.set_version_flag("-v,--version", "headway " HEADWAY_VERSION);
   program.require_subcommand(1);
   program.formatter(std::make_shared<brief>());
   program.footer("headway COMMAND --help lists the options of a command.");
@@ -71,16 +174,19 @@ int main(int argc, char** argv) {
   add_replay(program, chosen);
   add_simulate(program, chosen);
   add_generate(program, chosen);
+  words const given = as_parsed({argv + 1, argv + argc});
   try {
-    program.parse(argc, argv);
+    if (auto const why = why_no_command(program, given); !why.empty()) throw fatal(exit_usage, why);
+    program.parse(words(given.rbegin(), given.rend()));
     hide_headers({argv, static_cast<std::size_t>(argc)});
     return chosen();
   } catch (CLI::Success const& shown) {  // --help, --version
     return program.exit(shown);
   } catch (CLI::ParseError const& wrong) {
-    std::fprintf(stderr, "headway: %s (see headway --help)\n", wrong.what());
+    std::fprintf(stderr, "headway: %s\n", why_wrong(program, given, wrong).c_str());
     return exit_usage;
   } catch (fatal const& stop) {
+    if (stop.code == exit_pipe) return stop.code;
     std::fprintf(stderr, "headway: %s\n", stop.what());
     return stop.code;
   } catch (std::exception const& stop) {

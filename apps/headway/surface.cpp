@@ -37,11 +37,16 @@ surface_option read_option(CLI::Option const& o) {
   if (o.get_items_expected_max() == 0) return read;
   auto const type = o.get_type_name();  // "TEXT:{power,process}"
   read.value = type.substr(0, type.find_first_of(": "));
+  if (auto const found = offered().find(&o); found != offered().end()) {
+    read.offers = found->second();
+    return read;
+  }
   auto const open = type.find('{');
   if (auto const close = type.rfind('}'); open != type.npos && close != type.npos) {
     std::istringstream list(type.substr(open + 1, close - open - 1));
     for (std::string one; std::getline(list, one, ',');) read.choices.push_back(one);
   }
+  read.offers = read.choices;
   return read;
 }
 
@@ -165,7 +170,7 @@ std::string man_page(commands const& all) {
 
 std::string bash_completion(commands const& all) {
   std::vector<std::string> names;
-  std::string values, options;
+  std::string values, options, positionals;
   for (auto const& c : all) {
     if (!c.name.empty()) names.push_back(c.name);
     for (auto const& o : c.options)
@@ -173,18 +178,22 @@ std::string bash_completion(commands const& all) {
         std::vector<std::string> patterns;
         for (auto const& name : o.names) patterns.push_back(fmt::format("{},{}", c.name, name));
         values += fmt::format("    {})\n", fmt::join(patterns, "|"));
-        if (!o.choices.empty())
+        if (!o.offers.empty())
           values += fmt::format("      COMPREPLY=($(compgen -W {} -- \"$cur\"))\n",
-                                shell_word(fmt::format("{}", fmt::join(o.choices, " "))));
+                                shell_word(fmt::format("{}", fmt::join(o.offers, " "))));
         values += "      return ;;\n";
       }
+    for (auto const& o : c.options)
+      if (o.positional && !o.offers.empty())
+        positionals += fmt::format("    {}) offers={} ;;\n", c.name,
+                                   shell_word(fmt::format("{}", fmt::join(o.offers, " "))));
     options += fmt::format("    {}) options={} ;;\n", c.name.empty() ? "''" : c.name,
                            shell_word(fmt::format("{}", fmt::join(options_of(c), " "))));
   }
   return fmt::format(
       R"(# bash completion for headway; written by the program itself.
 _headway() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command= options= word
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD - 1]}} command= options= offers= word
   if [[ $cur == '=' ]]; then
     cur=
   elif [[ $prev == '=' ]]; then
@@ -200,15 +209,19 @@ _headway() {{
 {1}  esac
   case $command in
 {2}  esac
+  case $command in
+{4}  esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
   elif [[ -z $command ]]; then
     COMPREPLY=($(compgen -W '{3}' -- "$cur"))
+  elif [[ -n $offers ]]; then
+    COMPREPLY=($(compgen -W "$offers" -- "$cur"))
   fi
 }}
 complete -o default -F _headway headway
 )",
-      fmt::join(names, "|"), values, options, fmt::join(names, " "));
+      fmt::join(names, "|"), values, options, fmt::join(names, " "), positionals);
 }
 
 std::string zsh_completion(commands const& all) {
@@ -216,7 +229,7 @@ std::string zsh_completion(commands const& all) {
     std::string out;
     for (auto const& o : c.options) {
       auto const values =
-          o.choices.empty() ? "_files" : fmt::format("({})", fmt::join(o.choices, " "));
+          o.offers.empty() ? "_files" : fmt::format("({})", fmt::join(o.offers, " "));
       auto const what = replaced(o.what, "[]:\\", "\\");
       if (o.positional) {
         out += fmt::format(
@@ -268,12 +281,17 @@ std::string fish_completion(commands const& all) {
       out += fmt::format("complete -c headway -n __fish_use_subcommand -xa {} -d {}\n", c.name,
                          text(summary(c)));
     for (auto const& o : c.options) {
-      if (o.positional) continue;
+      if (o.positional) {
+        if (!o.offers.empty())
+          out += fmt::format("complete -c headway -n {} -a {}\n", text(when),
+                             text(fmt::format("{}", fmt::join(o.offers, " "))));
+        continue;
+      }
       out += fmt::format("complete -c headway -n {}", text(when));
       for (auto const& name : o.names)
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      if (!o.choices.empty())
-        out += fmt::format(" -xa {}", text(fmt::format("{}", fmt::join(o.choices, " "))));
+      if (!o.offers.empty())
+        out += fmt::format(" -xa {}", text(fmt::format("{}", fmt::join(o.offers, " "))));
       else if (!o.value.empty())
         out += " -r";
       out += fmt::format(" -d {}\n", text(o.what));

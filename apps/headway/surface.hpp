@@ -12,11 +12,12 @@ namespace headway::app {
 
 /// An option, a flag or a positional, as users see it.
 struct surface_option {
-  std::vector<std::string> names;    ///< "-H", "--header"; of a positional its one name
-  std::string value;                 ///< "TEXT"; "" of a flag
-  std::vector<std::string> choices;  ///< all values that it takes, where they are few
-  std::string initial;               ///< its default, "" if it has none to show
-  std::string what;                  ///< one line
+  std::vector<std::string> names;     ///< "-H", "--header"; of a positional its one name
+  std::string value;                  ///< "TEXT"; "" of a flag
+  std::vector<std::string> choices;   ///< all values that it takes, where they are few
+  std::vector<std::string> offers{};  ///< values that a shell may offer
+  std::string initial;                ///< its default, "" if it has none to show
+  std::string what;                   ///< one line
   bool positional = false;
   bool repeatable = false;
 };

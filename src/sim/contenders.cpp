@@ -8,9 +8,14 @@ namespace {
 
 constexpr auto everything = headway::fixed_window{1e9};
 
-/// What breaks is given up as `headway run` does it. Nothing else is: no queue is too long, and no
-/// hint asks for too much patience.
+/// What breaks is given up as `headway run` does it. Nothing else is, unless the scenario says so:
+/// no queue is too long, and no hint asks for too much patience.
 governor_settings settings(scenario const& s, after_throttle throttled) {
+  if (s.governing) {
+    auto as_told = *s.governing;
+    as_told.throttled = throttled;
+    return as_told;
+  }
   return {.attempts_max = s.attempts_max,
           .queue_max = std::size_t{1} << 40,
           .hint_max = duration::max(),
@@ -87,7 +92,7 @@ contender rival(std::string_view name, std::string_view what, rival_law law,
 contender pool_of_100(std::string_view name, std::string_view what, rival_law law) {
   return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
             auto bounded = settings(s, after_throttle::stand_first);
-            bounded.in_flight_max = 100;
+            bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
             return rival_governor({}, law, bounded);
           }};
 }

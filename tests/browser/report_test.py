@@ -16,7 +16,7 @@ SHOTS = sys.argv.pop(1) if len(sys.argv) > 1 else None
 TITLE = "</script><img src=http://127.0.0.1:9/ onerror=alert(1)> & co"
 RIVALS = [f"rival-{i}" for i in range(6)]
 FASTEST = ["told", "seek", *RIVALS]  # these are drawn at first
-LAWS = [*FASTEST, "exponential-decorrelated", "hammer"]
+LAWS = ["told", "reckless", *FASTEST[1:], "exponential-decorrelated", "hammer"]
 SETTLE = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -92,9 +92,9 @@ class Report(unittest.TestCase):
         }})()""")
 
     def test_texts_are_texts(self):
-        self.assertEqual(self.texts("h2"), [TITLE, "another"])
+        self.assertEqual(self.texts("h2"), ["swept over latency", TITLE, "another", "swept latency=5ms", "swept latency=50ms"])
         self.assertEqual(self.texts("#s0 h2 + p"), ['A page is text, whatever the scenario calls itself: <b>"bold"</b>.'])
-        self.assertEqual(self.texts("nav a"), [TITLE, "another"])
+        self.assertEqual(self.texts("nav a"), [TITLE, "another", "swept latency=5ms", "swept latency=50ms"])
         self.assertEqual(self.texts("#command"), ["headway simulate sample --report <file>"])
         self.assertEqual(self.ask("document.title"), "headway simulate sample --report <file>")
         self.assertEqual(self.ask("document.querySelectorAll('img, b:not(.tip b), iframe, object').length"), 0)
@@ -104,6 +104,19 @@ class Report(unittest.TestCase):
         pressed = self.texts("#s0 .legend [aria-pressed=true]")
         self.assertEqual(pressed, ["told (knows the limit)", *FASTEST[1:]])
         self.assertEqual(self.texts("#s1 .legend button")[:3], ["told (knows the limit)", "seek", "exponential-decorrelated"])
+
+    def test_says_which_law_to_take(self):
+        self.assertEqual(self.texts("#s0 .which"), [
+            "Which? seek (1.2 times the limit-known sender's time, 13.8 % refused), the default law. "
+            "reckless (1.1 times the limit-known sender's time, 97.6 % refused) is faster, by being refused."])
+
+    def test_a_sweep_has_a_chart_over_its_key(self):
+        time = self.table("sweep-over0-time")
+        self.assertEqual(time[0][0], "latency")
+        self.assertEqual([row[0] for row in time[1:]], ["5ms", "50ms"])
+        column = time[0].index("seek")
+        self.assertEqual([row[column] for row in time[1:]], ["1.2", "2.37"])
+        self.assertGreater(self.pixels("sweep-over0-time", "--c1"), 20)
 
     def test_curves_are_the_figures(self):
         self.assertEqual(self.curve("s0-rate", "told"), {s + 1: 12 - s for s in range(10)})
@@ -142,19 +155,20 @@ class Report(unittest.TestCase):
 
     def test_tables_have_the_numbers(self):
         rate = self.table("s0-rate")
-        self.assertEqual(rate[0], ["seconds", *FASTEST, "exponential-decorrelated"])
-        self.assertEqual(rate[1][:3], ["1", "12", "16"])
-        self.assertEqual(rate[12][:3], ["12", "–", "5"])
+        self.assertEqual(rate[0], ["seconds", "told", "reckless", *FASTEST[1:], "exponential-decorrelated"])
+        self.assertEqual((rate[1][1], rate[1][3]), ("12", "16"))
+        self.assertEqual((rate[12][1], rate[12][3]), ("–", "5"))
         self.choose("s0-rate", "throttled")
-        self.assertEqual(self.table("s0-rate")[1][:3], ["1", "3", "4"])
+        throttled = self.table("s0-rate")[1]
+        self.assertEqual((throttled[1], throttled[3]), ("3", "4"))
         time = self.table("s0-time")
         self.assertEqual(time[0], ["law", "median", "p90", "seed 1", "seed 2", "seed 3"])
         self.assertEqual(time[1], ["told", "1", "1", "1", "1", "1"])
-        self.assertEqual(time[2], ["seek", "1.2", "1.2", "1.2", "1.2", "1.19"])  # 12.1/10.1 …
+        self.assertEqual(time[3], ["seek", "1.2", "1.2", "1.2", "1.2", "1.19"])  # 12.1/10.1 …
         self.assertEqual(self.table("s0-throttled")[1][1], "10.7")  # 12 of 112
         figures = self.ask("[...document.querySelectorAll('#s0 .figures tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
         self.assertEqual([row[0] for row in figures], LAWS)
-        self.assertEqual(figures[1], ["seek", "1.2", "12.2 (12.3)", "1.16", "13.8", "4", "0.05", "0.9", "1", "3 of 3"])
+        self.assertEqual(figures[2], ["seek", "1.2", "12.2 (12.3)", "1.16", "13.8", "4", "0.05", "0.9", "1", "3 of 3"])
         self.assertEqual(set(figures[-1][1:-1]), {"not measured"})
 
     def test_keyboard_reads_a_curve(self):

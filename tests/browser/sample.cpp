@@ -53,9 +53,17 @@ int main() {
             {.law = "hammer", .runs = {}}};
   for (int i = 0; i < 6; ++i)
     c.rows.push_back(row_of("rival-" + std::to_string(i), 20 + i, 40 + i));
+  c.rows.push_back(row_of("reckless", 11, 4000));  // the fastest, by being refused
   auto other = c;
   other.title = "another";
   other.rows = {c.rows[1], c.rows[0]};
-  app::comparison const both[] = {c, other};
-  std::puts(app::report_page(both, "headway simulate sample --report <file>").c_str());
+  auto swept = other, slower = other;
+  swept.title = "swept latency=5ms";
+  slower.title = "swept latency=50ms";
+  swept.what.name = slower.what.name = "swept";
+  swept.sweep = {{"latency", "5ms"}};
+  slower.sweep = {{"latency", "50ms"}};
+  slower.rows[1] = row_of("seek", 24, 16);
+  app::comparison const all[] = {c, other, swept, slower};
+  std::puts(app::report_page(all, "headway simulate sample --report <file>").c_str());
 }

@@ -77,6 +77,11 @@ class Surface(unittest.TestCase):
         self.assertEqual(self.complete("run", "--durability", "=", "po"), {"power"})
         self.assertEqual(self.complete("run", "--durability", "="), both)
         self.assertEqual(self.complete("run", "--out", "-"), set())  # a file
+        self.assertEqual(self.complete("run", "--law", "se"), {"seek"})
+        self.assertEqual(self.complete("run", "--profile", "open"), {"openai"})
+        self.assertEqual(self.complete("replay", "--law", "ren"), {"reno", "reno-0.9"})
+        self.assertIn("seed-003", self.complete("simulate", "seed-00"))
+        self.assertEqual(self.complete("simulate", "--law", "tol"), {"told"})
 
     def test_the_man_page_has_them(self):
         page = self.share / "man/man1/headway.1"

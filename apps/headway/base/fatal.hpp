@@ -15,6 +15,7 @@ enum exit_code : int {
   exit_io = 74,        ///< journal or results cannot be written
   exit_parked = 75,    ///< run the same command again later
   exit_stopped = 77,   ///< refused for good; nothing more is sent
+  exit_pipe = 141,     ///< what read standard output is gone, as | head: nothing is said
 };
 
 /// An error that ends the program: one line on stderr that says what, where and the allowed range.

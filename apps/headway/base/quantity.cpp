@@ -29,13 +29,21 @@ std::optional<std::pair<double, std::string_view>> number(std::string_view text)
 }
 
 std::optional<duration> unit_of(std::string_view name) {
-  if (name == "us") return 1us;
-  if (name == "ms") return 1ms;
-  if (name == "s") return 1s;
-  if (name == "min") return 1min;
-  if (name == "h") return 1h;
-  if (name == "d") return 24h;
+  auto const is = [&](auto... words) { return ((name == words) || ...); };
+  if (is("us")) return 1us;
+  if (is("ms", "millisecond", "milliseconds")) return 1ms;
+  if (is("s", "sec", "secs", "second", "seconds")) return 1s;
+  if (is("min", "mins", "minute", "minutes", "m")) return 1min;
+  if (is("h", "hr", "hour", "hours")) return 1h;
+  if (is("d")) return 24h;
   return std::nullopt;
+}
+
+/// What k and M are short for, 1 of nothing else; takes it off `text`.
+double thousands(std::string_view& text) {
+  auto const factor = text.starts_with('k') ? 1e3 : text.starts_with('M') ? 1e6 : 1;
+  if (factor > 1) text.remove_prefix(1);
+  return factor;
 }
 
 duration time_up_to(std::chrono::hours longest, std::string_view text) {
@@ -50,6 +58,12 @@ duration time_up_to(std::chrono::hours longest, std::string_view text) {
 
 }  // namespace
 
+duration parse_bound(std::string_view text) {
+  auto const limit = parse_patience(text);
+  if (limit < 1ms) wrong("want from 1ms to {}h", 24 * 365);
+  return limit;
+}
+
 duration parse_time(std::string_view text) {
   return time_up_to(1h, text);
 }
@@ -60,7 +74,8 @@ duration parse_patience(std::string_view text) {
 
 rate parse_rate(std::string_view text) {
   auto const slash = text.find('/');
-  auto const units = number(text.substr(0, slash));
+  auto units = number(text.substr(0, slash));
+  if (units) units->first *= thousands(units->second);
   if (slash == text.npos || !units || !units->second.empty())
     wrong("'{}' is not a count per time, such as 50/s, 300/min or 10/250ms", text);
   auto const unit = text.substr(slash + 1);

@@ -12,19 +12,23 @@
 
 namespace headway::app {
 
-/// 250us, 50ms, 2s, 1.5min, 1h, from zero to an hour. A bare number is not a time.
-/// Throws std::invalid_argument, whose text says what is wrong and what is allowed.
+/// 250us, 50ms, 2s, 1.5min, 1h, or their words (2sec, 5minutes), from zero to an hour. A bare
+/// number is not a time. Throws std::invalid_argument, whose text says what is wrong and what is
+/// allowed.
 duration parse_time(std::string_view text);
 
 /// The same, up to a year: 12h, 30d.
 duration parse_patience(std::string_view text);
+
+/// The same, from 1ms: a limit of no time at all lets nothing happen. Throws as parse_time does.
+duration parse_bound(std::string_view text);
 
 struct rate {
   double units;
   duration period;
 };
 
-/// 50/s, 300/min, 5000/h, 10/250ms, from one a day to 10^6 a second. Throws as parse_time does.
+/// 50/s, 300/min, 90k/min, 10/250ms, from one a day to 10^6 a second. Throws as parse_time does.
 rate parse_rate(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.

@@ -35,5 +35,16 @@ TEST(quantity, shares_are_percentages) {
     EXPECT_THROW(parse_share(bad), std::invalid_argument) << bad;
 }
 
+TEST(quantity, takes_the_words_for_units_and_thousands) {
+  EXPECT_EQ(parse_time("5minutes"), 5min);
+  EXPECT_EQ(parse_patience("2hours"), 2h);
+  EXPECT_EQ(parse_rate("50/sec").period, 1s);
+  EXPECT_EQ(parse_rate("3M/min").units, 3e6);
+  EXPECT_EQ(parse_rate("1.5k/s").units, 1500);
+  EXPECT_THROW(parse_rate("3m/min"), std::invalid_argument);
+  EXPECT_THROW(parse_bound("0s"), std::invalid_argument);
+  EXPECT_EQ(parse_bound("1ms"), 1ms);
+}
+
 }  // namespace
 }  // namespace headway::app

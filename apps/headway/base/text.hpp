@@ -44,6 +44,12 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view set =
 /// `text` for an error message: in quotes, cut short, what a terminal would act on escaped.
 std::string in_quotes(std::string_view text);
 
+/// Returns how many columns of a terminal UTF-8 text takes.
+std::size_t columns_of(std::string_view text) noexcept;
+
+/// Returns what of UTF-8 text fits in so many columns; what is cut ends in "…".
+std::string cut_to(std::size_t columns, std::string_view text);
+
 /// `text` with what a terminal would act on as \x1b; nothing is cut.
 std::string printable(std::string_view text);
 

@@ -41,5 +41,16 @@ TEST(text, equal_ignoring_case) {
   EXPECT_FALSE(equal_ignoring_case("[", "{"));
 }
 
+TEST(cut_to, cuts_between_characters) {
+  EXPECT_EQ(cut_to(5, "abcde"), "abcde");
+  EXPECT_EQ(cut_to(4, "abcde"), "abc…");
+  EXPECT_EQ(cut_to(3, "a·é·b"), "a·…");
+  EXPECT_EQ(cut_to(4, "日本語"), "日…");
+  EXPECT_EQ(cut_to(1, "日本語"), "…");
+  EXPECT_EQ(cut_to(0, "a"), "");
+  EXPECT_EQ(columns_of("a·日…"), 5U);
+  EXPECT_EQ(columns_of("\xff\xe6"), 2U) << "bytes that are no character";
+}
+
 }  // namespace
 }  // namespace headway::app

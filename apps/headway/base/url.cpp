@@ -122,12 +122,41 @@ std::string_view host_of(std::string_view origin) {
   return host.substr(0, std::min(host.find(':'), host.size()));
 }
 
+std::string escaped(std::string url) {
+  auto const must_be = [](char c) { return c == ' ' || (c & 0x80) != 0; };
+  if (std::ranges::none_of(url, must_be)) return url;
+  auto const mark = url.find("://");
+  auto const path = std::min(url.find_first_of("/?#", mark == url.npos ? 0 : mark + 3), url.size());
+  auto text = url.substr(0, path);
+  for (auto const c : std::string_view(url).substr(path))
+    if (must_be(c))
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    else
+      text += c;
+  return text;
+}
+
+std::string short_name(std::string_view name) {
+  auto const https = name.starts_with("https://");
+  if (!https && !name.starts_with("http://")) return std::string(name);
+  name.remove_prefix(https ? 8 : 7);
+  auto const end = std::min(name.find(' '), name.size());
+  auto host = name.substr(0, end);
+  std::string_view const port = https ? ":443" : ":80";
+  if (host.ends_with(port)) host.remove_suffix(port.size());
+  return std::string(host).append(name.substr(end));
+}
+
 std::string absolute_url(std::string_view url, std::string_view base) {
   auto const mark = url.find("://");
   auto const absolute = mark != url.npos && mark > 0 && url.find_first_of("/?#") == mark + 1;
   if (base.empty() || absolute) return std::string(url);
   auto const separator = url.starts_with('/') || url.starts_with('?') ? "" : "/";
   return fmt::format("{}{}{}", base, separator, url);
+}
+
+std::string_view without_query(std::string_view url) noexcept {
+  return url.substr(0, url.find_first_of("?#"));
 }
 
 }  // namespace headway::app

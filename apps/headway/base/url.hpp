@@ -19,6 +19,12 @@ struct destination {
 /// in what it takes. Throws std::bad_alloc.
 destination destination_of(std::string const& url);
 
+/// Returns `url` with spaces and what is not ASCII written as %20 and the like, but for its host.
+std::string escaped(std::string url);
+
+/// Returns a name that begins with an origin as people know it: without scheme and default port.
+std::string short_name(std::string_view name);
+
 /// The host of an origin, without brackets or port.
 std::string_view host_of(std::string_view origin);
 
@@ -26,5 +32,8 @@ std::string_view host_of(std::string_view origin);
 /// follows a base changes its host, and a base of https://host/v1 keeps its /v1. Requires: no
 /// trailing slash in `base`.
 std::string absolute_url(std::string_view url, std::string_view base);
+
+/// `url` without its query and fragment, which may be secrets.
+std::string_view without_query(std::string_view url) noexcept;
 
 }  // namespace headway::app

@@ -193,5 +193,19 @@ TEST(url, goes_where_libcurl_sends_it) {
   EXPECT_GT(sent, 100);
 }
 
+TEST(short_name, is_without_what_goes_without_saying) {
+  EXPECT_EQ(short_name("https://api.example:443"), "api.example");
+  EXPECT_EQ(short_name("http://api.example:80 gpt-4"), "api.example gpt-4");
+  EXPECT_EQ(short_name("https://api.example:80"), "api.example:80");
+  EXPECT_EQ(short_name("http://[::1]:443"), "[::1]:443");
+}
+
+TEST(escaped, what_no_url_has_but_in_its_host) {
+  EXPECT_EQ(escaped("http://h/a b?q=\xc3\xbc#\xff"), "http://h/a%20b?q=%C3%BC#%FF");
+  EXPECT_EQ(escaped("http://h/a%20b"), "http://h/a%20b");
+  EXPECT_EQ(escaped("http://\xc3\xbc/ "), "http://\xc3\xbc/%20") << "a host is another's";
+  EXPECT_EQ(escaped("http://h/\x1b"), "http://h/\x1b") << "which is refused";
+}
+
 }  // namespace
 }  // namespace headway::app

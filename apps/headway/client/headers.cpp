@@ -12,6 +12,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 namespace {
@@ -48,6 +49,16 @@ std::string with_environment(std::string_view text, std::string const& where) {
   }
 }
 
+/// Whether its last word is a shell's variable: "Bearer $KEY", "${KEY}".
+bool names_a_variable(std::string_view value) noexcept {
+  auto word = value.substr(value.rfind(' ') + 1);
+  if (!word.starts_with('$')) return false;
+  word = trimmed(word.substr(1), "{}");
+  return word.size() > 1 && std::ranges::all_of(word, [](char c) {
+           return c == '_' || (lower(c) != c) || is_digit(c);
+         });
+}
+
 std::string read_header(std::string_view text, std::string const& where) {
   auto const colon = text.find(':');
   if (colon == text.npos) throw fatal(exit_usage, where + ": want 'Name: value'");
@@ -55,6 +66,9 @@ std::string read_header(std::string_view text, std::string const& where) {
   auto const value = with_environment(trimmed(text.substr(colon + 1)), where);
   if (auto const problem = header_problem(name, value); !problem.empty())
     throw fatal(exit_usage, fmt::format("{}: header {} {}", where, in_quotes(name), problem));
+  if (value == trimmed(text.substr(colon + 1)) && names_a_variable(value))
+    say(fmt::format("{}: header {} is sent with a $NAME as it stands; ${{env:NAME}} is its value",
+                    where, in_quotes(name)));
   return fmt::format("{}: {}", name, value);
 }
 

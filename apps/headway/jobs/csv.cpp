@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/text.hpp"
 #include "jobs/job.hpp"
 
 namespace headway::app {
@@ -36,24 +37,24 @@ bool csv_record::add(std::string_view line) {
         continue;
       }
       quoted_ = false;
-      if (at < line.size() && line[at] != ',')
+      if (at < line.size() && line[at] != mark_)
         throw std::invalid_argument(
             fmt::format("field {} goes on after its closing quote; a quote in it is written as "
                         "\"\"",
                         fields_.size()));
     } else {
-      auto const comma = std::min(line.find(',', at), line.size());
-      auto const field = line.substr(at, comma - at);
+      auto const end = std::min(line.find(mark_, at), line.size());
+      auto const field = line.substr(at, end - at);
       if (field.find('"') != field.npos)
         throw std::invalid_argument(fmt::format(
             "field {} has a quote but does not begin with one; want it all in quotes, and the "
             "quote written as \"\"",
             fields_.size()));
       fields_.back() = field;
-      at = comma;
+      at = end;
     }
     if (at == line.size()) return true;
-    ++at;  // the comma
+    ++at;  // the mark
     fields_.emplace_back();
   }
 }
@@ -61,6 +62,25 @@ bool csv_record::add(std::string_view line) {
 std::vector<std::string> csv_record::take() {
   bytes_ = 0;
   return std::exchange(fields_, {});
+}
+
+void append_csv(std::string& out, std::span<std::string const> fields) {
+  auto const alone = fields.size() == 1;
+  bool first = true;
+  for (auto const& field : fields) {
+    if (!std::exchange(first, false)) out += ',';
+    if (field.find_first_of("\",\r\n") == field.npos && !(alone && trimmed(field).empty())) {
+      out += field;
+      continue;
+    }
+    out += '"';
+    for (char const c : field) {
+      if (c == '"') out += '"';
+      out += c;
+    }
+    out += '"';
+  }
+  out += '\n';
 }
 
 }  // namespace headway::app

@@ -1,6 +1,7 @@
-/// CSV as RFC 4180 has it.
+/// CSV as RFC 4180 has it, or with another mark than the comma.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace headway::app {
 /// Errors: std::invalid_argument. Threads: shared objects unsafe.
 class csv_record {
  public:
+  /// What is between fields; a comma unless told.
+  void separate_by(char mark) noexcept { mark_ = mark; }
+
   /// Takes in the next line, without its end. False: the record goes on in the next one.
   bool add(std::string_view line);
 
@@ -23,8 +27,13 @@ class csv_record {
 
  private:
   std::vector<std::string> fields_;
+  char mark_ = ',';
   bool quoted_ = false;
   std::size_t bytes_ = 0;
 };
+
+/// Appends a record and its line feed: in quotes what has a quote, a comma or a line end in it, and
+/// what alone would be a blank line.
+void append_csv(std::string& out, std::span<std::string const> fields);
 
 }  // namespace headway::app

@@ -13,8 +13,11 @@
 #include "base/base64.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "client/headers.hpp"
+#include "jobs/labels.hpp"
+#include "jobs/mistaken.hpp"
 #include "jobs/record.hpp"
 #include "jobs/template.hpp"
 
@@ -223,6 +226,20 @@ void decode_body(job& j) {
   j.body = std::move(bytes);
 }
 
+named_fields fields_of(dom::object object, std::string_view text) {
+  named_fields fields;
+  auto const members = members_of(text);
+  for (auto const [name, value] : object) {
+    field_value field;
+    if (value.is_string())
+      field.text = std::string_view(value.get_string().value_unsafe());
+    else
+      field = {compact(members[fields.size()].value), true};
+    fields.push_back({std::string(name), std::move(field)});
+  }
+  return fields;
+}
+
 /// A line that is itself the body, but for its `metadata`.
 job read_body(dom::object object, std::string_view text) {
   job j;
@@ -250,7 +267,7 @@ job read_body(dom::object object, std::string_view text) {
 bool idempotent(job const& j) noexcept {
   constexpr std::array<std::string_view, 6> safe_to_repeat = {"GET",    "HEAD",    "PUT",
                                                               "DELETE", "OPTIONS", "TRACE"};
-  return !j.idempotency_key.empty() ||
+  return j.computes || !j.idempotency_key.empty() ||
          std::find(safe_to_repeat.begin(), safe_to_repeat.end(), j.method) != safe_to_repeat.end();
 }
 
@@ -263,7 +280,9 @@ std::string fingerprint(line_options const& o) {
 }
 
 job_parser::job_parser(line_options options)
-    : options_(std::move(options)), json_(std::make_unique<dom::parser>()) {
+    : options_(std::move(options)),
+      json_(std::make_unique<dom::parser>()),
+      labels_(std::make_unique<labels>(options_)) {
   auto& base = options_.base_url;
   if (!base.empty()) {
     if (auto const problem = destination_of(base).problem; !problem.empty())
@@ -280,13 +299,16 @@ job_parser& job_parser::operator=(job_parser&&) noexcept = default;
 job_parser::~job_parser() = default;
 
 void job_parser::check_template() {
-  auto& [file, base, folder, url, body, method, format, written_by] = options_;
+  auto& url = options_.url;
+  auto& method = options_.method;
+  auto const& base = options_.base_url;
+  auto const& body = options_.body;
   if (url.empty()) {
     if (body || !method.empty())
       throw fatal(exit_usage, "--body and --method are for lines that go to --url; want that too");
     return;
   }
-  if (format == line_format::vegeta)
+  if (options_.format == line_format::vegeta)
     throw fatal(exit_usage, "--format vegeta is for lines with a url; want no --url");
   if (!method.empty()) {
     auto const name = method_named(method);
@@ -305,11 +327,13 @@ void job_parser::check_template() {
   };
   auto const url_alone = read("--url", url, std::nullopt);
   if (url_alone.fields().empty())
-    if (auto const problem = destination_of(absolute_url(url, base)).problem; !problem.empty())
+    if (auto const problem = destination_of(escaped(absolute_url(url, base))).problem;
+        !problem.empty())
       throw fatal(exit_usage, "--url: " + problem);
   if (!body && url_alone.fields().empty()) return;
   template_ = std::make_unique<request_template>(read("--body", url, body));
-  records_ = std::make_unique<record_reader>(template_->fields());
+  records_ = std::make_unique<record_reader>(template_->fields(),
+                                             options_.keeps_record || !labels_->empty());
 }
 
 std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
@@ -319,6 +343,9 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
       throw malformed{
           fmt::format("the line has {} bytes; want at most {}", text.size(), line_bytes_max)};
     if (line == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    if (line == 1)
+      if (auto const other = mistaken_for(text, options_.file); !other.empty())
+        throw malformed{other};
 
     std::optional<job> j;
     if (records_) {
@@ -331,15 +358,30 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     j->line = first_line_;
     if (j->id.empty()) j->id = std::to_string(first_line_);
     if (!options_.base_url.empty()) j->url = absolute_url(j->url, options_.base_url);
+    j->url = escaped(std::move(j->url));
     auto to = destination_of(j->url);
     if (!to.problem.empty()) throw malformed{to.problem};
     j->origin = std::move(to.origin);
+    j->computes = options_.computes && options_.computes(*j);
+    if (!labels_->empty()) label(*j);
+    if (options_.keeps_record && records_) j->record = std::move(fields_);
     return j;
   } catch (malformed const& wrong) {
     throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.why));
   } catch (std::invalid_argument const& wrong) {
     throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.what()));
   }
+}
+
+void job_parser::label(job& j) {
+  auto const what = has_header() ? "column" : "key";
+  if (fields_.empty()) fields_.push_back({"url", {j.url}});
+  if (auto const id = labels_->id_of(fields_, j.line, what)) j.id = id_of(*id);
+  labels_->put_on(j, fields_, what);
+}
+
+bool job_parser::has_header() const noexcept {
+  return records_ && records_->has_header();
 }
 
 void job_parser::finish() const {
@@ -349,8 +391,9 @@ void job_parser::finish() const {
 }
 
 std::optional<job> job_parser::read_record(std::string_view text) {
-  auto const r = records_->read(text, *json_);
+  auto r = records_->read(text, *json_);
   if (!r) return std::nullopt;
+  fields_ = std::move(r->all);
   job j;
   if (r->id) j.id = id_of(*r->id);
   j.url = template_->url(r->values);
@@ -368,6 +411,7 @@ std::optional<job> job_parser::read_record(std::string_view text) {
 }
 
 job job_parser::read_line(std::string_view text) {
+  fields_.clear();
   if (text.front() == '{') return read_json(text);
   if (options_.format == line_format::vegeta)
     throw malformed{"want a target of vegeta, a JSON object"};
@@ -377,7 +421,12 @@ job job_parser::read_line(std::string_view text) {
 }
 
 job job_parser::read_json(std::string_view text) {
+  if (goes_on(text))
+    throw malformed{
+        fmt::format("JSON over several lines; want one object a line: jq -c . {0} > {0}.jsonl",
+                    printable(options_.file))};
   auto const object = parse_object(*json_, text);
+  if (!labels_->empty()) fields_ = fields_of(object, text);
   if (!options_.url.empty() && object.at_key("url").error() != simdjson::SUCCESS) {
     auto j = read_body(object, text);
     j.url = options_.url;
@@ -397,8 +446,9 @@ job job_parser::read_json(std::string_view text) {
     auto const k =
         static_cast<key>(std::find(key_names.begin(), key_names.end(), name) - key_names.begin());
     if (k == key_names.size())
-      throw malformed{
-          fmt::format("unknown key {}; known: {}", in_quotes(name), fmt::join(key_names, ", "))};
+      throw malformed{fmt::format("unknown key {}{}; known: {}", in_quotes(name),
+                                  did_you_mean(name, {std::begin(key_names), std::end(key_names)}),
+                                  fmt::join(key_names, ", "))};
     if (seen & (1U << k)) throw malformed{fmt::format("key {} is given twice", in_quotes(name))};
     seen |= 1U << k;
     switch (k) {

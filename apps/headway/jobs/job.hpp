@@ -12,6 +12,7 @@
 
 #include "base/url.hpp"
 #include "headway/time.hpp"
+#include "jobs/fields.hpp"
 #include "provider/quota_units.hpp"
 
 namespace simdjson::dom {
@@ -34,14 +35,17 @@ struct job {
   std::optional<std::filesystem::path> body_file;  ///< to be opened as it is; below JOBS' folder
   std::int64_t cost = 1;                           ///< of --rate
   std::vector<quota_units> costs{};                ///< of named quotas
+  bool computes = false;                           ///< and nothing else, says its profile
   std::string scope;
   std::optional<duration> timeout;
   std::string idempotency_key;  ///< "" if none; also where the line gives it as a header
   std::string meta;             ///< compact JSON to echo, "" if none
+  std::string name{};           ///< of the body's file, "": by its line
+  named_fields record{};        ///< of a template, if it is to be kept
 };
 
-/// Whether sending it twice does no more than sending it once: by its method (RFC 9110 §9.2.2) or
-/// by its key.
+/// Whether sending it twice does no more than sending it once: by its method (RFC 9110 §9.2.2), by
+/// its key, or because it only computes.
 bool idempotent(job const&) noexcept;
 
 /// automatic: what a line is, its keys tell. vegeta: all are JSON targets of vegeta.
@@ -58,6 +62,14 @@ struct line_options {
   std::string method{};               ///< "": POST, or GET without a body
   line_format format = line_format::automatic;
 
+  // What results tell of the line; a field, or with {{field}}.
+  std::string id{};                 ///< "": the line's own, else its number
+  std::vector<std::string> meta{};  ///< fields; one that is "": all of them
+  std::string out_name{};           ///< of the body's file
+  bool keeps_record = false;
+
+  /// Whether a request only computes.
+  std::function<bool(job const&)> computes{};
   /// The option that writes the file at a path, "" if none does: no body_file may be one.
   std::function<std::string(std::filesystem::path const&)> written_by{};
 };
@@ -67,6 +79,7 @@ std::string fingerprint(line_options const&);
 
 inline constexpr std::size_t line_bytes_max = std::size_t{64} << 20;
 
+class labels;
 class record_reader;
 class request_template;
 
@@ -89,6 +102,11 @@ class job_parser {
   /// template must come in their order.
   std::optional<job> parse(std::string_view text, std::int64_t line);
 
+  /// The line where what was read last begins: an earlier one where a record of CSV goes on.
+  std::int64_t begins() const noexcept { return first_line_; }
+  /// The header line of a CSV has been read.
+  bool has_header() const noexcept;
+
   /// There are no more lines. Errors: fatal(exit_usage) within a record.
   void finish() const;
 
@@ -96,6 +114,7 @@ class job_parser {
 
  private:
   void check_template();
+  void label(job&);
   job read_line(std::string_view text);
   job read_json(std::string_view text);
   std::optional<job> read_record(std::string_view text);
@@ -104,6 +123,8 @@ class job_parser {
   std::unique_ptr<simdjson::dom::parser> json_;
   std::unique_ptr<request_template> template_;  // with records_; null: lines are requests
   std::unique_ptr<record_reader> records_;
+  std::unique_ptr<labels> labels_;
+  named_fields fields_;          // of what is being read, where labels need them
   std::int64_t first_line_ = 0;  // of what is being read
 };
 

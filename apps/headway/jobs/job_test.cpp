@@ -127,13 +127,14 @@ TEST(job_line, refused) {
     std::string line;
     std::string_view says;
   } const rows[] = {
-      {"{", "not valid JSON"},
+      {"{", "JSON over several lines; want one object a line: jq -c ."},
       {"{} x", "not valid JSON"},
       {"{\"url\":\"http://x/\"", "not valid JSON"},
       {"{\"url\":\"http://\xff/\"}", "not valid JSON"},
       {"{}", "url is missing"},
       {R"({"url":7})", "url is 7; want a string"},
-      {url + R"("urls":1})", "unknown key \"urls\"; known: url, id, method,"},
+      {url + R"("urls":1})",
+       "unknown key \"urls\"; did you mean \"url\"?; known: url, id, method,"},
       {url + R"("url":"http://x/"})", "key \"url\" is given twice"},
       {url + R"("id":1.5})", "id is 1.5; want a string"},
       {url + R"("id":""})", "id is \"\"; want a string of 1 to"},

@@ -135,6 +135,23 @@ std::optional<std::int64_t> id_register::claim(std::string const& id, std::int64
   return given_->insert(id, line);
 }
 
+void record_lines::add(std::int64_t line, std::int64_t begins, bool has_header) {
+  if (header_end == 0 && has_header) header_end = line;
+  if (line == begins) return;
+  goes_on.resize(static_cast<std::size_t>(line) + 1);
+  goes_on.back() = true;
+}
+
+std::vector<bool> record_lines::whole(std::vector<bool> wanted) const {
+  if (std::ranges::find(wanted, true) == wanted.end()) return wanted;
+  auto const header = static_cast<std::size_t>(header_end);
+  wanted.resize(std::max({wanted.size(), goes_on.size(), header + 1}));
+  for (std::size_t line = 1; line <= header; ++line) wanted[line] = true;
+  for (std::size_t line = header + 1; line < goes_on.size(); ++line)
+    if (goes_on[line]) wanted[line] = wanted[line - 1];
+  return wanted;
+}
+
 job_stream::job_stream(line_options options, line_hook on_line)
     : parser_(std::move(options)), on_line_(std::move(on_line)) {}
 
@@ -170,7 +187,8 @@ std::optional<job> job_stream::next() {
       if (auto const earlier = ids_->claim(j->id, j->line))
         throw fatal(exit_usage, fmt::format("{}:{}: id {} is already used at line {}",
                                             options().file, j->line, in_quotes(j->id), *earlier));
-    if (on_line_) on_line_(*line);
+    records_.add(lines_, parser_.begins(), parser_.has_header());
+    if (on_line_) on_line_(*line, parser_.begins());
     if (j) return j;
   }
   if (finished_) parser_.finish();
@@ -204,7 +222,7 @@ bool jobs_file::fill() {
 }
 
 jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> const& progress,
-                              std::int64_t only) {
+                              std::int64_t only, std::function<void(job const&)> const& on_job) {
   jobs_survey found;
   for (bool more = true; more;) {
     more = fill();
@@ -214,6 +232,8 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
         ++found.wanted;
         found.last_wanted = j->line;
       }
+      if (on_job) on_job(*j);
+      if (j->computes) ++found.computing;
       found.all_idempotent = found.all_idempotent && idempotent(*j);
       auto& origins = found.origins;
       if (origins.size() < 2 && (origins.empty() || origins.front() != j->origin))
@@ -222,11 +242,18 @@ jobs_survey jobs_file::survey(std::function<void(std::int64_t, std::int64_t)> co
     if (progress) progress(read_, file_.size());
   }
   found.lines = stream_.lines();
-  // The second pass starts afresh, without the checks and the hook of the first.
-  stream_ = job_stream(stream_.options());
+  found.records = stream_.records();
+  rewind();
+  return found;
+}
+
+// Without the checks and the hook of the first pass.
+void jobs_file::rewind(bool keeps_records) {
+  auto options = stream_.options();
+  options.keeps_record = keeps_records;
+  stream_ = job_stream(std::move(options));
   blocks_ = 0;
   read_ = 0;
-  return found;
 }
 
 std::optional<job> jobs_file::next() {

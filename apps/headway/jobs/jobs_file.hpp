@@ -35,8 +35,20 @@ class id_register {
   std::int64_t largest_ahead_ = 0;  // of ids that are the number of a later line
 };
 
-/// Told each line, blank ones and comments too, without its end, once it has been found good.
-using line_hook = std::function<void(std::string_view)>;
+/// Told each line, blank ones and comments too, without its end, once it has been found good, and
+/// the number of the line where what it belongs to begins: itself, but within a record of CSV.
+using line_hook = std::function<void(std::string_view line, std::int64_t begins)>;
+
+/// The lines that belong together; one bit a line, up to the last that goes on.
+struct record_lines {
+  std::int64_t header_end = 0;  ///< last line of a CSV's header; 0: there is none
+  std::vector<bool> goes_on{};  ///< the line is in the record of the one before
+
+  /// The next line belongs to what `begins` there; `has_header`: a CSV's has come, perhaps by it.
+  void add(std::int64_t line, std::int64_t begins, bool has_header);
+  /// Adds to `wanted`, lines where records begin (the first is 1), all that makes JOBS of them.
+  std::vector<bool> whole(std::vector<bool> wanted) const;
+};
 
 /// Makes jobs of bytes, however these are cut.
 /// Errors of next(): fatal(exit_usage) with file:line. Threads: distinct objects safe, shared
@@ -56,6 +68,8 @@ class job_stream {
   void check_ids() { ids_.emplace(); }
 
   std::int64_t lines() const noexcept { return lines_; }
+  /// Of what has been read.
+  record_lines const& records() const noexcept { return records_; }
   line_options const& options() const noexcept { return parser_.options(); }
 
  private:
@@ -69,6 +83,7 @@ class job_stream {
   std::size_t scanned_ = 0;  // up to here there is no line end
   bool finished_ = false;
   std::int64_t lines_ = 0;
+  record_lines records_;
 };
 
 /// What a first look at all of JOBS found. A file without requests is no error: it has zero.
@@ -79,6 +94,8 @@ struct jobs_survey {
   std::int64_t last_wanted = 0;      ///< their last line
   std::vector<std::string> origins;  ///< the first two
   bool all_idempotent = true;
+  std::int64_t computing = 0;  ///< requests that may be repeated for that reason alone
+  record_lines records{};
 };
 
 /// Reads a file twice, survey() and then next(), which refuses what has changed since, and standard
@@ -93,17 +110,22 @@ class jobs_file {
   /// Standard input: it is checked as it is read.
   bool is_stream() const noexcept { return is_stream_; }
   int fd() const noexcept { return file_.fd(); }
+  /// As errors name it.
+  std::string const& name() const noexcept { return stream_.options().file; }
   steady_file& input() noexcept { return file_; }
 
   /// Looks through the whole file, all checks included. Requires: not a stream.
   /// `progress` is told now and then how many bytes of how many have been read; it may throw.
-  /// `only`: that many requests are wanted; 0: all.
+  /// `only`: that many requests are wanted; 0: all. `on_job` is told all; it may throw.
   jobs_survey survey(std::function<void(std::int64_t, std::int64_t)> const& progress = {},
-                     std::int64_t only = 0);
+                     std::int64_t only = 0, std::function<void(job const&)> const& on_job = {});
 
   /// The next request, waiting for input; nullopt at the end. Lines that were appended since
   /// survey() are left alone.
   std::optional<job> next();
+
+  /// The next next() is the first again; `keeps_records`: with their records. Requires: survey().
+  void rewind(bool keeps_records = false);
 
   /// For event loops: the next request of what has been read; nullopt: call fill() when fd() is
   /// readable.

@@ -25,7 +25,7 @@ TEST_F(jobs_file_test, surveyed_then_read) {
       "jobs\r\nhttp://a/1\r\n\n{\"url\":\"/2\",\"id\":\"x\",\"body\":\"\"}\nhttp://b/3");
   std::vector<std::string> told;
   jobs_file jobs(path, {.base_url = "http://base:1/v1"},
-                 [&](std::string_view line) { told.emplace_back(line); });
+                 [&](std::string_view line, std::int64_t) { told.emplace_back(line); });
   EXPECT_FALSE(jobs.is_stream());
   std::int64_t seen = 0;
   auto const found = jobs.survey([&](std::int64_t read, std::int64_t of) {
@@ -54,7 +54,7 @@ TEST_F(jobs_file_test, template_is_filled_in_both_readings) {
   write("id,q\r\n1,\"a\r\nb\"\r\n\r\n7,c");
   std::vector<std::string> told;
   jobs_file jobs(path, {.url = "http://a/", .body = "[{{q}}]"},
-                 [&](std::string_view line) { told.emplace_back(line); });
+                 [&](std::string_view line, std::int64_t) { told.emplace_back(line); });
   auto const found = jobs.survey();
   EXPECT_EQ(found.lines, 5);
   EXPECT_EQ(found.requests, 2);
@@ -181,7 +181,8 @@ TEST(job_stream, however_the_bytes_are_cut) {
   std::string const text = "http://a/1\r\n\r\n#\n{\"url\":\"http://a/2\",\"id\":\"b\"}\nhttp://a/3";
   for (std::size_t size = 1; size <= text.size(); ++size) {
     std::string told;
-    job_stream stream({}, [&](std::string_view line) { told += std::string(line) + "|"; });
+    job_stream stream(
+        {}, [&](std::string_view line, std::int64_t) { told += std::string(line) + "|"; });
     std::string read;
     auto const take = [&] {
       while (auto const j = stream.next()) read += std::to_string(j->line) + j->id + " ";
@@ -201,12 +202,43 @@ TEST(job_stream, however_the_bytes_are_cut) {
 
 TEST(job_stream, tells_only_good_lines) {
   std::string told;
-  job_stream stream({}, [&](std::string_view line) { told += line; });
+  job_stream stream({}, [&](std::string_view line, std::int64_t) { told += line; });
   stream.check_ids();
   stream.feed("{\"url\":\"http://a/\",\"id\":2}\nhttp://a/2\n");
   EXPECT_TRUE(stream.next());
   EXPECT_THROW(stream.next(), fatal);
   EXPECT_EQ(told, "{\"url\":\"http://a/\",\"id\":2}");
+}
+
+TEST(job_stream, tells_where_a_record_begins) {
+  std::string told;
+  job_stream stream({.url = "http://a/{{z}}"}, [&](std::string_view, std::int64_t begins) {
+    told += std::to_string(begins) + " ";
+  });
+  stream.feed("\n\"q\n\n\",z\n1,2\n\"3\n\n\",4\n\n5,6\n");
+  stream.finish();
+  while (stream.next()) {
+  }
+  EXPECT_EQ(told, "1 2 2 2 5 6 6 6 9 10 ");
+  EXPECT_EQ(stream.records().header_end, 4);
+}
+
+TEST(record_lines, are_whole_with_the_header) {
+  record_lines records{.header_end = 2};
+  for (auto const& [line, begins] : {std::pair{3, 3}, {4, 3}, {5, 3}, {6, 6}, {7, 6}, {8, 8}})
+    records.add(line, begins, true);
+  auto const whole = [&](std::vector<bool> const& wanted) {
+    std::string lines;
+    auto const all = records.whole(wanted);
+    for (std::size_t line = 0; line < all.size(); ++line)
+      if (all[line]) lines += std::to_string(line);
+    return lines;
+  };
+  EXPECT_EQ(whole({}), "");
+  EXPECT_EQ(whole({0, 0, 0, 0, 0, 0, 0}), "");
+  EXPECT_EQ(whole({0, 0, 0, 1}), "12345");
+  EXPECT_EQ(whole({0, 0, 0, 0, 0, 0, 1}), "1267");
+  EXPECT_EQ(whole({0, 0, 0, 0, 0, 0, 0, 0, 1}), "128");
 }
 
 TEST(job_stream, endless_line_is_refused) {

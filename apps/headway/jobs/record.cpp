@@ -10,44 +10,56 @@
 #include "base/text.hpp"
 
 namespace headway::app {
-namespace {
-
-constexpr std::size_t names_shown_max = 20;
-
-[[noreturn]] void lacks(std::string_view field, std::string_view what,
-                        std::vector<std::string> const& names) {
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), names_shown_max); ++i)
-    list.append(i == 0 ? "" : ", ").append(in_quotes(names[i]));
-  if (names.size() > names_shown_max) list += ", …";
-  throw std::invalid_argument(
-      fmt::format("there is no {} {}, which the template asks for; known: {}", what,
-                  in_quotes(field), list.empty() ? "none" : list));
-}
-
-}  // namespace
 
 std::optional<record> record_reader::read(std::string_view line, simdjson::dom::parser& parser) {
   auto const text = trimmed(line);
   if (text.empty() && !csv_.open()) return std::nullopt;
-  if (format_ == format::unknown) format_ = text.starts_with('{') ? format::json : format::csv;
+  if (format_ == format::unknown) begin(text);
   if (format_ == format::json) {
     if (text.starts_with('#')) return std::nullopt;
     return read_json(text, parser);
   }
+  if (format_ == format::plain) {
+    record r;
+    r.values.push_back({std::string(text)});
+    if (keeps_all_) r.all.push_back({"line", r.values.front()});
+    return r;
+  }
   if (!csv_.add(line)) return std::nullopt;
   auto cells = csv_.take();
-  if (columns_ == 0) {
+  if (columns_.empty()) {
     read_header(std::move(cells));
     return std::nullopt;
   }
-  if (cells.size() != columns_)
-    throw std::invalid_argument(
-        fmt::format("the record has {} fields; want {} as in the header", cells.size(), columns_));
+  if (cells.size() != columns_.size())
+    throw std::invalid_argument(fmt::format("the record has {} fields; want {} as in the header",
+                                            cells.size(), columns_.size()));
   record r;
   for (auto const column : column_of_) r.values.push_back({cells[column]});
   if (id_column_) r.id = field_value{cells[*id_column_]};
+  if (keeps_all_)
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      r.all.push_back({columns_[i], {std::move(cells[i])}});
   return r;
+}
+
+/// By the first line that is not blank.
+void record_reader::begin(std::string_view text) {
+  if (text.starts_with('{')) {
+    format_ = format::json;
+    return;
+  }
+  format_ = format::csv;
+  auto most = std::count(text.begin(), text.end(), ',');
+  for (char const mark : {';', '\t'})
+    if (auto const n = std::count(text.begin(), text.end(), mark); n > most) {
+      most = n;
+      csv_.separate_by(mark);
+    }
+  if (fields_.size() != 1 || fields_.front() != "line") return;
+  auto header = csv_;
+  auto const whole = header.add(text) ? header.take() : std::vector<std::string>{};
+  if (std::ranges::find(whole, "line") == whole.end()) format_ = format::plain;
 }
 
 void record_reader::read_header(std::vector<std::string> columns) {
@@ -60,10 +72,10 @@ void record_reader::read_header(std::vector<std::string> columns) {
   };
   for (auto const& field : fields_) {
     column_of_.push_back(index_of(field));
-    if (column_of_.back() == columns.size()) lacks(field, "column", columns);
+    if (column_of_.back() == columns.size()) lacks(field, "column", "the template", columns);
   }
   if (auto const id = index_of("id"); id < columns.size()) id_column_ = id;
-  columns_ = columns.size();
+  columns_ = std::move(columns);
 }
 
 record record_reader::read_json(std::string_view text, simdjson::dom::parser& parser) const {
@@ -85,10 +97,11 @@ record record_reader::read_json(std::string_view text, simdjson::dom::parser& pa
     if ((is_id && r.id) || (at < found.size() && found[at]))
       throw std::invalid_argument(fmt::format("key {} is given twice", in_quotes(name)));
     if (at < found.size()) found[at] = field;
+    if (keeps_all_) r.all.push_back({names.back(), field});
     if (is_id) r.id = std::move(field);
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i]) lacks(fields_[i], "key", names);
+    if (!found[i]) lacks(fields_[i], "key", "the template", names);
     r.values.push_back(std::move(*found[i]));
   }
   return r;

@@ -66,6 +66,18 @@ TEST(record, json_lines) {
   EXPECT_TRUE(read("a,b").starts_with("not valid JSON"));
 }
 
+TEST(record, plain_lines_have_one_field) {
+  simdjson::dom::parser parser;
+  record_reader reader({"line"}, true);
+  auto const r = reader.read("a b", parser);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->values.front().text, "a b");
+  ASSERT_EQ(r->all.size(), 1U);
+  EXPECT_EQ(r->all.front().name, "line");
+  EXPECT_EQ(r->all.front().value.text, "a b");
+  EXPECT_FALSE(reader.has_header());
+}
+
 TEST(record, id_as_field) {
   reading read({"id"});
   EXPECT_EQ(read("id"), "-");

@@ -46,17 +46,13 @@ request_template::request_template(std::string_view url, std::optional<std::stri
   has_json_body_ = start.starts_with('{') || start.starts_with('[');
 }
 
-request_template::pieces request_template::read(std::string_view text, bool is_url) {
-  pieces found;
-  bool in_string = false;
+text_template::text_template(std::string_view text) {
   for (;;) {
     auto const begin = text.find("{{");
     auto const before = text.substr(0, begin);
-    in_string = ends_in_string(before, in_string);
-    auto const where = is_url ? place::url : in_string ? place::string : place::value;
     if (begin == text.npos) {
-      found.push_back({std::string(before), no_field, where});
-      return found;
+      pieces_.push_back({std::string(before), {}});
+      return;
     }
     text.remove_prefix(begin);
     auto const end = text.find("}}");
@@ -64,9 +60,21 @@ request_template::pieces request_template::read(std::string_view text, bool is_u
     if (name.empty() || name.find_first_of("{}\n") != name.npos)
       throw std::invalid_argument(
           fmt::format("{} is not a {{{{field}}}}", in_quotes(text.substr(0, 24))));
-    found.push_back({std::string(before), index_of(name), where});
+    pieces_.push_back({std::string(before), std::string(name)});
     text.remove_prefix(end + 2);
   }
+}
+
+request_template::pieces request_template::read(std::string_view text, bool is_url) {
+  pieces found;
+  bool in_string = false;
+  text_template const split(text);
+  for (auto const& [before, field] : split.pieces()) {
+    in_string = ends_in_string(before, in_string);
+    auto const where = is_url ? place::url : in_string ? place::string : place::value;
+    found.push_back({before, field.empty() ? no_field : index_of(field), where});
+  }
+  return found;
 }
 
 std::size_t request_template::index_of(std::string_view name) {

@@ -1,4 +1,4 @@
-/// A template: the URL and the body of many requests, with {{field}} where records differ.
+/// Templates: text with {{field}} where records differ, such as the URL and the body of requests.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,25 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/fields.hpp"
+
 namespace headway::app {
 
-/// A field of a record: a string, or compact JSON that is none.
-struct field_value {
-  std::string text;
-  bool is_json = false;
+/// A template of plain text.
+class text_template {
+ public:
+  /// Errors: std::invalid_argument where a {{ is not the beginning of a {{field}}.
+  explicit text_template(std::string_view text);
+
+  struct piece {
+    std::string before;  // as it stands
+    std::string field;   // "" of the last piece
+  };
+  /// The last one has no field.
+  std::vector<piece> const& pieces() const noexcept { return pieces_; }
+
+ private:
+  std::vector<piece> pieces_;
 };
 
 /// In the body a field is put in as typed JSON, or, within a string literal of the template, as the

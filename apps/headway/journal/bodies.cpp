@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
@@ -31,20 +34,56 @@ void make_body_folder(std::string const& path) {
   }
 }
 
-std::string body_path(std::string_view folder, std::int64_t line, std::string_view type) {
+namespace {
+
+constexpr std::string_view extensions[] = {"json", "txt", "bin"};
+
+std::string path_in(std::string_view folder, std::string_view name) {
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+}  // namespace
+
+body_files::body_files(std::string folder, std::int64_t own)
+    : folder_(std::move(folder)), own_(own) {
+  std::error_code error;
+  std::filesystem::directory_iterator const found(folder_, error);
+  empty_ = error || found == std::filesystem::directory_iterator();
+}
+
+std::string body_files::in_the_way(std::int64_t line, std::string_view name) const {
+  if (empty_ || own(line)) return {};
+  struct stat about {};
+  auto const there = [&](std::string const& path) { return ::lstat(path.c_str(), &about) == 0; };
+  if (!name.empty()) {
+    auto path = path_in(folder_, name);
+    return there(path) ? path : "";
+  }
+  for (auto const extension : extensions)
+    if (auto path = path_in(folder_, fmt::format("{:08}.{}", line, extension)); there(path))
+      return path;
+  return {};
+}
+
+std::string body_path(std::string_view folder, std::int64_t line, std::string_view type,
+                      std::string_view name) {
+  if (!name.empty()) return path_in(folder, name);
   auto const kind = lower(type);
-  auto const extension = kind.find("json") != kind.npos ? "json"
-                         : kind.starts_with("text/")    ? "txt"
-                                                        : "bin";
-  return fmt::format("{}{}{:08}.{}", folder, folder.ends_with('/') ? "" : "/", line, extension);
+  auto const at = kind.find("json") != kind.npos ? 0U : kind.starts_with("text/") ? 1U : 2U;
+  return path_in(folder, fmt::format("{:08}.{}", line, extensions[at]));
 }
 
 void write_bodies(std::span<kept_body const> bodies, bool sync) {
-  for (auto const& [path, bytes] : bodies) {
+  for (auto const& [path, bytes, first] : bodies) {
     replacement out(path);
     out.append(bytes);
     if (sync) out.sync();
-    out.put();
+    if (!first)
+      out.put();
+    else if (!out.put_new())
+      throw fatal(
+          exit_io,
+          fmt::format("{} is there already, and not of this run: it is left as it is", path));
     if (sync && &bytes == &bodies.back().bytes) out.sync_name();
   }
 }

@@ -48,5 +48,27 @@ TEST_F(bodies, are_there_whole_and_for_their_owner_only) {
   EXPECT_THROW(make_body_folder("\xff"), fatal);
 }
 
+TEST_F(bodies, that_are_another_runs_stay) {
+  EXPECT_EQ(body_files(folder + "/none", 0).in_the_way(1, ""), "");
+  body_files const afresh(folder, 0);
+  for (auto const* const name : {"00000002.txt", "a"}) std::ofstream(path(name)) << "other";
+  EXPECT_EQ(afresh.in_the_way(2, ""), "");  // there was nothing at all
+  body_files const files(folder, 3);
+  EXPECT_EQ(files.in_the_way(2, ""), "");
+  EXPECT_EQ(files.in_the_way(3, "a"), "");
+  EXPECT_EQ(files.in_the_way(4, "a"), path("a"));
+  EXPECT_EQ(files.in_the_way(4, "b"), "");
+  EXPECT_EQ(body_files(folder + "/", 1).in_the_way(2, ""), path("00000002.txt"));
+
+  std::array const first{kept_body{path("a"), "ours", true}};
+  EXPECT_THROW(write_bodies(first, true), fatal);
+  EXPECT_EQ(content("a"), "other");
+  write_bodies(std::array{kept_body{path("a"), "ours", false}}, true);
+  EXPECT_EQ(content("a"), "ours");
+  write_bodies(std::array{kept_body{path("b"), "ours", true}}, true);
+  EXPECT_EQ(content("b"), "ours");
+  EXPECT_FALSE(std::filesystem::exists(path("b.new")));
+}
+
 }  // namespace
 }  // namespace headway::app

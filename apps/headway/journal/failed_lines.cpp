@@ -1,5 +1,7 @@
 #include "journal/failed_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string_view>
 
@@ -10,14 +12,14 @@
 namespace headway::app {
 namespace fs = std::filesystem;
 
-void check_failed_lines(std::string const& path) {
+void check_replaceable(std::string_view option, std::string const& path) {
   std::error_code error;
   auto const there = fs::weakly_canonical(fs::absolute(path), error);
   if (auto const folder = there.parent_path(); !fs::is_directory(folder, error))
-    throw fatal(exit_usage, "--failed " + in_quotes(path) + ": there is no folder " +
-                                printable(folder.string()));
+    throw fatal(exit_usage, fmt::format("{} {}: there is no folder {}", option, in_quotes(path),
+                                        printable(folder.string())));
   if (fs::exists(there, error) && !fs::is_regular_file(there, error))
-    throw fatal(exit_usage, "--failed " + in_quotes(path) + " is not a regular file");
+    throw fatal(exit_usage, fmt::format("{} {} is not a regular file", option, in_quotes(path)));
 }
 
 void write_failed_lines(steady_file& jobs, std::vector<bool> const& wanted, std::string const& path,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/outcomes.hpp"
@@ -9,8 +10,8 @@
 
 namespace headway::app {
 
-/// Throws fatal(exit_usage) where `path` cannot be written to in the end.
-void check_failed_lines(std::string const& path);
+/// Throws fatal(exit_usage) where `option`'s `path` cannot be written to in the end.
+void check_replaceable(std::string_view option, std::string const& path);
 
 /// Writes to `path` those lines of `jobs` that `wanted` has (the first is 1), byte for byte, ends
 /// included; replaces what was there, at once. Errors: fatal(exit_io), and those of `jobs`.

@@ -59,10 +59,10 @@ TEST_F(failed_lines, are_not_taken_from_jobs_that_were_edited) {
 }
 
 TEST_F(failed_lines, want_a_file_that_can_be_written) {
-  EXPECT_NO_THROW(check_failed_lines(path("failed")));
-  EXPECT_THROW(check_failed_lines(path("no/failed")), fatal);
-  EXPECT_THROW(check_failed_lines(folder), fatal);
-  EXPECT_THROW(check_failed_lines("/dev/null"), fatal);
+  EXPECT_NO_THROW(check_replaceable("--failed", path("failed")));
+  EXPECT_THROW(check_replaceable("--failed", path("no/failed")), fatal);
+  EXPECT_THROW(check_replaceable("--failed", folder), fatal);
+  EXPECT_THROW(check_replaceable("--failed", "/dev/null"), fatal);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::int64_t line_of(std::string_view text) {
 /// short.
 class index {
  public:
-  explicit index(file const& results) : entries_(nameless_file(results.path())) {
+  explicit index(file const& results) : file_(nameless_file(results.path())) {
     std::string pending, begun;  // entries; what is read of a result until its number
     entry now{.line = 0, .offset = 0, .length = 0};
     auto const keep = [&] {
@@ -90,7 +90,9 @@ class index {
     });
     if (now.length > 0) refuse(results, now);
     flush(pending);
-    if (!sorted_) sort();
+    if (bytes_ > 0) map();
+    if (!sorted_)
+      std::ranges::sort(entries(), {}, [](entry const& e) { return std::tie(e.line, e.offset); });
   }
   ~index() {
     if (mapped_ != nullptr) ::munmap(mapped_, bytes_);
@@ -99,6 +101,9 @@ class index {
   index& operator=(index const&) = delete;
 
   bool was_sorted() const noexcept { return sorted_; }
+
+  /// Sorted.
+  std::span<entry> entries() const noexcept { return {mapped_, bytes_ / sizeof(entry)}; }
 
   /// Calls `use(bytes)` with all of `results`, in order, until it says false.
   template <class Use>
@@ -109,7 +114,7 @@ class index {
       return;
     }
     bool go_on = true;
-    for (auto const& e : std::span(mapped_, bytes_ / sizeof(entry))) {
+    for (auto const& e : entries()) {
       read_through(results, e.offset, e.offset + e.length,
                    [&](std::int64_t, std::string_view bytes) { return go_on = use(bytes); });
       if (!go_on) return;
@@ -124,20 +129,18 @@ class index {
   }
 
   void flush(std::string& pending) {
-    entries_.append(pending);
+    file_.append(pending);
     bytes_ += pending.size();
     pending.clear();
   }
 
-  void sort() {
-    auto* const at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, entries_.fd(), 0);
-    if (at == MAP_FAILED) cannot("map", entries_.path(), errno);
+  void map() {
+    auto* const at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.fd(), 0);
+    if (at == MAP_FAILED) cannot("map", file_.path(), errno);
     mapped_ = static_cast<entry*>(at);
-    std::ranges::sort(std::span(mapped_, bytes_ / sizeof(entry)), {},
-                      [](entry const& e) { return std::tie(e.line, e.offset); });
   }
 
-  file entries_;
+  file file_;
   std::size_t bytes_ = 0;
   entry last_{};
   bool sorted_ = true;
@@ -171,6 +174,23 @@ bool write_in_order(file const& results, int out) {
     return read = write_all(out, bytes) == bytes.size();
   });
   return read;
+}
+
+void each_last_result(file const& results,
+                      std::function<void(std::int64_t line, std::string_view result)> const& use) {
+  index const order(results);
+  auto const entries = order.entries();
+  std::string result;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    auto const& e = entries[i];
+    if (i + 1 < entries.size() && entries[i + 1].line == e.line) continue;
+    result.clear();
+    read_through(results, e.offset, e.offset + e.length, [&](std::int64_t, std::string_view bytes) {
+      result += bytes;
+      return true;
+    });
+    use(e.line, std::string_view(result).substr(0, result.size() - 1));
+  }
 }
 
 file nameless_file(std::string const& beside) {

@@ -1,7 +1,10 @@
 /// The results in the order of their lines in JOBS.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/outcomes.hpp"
 #include "os/file.hpp"
@@ -18,6 +21,11 @@ void put_in_order(file const& results, durability level);
 
 /// The same, of a file that has no name, to the descriptor `out`. False when nobody reads there.
 bool write_in_order(file const& results, int out);
+
+/// Calls `use` with each line that has a result, in the order of lines, and its last one, without a
+/// line feed. Errors as above.
+void each_last_result(file const& results,
+                      std::function<void(std::int64_t line, std::string_view result)> const& use);
 
 /// A regular file without a name, in the folder of `beside` if that is there, else in the one for
 /// temporary files (TMPDIR).

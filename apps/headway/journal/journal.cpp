@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/evp.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
 #include "base/fatal.hpp"
 
@@ -19,14 +21,16 @@ namespace headway::app {
 namespace {
 
 constexpr std::int64_t application_id = 0x68647779;  // "hdwy", in the header of the file
-constexpr std::int64_t schema_version = 2;
+constexpr std::int64_t schema_version = 3;
 
 // input: digests of consecutive lines, from line `first` on. line: see seal_of(). run: one row; a
-// run that has started is `open` until it ends well.
+// run that has started is `open` until it ends well. note: what runs tell later ones.
 constexpr char schema[] =
     "CREATE TABLE input(first INTEGER PRIMARY KEY, digests BLOB NOT NULL) STRICT;"
     "CREATE TABLE line(number INTEGER PRIMARY KEY, state INTEGER NOT NULL,"
     " seal INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE note(key TEXT PRIMARY KEY, value TEXT NOT NULL, seal INTEGER NOT NULL)"
+    " STRICT, WITHOUT ROWID;"
     "CREATE TABLE run(created TEXT NOT NULL, jobs TEXT NOT NULL, results TEXT NOT NULL,"
     " results_size INTEGER NOT NULL, commits INTEGER NOT NULL, open INTEGER NOT NULL) STRICT;";
 
@@ -61,6 +65,20 @@ std::int64_t seal_of(std::int64_t line, std::int64_t state) {
   return static_cast<std::int64_t>(mixed >> 49);  // 15 bits: two bytes in the file
 }
 
+std::int64_t seal_of(note const& n) {
+  using digest = std::array<unsigned char, 8>;
+  return big_endian(digest_of<digest>(fmt::format("{}\n{}", n.key, n.value)).data());
+}
+
+constexpr char shape_key[] = "shape";
+
+/// What a journal keeps of a shape, which may have secrets in its URL.
+std::string kept_of(std::string_view shape) {
+  if (shape.empty()) return {};
+  auto const d = digest_of<std::array<unsigned char, 8>>(shape);
+  return fmt::format("{:02x}", fmt::join(d, ""));
+}
+
 std::string_view text(sqlite3_stmt* s, int column) {
   auto const* const bytes = static_cast<char const*>(sqlite3_column_blob(s, column));
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(s, column))};
@@ -82,11 +100,13 @@ journal::leftover::~leftover() {
   if (!path.empty()) disk().unlink(path.c_str());
 }
 
-journal::journal(std::string path, std::string jobs, durability level, std::string shape)
+journal::journal(std::string path, std::string jobs, durability level, std::string shape,
+                 std::vector<final_outcome> again)
     : path_(std::move(path)),
       jobs_(std::move(jobs)),
       level_(level),
       shape_(std::move(shape)),
+      again_(std::move(again)),
       lock_(file::open(path_, O_RDWR | O_CREAT | O_NOFOLLOW)),
       mark_(path_) {
   require_private();
@@ -218,8 +238,13 @@ void journal::load() {
       } else {
         done_[static_cast<std::size_t>(line)] = true;
         ++counts_[static_cast<std::size_t>(state)];
+        if (std::ranges::find(again_, static_cast<final_outcome>(state)) == again_.end()) continue;
+        correctable_.resize(static_cast<std::size_t>(line) + 1);
+        correctable_.back() = true;
       }
     }
+    load_notes();
+    require_shape();
   }
   begin_ = prepare("BEGIN IMMEDIATE");
   commit_ = prepare("COMMIT");
@@ -228,6 +253,59 @@ void journal::load() {
       " DO UPDATE SET state = excluded.state, seal = excluded.seal WHERE state = 4");
   reopen_ = prepare("DELETE FROM line WHERE number = ?1 AND state = 4");
   grow_ = prepare("UPDATE run SET results_size = ?1, commits = ?2");
+  note_ = prepare("INSERT OR REPLACE INTO note VALUES(?1, ?2, ?3)");
+  if (new_ || reshaped_) put({shape_key, kept_of(shape_)});
+}
+
+void journal::load_notes() {
+  auto const s = prepare("SELECT key, value, seal FROM note");
+  while (step(s)) {
+    note const n{std::string(text(s.get(), 0)), std::string(text(s.get(), 1))};
+    if (sqlite3_column_int64(s.get(), 2) != seal_of(n)) damaged("its notes are not what they were");
+    notes_[n.key] = n.value;
+  }
+  if (!notes_.contains(shape_key)) damaged("it lacks a note");
+}
+
+void journal::require_shape() {
+  if (noted(shape_key) == kept_of(shape_)) return;
+  std::int64_t others = 0;
+  for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
+    if (std::ranges::find(again_, how) == again_.end()) others += count(how);
+  reshaped_ = !again_.empty() && others == 0 && intents_.empty();
+  if (!reshaped_)
+    throw fatal(exit_usage,
+                fmt::format("{}: --url, --body, --method or --format changed since {} was written; "
+                            "undo that, or start afresh with another --journal and --out",
+                            jobs_, path_));
+}
+
+std::string journal::noted(std::string const& key) const {
+  auto const found = notes_.find(key);
+  return found == notes_.end() ? "" : found->second;
+}
+
+void journal::put(note const& n) {
+  notes_[n.key] = n.value;
+  std::lock_guard const held(mutex_);
+  to_note_[n.key] = n.value;
+}
+
+bool journal::behind() {
+  std::lock_guard const held(mutex_);
+  return !fresh_.empty() || !edits_.empty() || !to_note_.empty();
+}
+
+void journal::store_note(note const& n) {
+  bind_text(note_.get(), 1, n.key);
+  bind_text(note_.get(), 2, n.value);
+  sqlite3_bind_int64(note_.get(), 3, seal_of(n));
+  run(note_);
+}
+
+bool journal::correctable(std::int64_t line) const noexcept {
+  auto const i = static_cast<std::size_t>(line);
+  return i < correctable_.size() && correctable_[i];
 }
 
 void journal::require_all() const {
@@ -260,12 +338,19 @@ journal::tally journal::ended(std::int64_t last) const {
 }
 
 std::int64_t journal::reopen(final_outcome how, std::int64_t last) {
-  auto const s = prepare("DELETE FROM line WHERE state = ?1 AND number <= ?2 RETURNING number");
-  sqlite3_bind_int64(s.get(), 1, static_cast<std::int64_t>(how));
-  sqlite3_bind_int64(s.get(), 2, last);
+  auto const s =
+      prepare("DELETE FROM line WHERE state = ?1 AND number BETWEEN ?2 AND ?3 RETURNING number");
   std::int64_t reopened = 0;
-  for (; step(s); ++reopened)
-    done_[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] = false;
+  auto const open = [&](std::int64_t from, std::int64_t to) {
+    sqlite3_bind_int64(s.get(), 1, static_cast<std::int64_t>(how));
+    sqlite3_bind_int64(s.get(), 2, from);
+    sqlite3_bind_int64(s.get(), 3, to);
+    for (; step(s); ++reopened)
+      done_[static_cast<std::size_t>(sqlite3_column_int64(s.get(), 0))] = false;
+    sqlite3_reset(s.get());
+  };
+  open(1, reshaped_ ? known_ : last);
+  for (auto const line : corrected_) open(std::max(line, last + 1), line);
   counts_[static_cast<std::size_t>(how)] -= reopened;
   return reopened;
 }
@@ -282,22 +367,25 @@ std::vector<bool> journal::lost() {
   return found;
 }
 
-void journal::check(std::string_view line) {
+void journal::check(std::string_view line, std::int64_t begins) {
   ++line_;
-  // The first line stands for the shape too; no line has a line feed in it.
-  auto const shaped = line_ == 1 && !shape_.empty();
-  auto const now =
-      shaped ? digest_of<digest>(fmt::format("{}\n{}", shape_, line)) : digest_of<digest>(line);
+  auto const now = digest_of<digest>(line);
   if (line_ <= known_) {
     auto const end = chunk_first_ + static_cast<std::int64_t>(chunk_.size());
     if (line_ >= end) load_chunk(line_);
     if (chunk_[static_cast<std::size_t>(line_ - chunk_first_)] == now) return;
-    throw fatal(
-        exit_usage,
-        fmt::format("{}:{}: this line was edited{} since {} was written; undo that, "
-                    "or start afresh with another --journal and --out",
-                    jobs_, line_,
-                    line_ == 1 ? ", or --url, --body, --method or --format changed," : "", path_));
+    // What began at another line of its record would lose its place.
+    auto const first = begins > 0 ? begins : line_;
+    if (!correctable(first) || (first != line_ && (done(line_) || correctable(line_))))
+      throw fatal(exit_usage,
+                  fmt::format("{}:{}: this line was edited since {} was written; undo that, or "
+                              "start afresh with another --journal and --out (only what failed "
+                              "may be corrected, with --again failed)",
+                              jobs_, line_, path_));
+    if (corrected_.empty() || corrected_.back() != first) corrected_.push_back(first);
+    std::lock_guard const held(mutex_);
+    edits_.push_back({line_, now});
+    return;
   }
   std::lock_guard const held(mutex_);
   fresh_.push_back(now);
@@ -333,6 +421,29 @@ void journal::store_fresh() {
   run(s);
   stored_ += static_cast<std::int64_t>(fresh_.size());
   fresh_.clear();
+}
+
+// Inside a transaction.
+void journal::store_corrected() {
+  auto const find =
+      prepare("SELECT first, digests FROM input WHERE first <= ?1 ORDER BY first DESC LIMIT 1");
+  auto const change = prepare("UPDATE input SET digests = ?2 WHERE first = ?1");
+  for (std::size_t i = 0; i < edits_.size();) {
+    sqlite3_bind_int64(find.get(), 1, edits_[i].line);
+    if (!step(find)) damaged("lines are missing in it");
+    auto const first = sqlite3_column_int64(find.get(), 0);
+    auto digests = std::string(text(find.get(), 1));
+    sqlite3_reset(find.get());
+    for (; i < edits_.size(); ++i) {
+      auto const at = static_cast<std::size_t>(edits_[i].line - first) * sizeof(digest);
+      if (at >= digests.size()) break;
+      std::memcpy(digests.data() + at, edits_[i].now.data(), sizeof(digest));
+    }
+    sqlite3_bind_int64(change.get(), 1, first);
+    sqlite3_bind_blob64(change.get(), 2, digests.data(), digests.size(), SQLITE_STATIC);
+    run(change);
+  }
+  edits_.clear();
 }
 
 // Relative to the journal's folder: neither the current directory nor moving both matters. A stream
@@ -393,6 +504,8 @@ void journal::start(file& results) {
   if (!open_) mark_.write(0, level_);
   std::lock_guard const held(mutex_);
   store_fresh();
+  if (!edits_.empty()) store_corrected();
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   run(commit_);
   leftover_.path.clear();
   // So that the database itself says, without its log, that a run has started.
@@ -401,10 +514,14 @@ void journal::start(file& results) {
   started_ = true;
 }
 
-void journal::commit(std::span<change const> group, std::int64_t results_size) try {
+void journal::commit(std::span<change const> group, std::int64_t results_size,
+                     std::span<note const> notes) try {
   std::lock_guard const held(mutex_);
   run(begin_);
   store_fresh();
+  if (!edits_.empty()) store_corrected();
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
+  for (auto const& n : notes) store_note(n);
   for (auto const& [line, to] : group) {
     auto const& s = to == line_state::open ? reopen_ : settle_;
     sqlite3_bind_int64(s.get(), 1, line);
@@ -430,8 +547,11 @@ void journal::commit(std::span<change const> group, std::int64_t results_size) t
 
 void journal::close() {
   std::lock_guard const held(mutex_);
+  run(begin_);
+  for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   execute("UPDATE run SET open = 0");
-  for (auto* s : {&begin_, &commit_, &settle_, &reopen_, &grow_}) s->reset();
+  run(commit_);
+  for (auto* s : {&begin_, &commit_, &settle_, &reopen_, &grow_, &note_}) s->reset();
   db_.reset();
   mark_.remove();
 }

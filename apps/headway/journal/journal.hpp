@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -35,6 +36,11 @@ struct change {
   line_state to;
 };
 
+/// What a run leaves for the next ones: a value by its key.
+struct note {
+  std::string key, value;
+};
+
 /// Opens or creates the journal, takes in the input line by line, then commits groups of changes.
 ///
 /// Before start() nothing is kept: destroyed earlier (input error, --dry-run), it leaves no trace,
@@ -43,13 +49,15 @@ struct change {
 ///
 /// Errors are `fatal`: exit_usage where the journal, the input or the results are not what they
 /// were, exit_parked where another process holds the journal, exit_io where it cannot be written.
-/// Threads: check() and end_of_input() in one thread, commit() in another; lost() in any; close()
-/// when nothing else is called any more; the rest before commit() is first called.
+/// Threads: check(), end_of_input() and put() in one thread, commit() in another; lost() in any;
+/// close() when nothing else is called any more; the rest before commit() is first called.
 class journal {
  public:
   /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
-  /// and must be what it was.
-  journal(std::string path, std::string jobs, durability level, std::string shape = {});
+  /// and must be what it was. `again`: lines that ended so are to be reopened, and may have been
+  /// corrected; where all that ended did, so may the shape.
+  journal(std::string path, std::string jobs, durability level, std::string shape = {},
+          std::vector<final_outcome> again = {});
   journal(journal const&) = delete;
   journal& operator=(journal const&) = delete;
 
@@ -74,7 +82,8 @@ class journal {
   };
   tally ended(std::int64_t last) const;
 
-  /// Lines up to `last` that ended in `how` are open again, durably with start(); returns how many.
+  /// Lines up to `last` that ended in `how` are open again, durably with start(), and so are later
+  /// ones that were corrected, since what they left is another request's; returns how many.
   /// To be called before start(); done() and what counts change with it.
   std::int64_t reopen(final_outcome how, std::int64_t last);
 
@@ -85,9 +94,16 @@ class journal {
   /// carried out.
   std::vector<std::int64_t> const& intents() const noexcept { return intents_; }
 
+  /// What earlier runs noted by this key; "" if nothing.
+  std::string noted(std::string const& key) const;
+  /// Notes it, durably with start(), the next commit() or close().
+  void put(note const&);
+  /// Lines have been taken in that are not durable.
+  bool behind();
+
   /// The next line of input (blank ones and comments too), without its end: must be what it was, or
-  /// be new.
-  void check(std::string_view line);
+  /// be new, or corrected. `begins`: the line where its record does, 0 for itself.
+  void check(std::string_view line, std::int64_t begins = 0);
 
   /// The input has ended: it must not have become shorter.
   void end_of_input();
@@ -102,7 +118,8 @@ class journal {
   /// length of the results file that goes with it; those bytes must be durable already. After an
   /// error the journal must not be used again. A final state is final: a line that has one keeps
   /// it.
-  void commit(std::span<change const> group, std::int64_t results_size);
+  void commit(std::span<change const> group, std::int64_t results_size,
+              std::span<note const> notes = {});
 
   /// The run has ended well: from now on the journal is one file, and its results are as long as it
   /// says. Destroyed without this after start(), it is that of a run that was killed.
@@ -127,7 +144,12 @@ class journal {
   void open_database();
   void load();
   void require_all() const;
+  void load_notes();
+  void require_shape();
+  bool correctable(std::int64_t line) const noexcept;
   void store_fresh();
+  void store_corrected();
+  void store_note(note const&);
   void load_chunk(std::int64_t line);
   std::string name_of(file const& results) const;
 
@@ -144,10 +166,11 @@ class journal {
   std::string const jobs_;
   durability const level_;
   std::string const shape_;
+  std::vector<final_outcome> const again_;
   file lock_;          // outlives db_: closing it drops SQLite's locks too
   leftover leftover_;  // removed after db_ is closed, before the lock is given up
   std::unique_ptr<sqlite3, closer> db_;
-  statement begin_, commit_, settle_, reopen_, grow_;
+  statement begin_, commit_, settle_, reopen_, grow_, note_;
   watermark mark_;
   bool new_ = false;
   bool open_ = false;  // a run has started and not ended well
@@ -156,6 +179,9 @@ class journal {
   // as of opening
   std::int64_t known_ = 0;
   std::vector<bool> done_;
+  std::vector<bool> correctable_;  // ended as `again_` says
+  bool reshaped_ = false;          // the shape has changed, and may
+  std::map<std::string, std::string> notes_;
   std::vector<std::int64_t> intents_;
   std::array<std::int64_t, 4> counts_{};
   std::string results_;
@@ -164,9 +190,16 @@ class journal {
   std::int64_t line_ = 0;  // lines checked so far
   std::vector<digest> chunk_;
   std::int64_t chunk_first_ = 1;
+  std::vector<std::int64_t> corrected_;  // where records begin
 
-  std::mutex mutex_;  // fresh_, stored_ and transactions
+  std::mutex mutex_;  // fresh_, edits_, stored_ and transactions
   std::vector<digest> fresh_;
+  struct edit {
+    std::int64_t line;
+    digest now;
+  };
+  std::vector<edit> edits_;  // in ascending order
+  std::map<std::string, std::string> to_note_;
   std::int64_t stored_ = 0;
   std::int64_t commits_ = 0;
 };

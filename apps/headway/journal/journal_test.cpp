@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "base/fatal.hpp"
@@ -124,9 +125,107 @@ TEST_F(journal_test, shape_may_not_change) {
   check("--url x");
   for (auto const* other : {"", "--url y"})
     expect_refused(error_of([&] { check(other); }), exit_usage,
-                   "JOBS:1: this line was edited, or --url, --body, --method or --format changed, "
-                   "since " +
-                       path("journal") + " was written");
+                   "JOBS: --url, --body, --method or --format changed since " + path("journal") +
+                       " was written");
+}
+
+using outcomes = std::vector<final_outcome>;
+
+/// A file of input in which some lines are no longer what they were.
+struct corrections : journal_test {
+  lines input = numbered(9000);
+
+  /// A run that reopens `again` of the first `last` lines: the lines that are then to be done.
+  std::vector<std::int64_t> open(outcomes const& again, std::int64_t last = 9000,
+                                 std::string const& shape = "",
+                                 std::map<std::int64_t, std::int64_t> const& begins = {}) {
+    journal log(path("journal"), "JOBS", durability::process, shape, again);
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      auto const line = static_cast<std::int64_t>(i) + 1;
+      log.check(input[i], begins.contains(line) ? begins.at(line) : line);
+    }
+    log.end_of_input();
+    for (auto const how : again) log.reopen(how, last);
+    auto results = file::results(path("results"));
+    log.start(results);
+    std::vector<std::int64_t> reopened;
+    for (std::int64_t line = 1; line <= 9; ++line)
+      if (!log.done(line)) reopened.push_back(line);
+    return reopened;
+  }
+  void edit(std::int64_t line) { input[static_cast<std::size_t>(line) - 1] += "?"; }
+  std::string refusal(outcomes const& again,
+                      std::map<std::int64_t, std::int64_t> const& begins = {}) {
+    auto const error = error_of([&] { open(again, 9000, "", begins); });
+    return error.code == exit_usage ? error.what() : "";
+  }
+};
+
+TEST_F(corrections, of_what_failed_are_done_again) {
+  std::vector<change> group;
+  for (std::int64_t line = 1; line <= 9000; ++line)
+    group.push_back({line, line == 3 || line == 7 || line == 8999 ? failed
+                           : line == 5                            ? unknown
+                                                                  : success});
+  run(input, "", group);
+  edit(3);
+  edit(8999);
+  EXPECT_NE(refusal({}).find("JOBS:3: this line was edited"), std::string::npos);
+  EXPECT_NE(refusal({final_outcome::unknown}).find("JOBS:3: this line"), std::string::npos);
+  EXPECT_EQ(open({final_outcome::failed}), (std::vector<std::int64_t>{3, 7}));
+  EXPECT_EQ(open({}), (std::vector<std::int64_t>{3, 7}));  // as they are now
+  edit(4);
+  EXPECT_NE(refusal({final_outcome::failed, final_outcome::unknown}).find("JOBS:4: this line"),
+            std::string::npos);
+  EXPECT_TRUE(journal(path("journal"), "JOBS", durability::process).done(4));
+}
+
+TEST_F(corrections, beyond_the_first_are_open_too) {
+  run(input, "", {{1, success}, {2, failed}, {3, failed}, {4, failed}});
+  edit(4);
+  EXPECT_EQ(open({final_outcome::failed}, 2), (std::vector<std::int64_t>{2, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST_F(corrections, of_a_record_are_within_its_lines) {
+  run(input, "", {{1, success}, {3, failed}, {5, success}, {6, failed}, {7, success}});
+  edit(4);
+  EXPECT_NE(refusal({final_outcome::failed}).find("JOBS:4: this line"), std::string::npos);
+  EXPECT_EQ(open({final_outcome::failed}, 9000, "", {{4, 3}}),
+            (std::vector<std::int64_t>{2, 3, 4, 6, 8, 9}));
+  for (std::int64_t const line : {5, 6}) {  // it would swallow another record
+    auto const whole = input;
+    edit(line);
+    EXPECT_NE(refusal({final_outcome::failed}, {{line, 3}}), "") << line;
+    input = whole;
+  }
+}
+
+TEST_F(corrections, of_the_shape_are_for_a_run_of_which_nothing_is_left) {
+  auto const check = [&](std::string const& shape, outcomes const& again) {
+    return error_of([&] { open(again, 2, shape); }).code;
+  };
+  run(input, "", {{1, failed}, {3, failed}});
+  EXPECT_EQ(check("--url y", {}), exit_usage);
+  EXPECT_EQ(check("--url y", {final_outcome::unknown}), exit_usage);
+  EXPECT_EQ(check("--url y", {final_outcome::failed}), 0);
+  EXPECT_FALSE(journal(path("journal"), "JOBS", durability::process, "--url y").done(3));
+  EXPECT_EQ(check("", {final_outcome::failed}), 0);
+  run(input, "", {{1, success}});
+  EXPECT_EQ(check("--url y", {final_outcome::failed}), exit_usage);
+}
+
+TEST_F(journal_test, keeps_notes) {
+  {
+    journal log(path("journal"), "JOBS", durability::process);
+    EXPECT_EQ(log.noted("a"), "");
+    log.put({"a", "1"});
+    auto results = file::results(path("results"));
+    log.start(results);
+    log.commit({}, 0, std::vector<note>{{"a", "2"}, {"b", "\"3\n"}});
+  }
+  journal const log(path("journal"), "JOBS", durability::process);
+  EXPECT_EQ(log.noted("a"), "2");
+  EXPECT_EQ(log.noted("b"), "\"3\n");
 }
 
 TEST_F(journal_test, takes_a_stream_in_while_it_runs) {
@@ -251,7 +350,7 @@ TEST_F(journal_test, refuses_what_is_not_a_sound_journal_and_leaves_it_as_it_is)
        "symbolic links"},
       {"a fifo", [&] { ::mkfifo(path("journal").c_str(), 0600); }, "is not a regular file"},
       {"another version's", [&] { ours("PRAGMA user_version = 7; PRAGMA wal_checkpoint"); },
-       "schema 7, this one knows 2"},
+       "schema 7, this one knows 3"},
       {"one with a trigger",
        [&] { ours("CREATE TRIGGER t AFTER INSERT ON line BEGIN SELECT 1; END"); }, "is damaged"},
       {"one without its run", [&] { ours("DELETE FROM run"); }, "is damaged"},
@@ -260,6 +359,8 @@ TEST_F(journal_test, refuses_what_is_not_a_sound_journal_and_leaves_it_as_it_is)
       {"one with a line in another state", [&] { ours("UPDATE line SET state = 2"); },
        "is damaged"},
       {"one with another line done", [&] { ours("UPDATE line SET number = 2"); }, "is damaged"},
+      {"one with another note", [&] { ours("UPDATE note SET value = 'x'"); }, "is damaged"},
+      {"one without its notes", [&] { ours("DELETE FROM note"); }, "is damaged"},
       {"one with missing lines", [&] { ours("DELETE FROM input WHERE first = 1"); }, "is damaged"},
       {"a damaged page", [&] { scribble(4096); }, "is damaged"},
       {"a shortened file",

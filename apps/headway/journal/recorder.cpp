@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -18,6 +19,14 @@ namespace {
 // to requests that may be sent again.
 constexpr std::chrono::milliseconds gather_for{25};
 constexpr std::size_t gather_bytes = 256 * 1024;
+
+void keep(std::vector<note>& all, note n) {
+  auto const same = std::ranges::find(all, n.key, &note::key);
+  if (same == all.end())
+    all.push_back(std::move(n));
+  else
+    same->value = std::move(n.value);
+}
 
 std::size_t memory(std::size_t changes, std::size_t bytes) {
   return changes * sizeof(change) + bytes;
@@ -71,6 +80,11 @@ std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string
   return add({line, static_cast<line_state>(how)}, json_line, std::move(body));
 }
 
+void recorder::put(note n) {
+  std::lock_guard const held(mutex_);
+  keep(next_notes_, std::move(n));
+}
+
 std::uint64_t recorder::add(change what, std::string_view json_line, kept_body body) {
   bool wake = false;
   std::uint64_t number = 0;
@@ -88,6 +102,8 @@ std::uint64_t recorder::add(change what, std::string_view json_line, kept_body b
       gathering_.body_bytes += body.bytes.size();
       gathering_.bodies.push_back(std::move(body));
     }
+    for (auto& n : next_notes_) keep(gathering_.notes, std::move(n));
+    next_notes_.clear();
     pending_ += memory(1, gathering_.all_bytes() - before);
     bool const hurry = what.to == line_state::intended || gathering_.all_bytes() >= gather_bytes;
     wake = idle_ || (hurry && !urgent_);
@@ -152,11 +168,14 @@ void recorder::work() {
     current.changes.clear();
     current.bytes.clear();
     current.bodies.clear();
+    current.notes.clear();
     current.body_bytes = 0;
   }
 }
 
 void recorder::write(group const& g) {
+  // Else the next run would not know that the files are its own.
+  if (!g.bodies.empty() && log_ && log_->behind()) log_->commit({}, results_size_);
   if (!g.bodies.empty()) write_bodies(g.bodies, log_ && log_->level() == durability::power);
   if (!g.bytes.empty()) {
     results_.append(g.bytes);
@@ -164,7 +183,7 @@ void recorder::write(group const& g) {
     if (log_ && log_->level() == durability::power) results_.sync();
   }
   results_.require_untouched(results_size_);
-  if (log_) log_->commit(g.changes, results_size_);
+  if (log_) log_->commit(g.changes, results_size_, g.notes);
 }
 
 void recorder::echo(std::string_view bytes) {

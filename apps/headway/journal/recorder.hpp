@@ -52,6 +52,9 @@ class recorder {
   std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line,
                        kept_body body);
 
+  /// Is durable with the next of the above, all or nothing.
+  void put(note);
+
   /// All numbers up to this one are durable.
   std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
@@ -78,6 +81,7 @@ class recorder {
     std::string bytes;
     std::vector<kept_body> bodies;
     std::size_t body_bytes = 0;
+    std::vector<note> notes;  // by their keys, the last ones
 
     std::size_t all_bytes() const noexcept { return bytes.size() + body_bytes; }
   };
@@ -97,6 +101,7 @@ class recorder {
   std::condition_variable wake_;     // the thread
   std::condition_variable drained_;  // whoever drains
   group gathering_;
+  std::vector<note> next_notes_;
   std::uint64_t added_ = 0;
   bool urgent_ = false;  // somebody waits: do not gather any longer
   bool idle_ = false;    // the thread waits for the first change

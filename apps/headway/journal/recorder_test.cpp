@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -146,6 +147,24 @@ int code_of(std::exception_ptr const& failure) {
     return error.code;
   }
   return 0;
+}
+
+TEST_F(recorder_test, knows_its_bodies_before_they_are_there) {
+  {
+    journal log(path("journal"), "-", durability::process);
+    auto results = file::results(path("results"));
+    log.start(results);
+    log.check(request(1));
+    log.put({"bodies", "1"});
+    recorder r(&log, std::move(results), -1);
+    std::filesystem::remove(path("results"));  // its end, between the body and the commit
+    r.finish(1, final_outcome::success, "{}", {path("body"), "b", true});
+    EXPECT_THROW(r.drain(), fatal);
+  }
+  EXPECT_EQ(content("body"), "b");
+  journal const log(path("journal"), "-", durability::process);
+  EXPECT_FALSE(log.done(1));
+  EXPECT_EQ(log.noted("bodies"), "1");
 }
 
 TEST_F(recorder_test, commits_in_order_and_says_so) {

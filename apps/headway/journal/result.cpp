@@ -60,6 +60,10 @@ std::string_view result_writer::line_of(result const& r) {
   text_ = R"({"id":)";
   append_quoted(text_, r.id);
   append_number(R"(,"line":)", r.line);
+  if (!r.url.empty()) {
+    text_ += R"(,"url":)";
+    append_quoted(text_, r.url);
+  }
   text_.append(R"(,"outcome":")").append(to_string(r.how)) += '"';
   if (r.status != 0) append_number(R"(,"status":)", r.status);
   append_number(R"(,"attempts":)", r.attempts);
@@ -74,8 +78,8 @@ std::string_view result_writer::line_of(result const& r) {
   if (!r.body_file.empty()) {
     text_ += R"(,"body_file":)";
     append_quoted(text_, r.body_file);
-  } else if (r.select) {
-    append_part(r.body, *r.select);
+  } else if (!r.select.empty()) {
+    append_parts(r.body, r.select);
   } else if (!r.body.empty()) {
     append_body(r);
   }
@@ -123,8 +127,19 @@ void result_writer::append_body(result const& r) {
   }
 }
 
-void result_writer::append_part(std::string_view body, std::string_view pointer) {
+void result_writer::append_parts(std::string_view body, std::span<selection const> parts) {
   text_ += R"(,"body":)";
+  if (parts.front().name.empty()) return append_part(body, parts.front().pointer);
+  for (auto const& [name, pointer] : parts) {
+    text_ += &name == &parts.front().name ? '{' : ',';
+    append_quoted(text_, name);
+    text_ += ':';
+    append_part(body, pointer);
+  }
+  text_ += '}';
+}
+
+void result_writer::append_part(std::string_view body, std::string_view pointer) {
   simdjson::dom::element part;
   if (parser_->whole.parse(body.data(), body.size()).at_pointer(pointer).get(part) !=
       simdjson::SUCCESS) {
@@ -155,14 +170,32 @@ bool result_writer::append_compact(std::string_view json) {
   return true;
 }
 
-std::string checked_pointer(std::string_view text) {
-  bool sound = (text.empty() || text.front() == '/') && simdjson::validate_utf8(text);
+selection parse_selection(std::string_view text) {
+  selection read;
+  auto const equals = text.find('=');
+  if (!text.empty() && text.front() != '/' && equals != 0 && equals < text.find('/')) {
+    read.name = text.substr(0, equals);
+    text.remove_prefix(equals + 1);
+  }
+  bool sound = (text.empty() || text.front() == '/') && simdjson::validate_utf8(text) &&
+               simdjson::validate_utf8(read.name);
   for (auto at = text.find('~'); at != text.npos; at = text.find('~', at + 1))
     sound = sound && at + 1 < text.size() && (text[at + 1] == '0' || text[at + 1] == '1');
   if (!sound)
     throw std::invalid_argument(
-        "not a JSON pointer, such as /choices/0/message (in a key, ~1 is a slash and ~0 a ~)");
-  return std::string(text);
+        "not a JSON pointer, such as /choices/0/message or answer=/choices/0/message (in a key, ~1 "
+        "is a slash and ~0 a ~)");
+  read.pointer = text;
+  return read;
+}
+
+std::string words_of(std::span<selection const> all) {
+  std::string words;
+  for (auto const& [name, pointer] : all) {
+    if (!words.empty()) words += ' ';
+    words += name.empty() ? in_quotes(pointer) : in_quotes(name + '=' + pointer);
+  }
+  return words;
 }
 
 }  // namespace headway::app

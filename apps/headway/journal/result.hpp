@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,9 +13,17 @@
 
 namespace headway::app {
 
+/// A part of a success's JSON body that is kept: its name in the result, "" where it is all of it.
+struct selection {
+  std::string name;
+  std::string pointer;  // RFC 6901
+  friend bool operator==(selection const&, selection const&) = default;
+};
+
 struct result {
   std::string_view id{};
   std::int64_t line = 0;
+  std::string_view url{};  ///< "": not told
   final_outcome how = final_outcome::success;
   int status = 0;  ///< 0: no answer
   int attempts = 0;
@@ -25,11 +32,12 @@ struct result {
   duration latency{};         ///< of its last attempt
   std::string_view reason{};  ///< why it failed, "" if it did not
   std::string_view body{};
-  std::string_view type{};                   ///< the body's Content-Type
-  std::span<http::field const> headers{};    ///< of the answer, as far as they are wanted
-  std::string_view meta{};                   ///< compact JSON, "" if none
-  std::optional<std::string_view> select{};  ///< a JSON pointer: the part of the body that is kept
-  std::string_view body_file{};              ///< where the body is; "": in the result
+  std::string_view type{};                 ///< the body's Content-Type
+  std::span<http::field const> headers{};  ///< of the answer, as far as they are wanted
+  std::string_view meta{};                 ///< compact JSON, "" if none
+  std::span<selection const> select{};     ///< parts of the body; none: all of it
+  std::string_view name{};                 ///< of the body's file, "": by its line
+  std::string_view body_file{};            ///< where the body is; "": in the result
 };
 
 /// Writes results as JSON. The buffers are reused; threads: one.
@@ -42,8 +50,9 @@ class result_writer {
 
   /// One JSON object without line feed; valid until the next call. The body is there as JSON where
   /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`. A
-  /// selected part is JSON as the server wrote it, without blanks; null where there is none. Of
-  /// `headers` each name is there once, in lower case, with a list of its values.
+  /// selected part is JSON as the server wrote it, without blanks; null where there is none;
+  /// several are an object by their names. Of `headers` each name is there once, in lower case,
+  /// with a list of its values.
   std::string_view line_of(result const&);
 
  private:
@@ -52,6 +61,7 @@ class result_writer {
   void append_number(std::string_view name, std::int64_t value);
   void append_headers(std::span<http::field const> fields);
   void append_body(result const&);
+  void append_parts(std::string_view body, std::span<selection const>);
   void append_part(std::string_view body, std::string_view pointer);
   bool append_compact(std::string_view json);
   void begin_small();
@@ -61,8 +71,11 @@ class result_writer {
   std::unique_ptr<parser> parser_;
 };
 
-/// `text`, which is a JSON pointer (RFC 6901), "" the whole. Throws std::invalid_argument where it
-/// is none, saying so.
-std::string checked_pointer(std::string_view text);
+/// "/choices/0/message", "answer=/choices/0/message". Throws std::invalid_argument where it is no
+/// JSON pointer, saying so.
+selection parse_selection(std::string_view text);
+
+/// Returns what was parsed, as one text; "" of none.
+std::string words_of(std::span<selection const>);
 
 }  // namespace headway::app

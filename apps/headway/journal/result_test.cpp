@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace headway::app {
 namespace {
@@ -15,8 +17,11 @@ std::string rest_of(result const& r) {
   return line.substr(at, line.size() - at - 1);
 }
 
+std::string parts(std::vector<selection> const& select, std::string_view body) {
+  return rest_of({.body = body, .type = "application/json", .select = select});
+}
 std::string part(std::string_view pointer, std::string_view body) {
-  return rest_of({.body = body, .type = "application/json", .select = pointer});
+  return parts({{.name = "", .pointer = std::string(pointer)}}, body);
 }
 
 TEST(result, keeps_the_body_as_what_it_is) {
@@ -69,11 +74,29 @@ TEST(result, a_body_that_is_in_a_file_is_named) {
             R"(,"body_file":"out/\"1\".txt","meta":7)");
 }
 
+TEST(result, has_several_parts_by_their_names) {
+  auto const* const body = R"({"a": {"b": 1.0}, "c": "x"})";
+  EXPECT_EQ(parts({{"p", "/a/b"}, {"say \"q\"", "/c"}, {"none", "/d"}}, body),
+            R"(,"body":{"p":1.0,"say \"q\"":"x","none":null})");
+  EXPECT_EQ(parts({{"p", ""}}, "[ 1 ]"), R"(,"body":{"p":[1]})");
+  EXPECT_EQ(parts({{"p", "/a"}, {"q", "/b"}}, "text"), R"(,"body":{"p":null,"q":null})");
+}
+
+TEST(result, tells_the_url) {
+  result_writer writer;
+  auto const line = std::string(writer.line_of({.id = "a", .line = 7, .url = "http://a/\""}));
+  EXPECT_TRUE(line.starts_with(R"({"id":"a","line":7,"url":"http://a/\"","outcome")")) << line;
+}
+
 TEST(result, pointers_are_those_of_rfc_6901) {
-  for (auto const* good : {"", "/", "/a/0/b~0~1", "//", "/ü"})
-    EXPECT_EQ(checked_pointer(good), good);
-  for (auto const* bad : {"a", "#/a", "/~", "/a~2b", "/~/", "/\xff"})
-    EXPECT_THROW(checked_pointer(bad), std::invalid_argument) << bad;
+  for (auto const* good : {"", "/", "/a/0/b~0~1", "//", "/ü", "/a=b", "/a=/b"})
+    EXPECT_EQ(parse_selection(good), (selection{"", good}));
+  EXPECT_EQ(parse_selection("a=/b"), (selection{"a", "/b"}));
+  EXPECT_EQ(parse_selection("a b=/b=/c"), (selection{"a b", "/b=/c"}));
+  EXPECT_EQ(parse_selection("a="), (selection{"a", ""}));
+  for (auto const* bad :
+       {"a", "#/a", "/~", "/a~2b", "/~/", "/\xff", "a=b", "=/a", "a/b=/c", "a=/~"})
+    EXPECT_THROW(parse_selection(bad), std::invalid_argument) << bad;
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ namespace {
 
 [[noreturn]] void fail(char const* verb, std::string const& path, int error) {
   bool const misnamed = error == EISDIR || error == ELOOP;
-  throw fatal(misnamed ? exit_usage : exit_io,
+  throw fatal(error == EPIPE ? exit_pipe
+              : misnamed     ? exit_usage
+                             : exit_io,
               fmt::format("cannot {} {}: {}", verb, path, std::strerror(error)));
 }
 

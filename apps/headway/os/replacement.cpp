@@ -29,6 +29,13 @@ replacement::~replacement() {
   if (!put_) ::unlink(file_.path().c_str());
 }
 
+bool replacement::put_new() {
+  if (::link(file_.path().c_str(), path_.c_str()) == 0) return true;  // and .new goes in the end
+  if (errno == EEXIST) return false;
+  put();  // a file system without links
+  return true;
+}
+
 void replacement::put() {
   if (::rename(file_.path().c_str(), path_.c_str()) != 0)
     throw fatal(exit_io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));

@@ -25,6 +25,9 @@ class replacement {
   /// Puts it in the place of `path`. The name is not yet durable: see file::sync_name().
   void put();
 
+  /// The same, unless there is something: then false, and it stays.
+  bool put_new();
+
   /// Makes the name durable, too.
   void sync_name() { file_.sync_name(); }
 

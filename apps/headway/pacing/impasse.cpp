@@ -64,7 +64,7 @@ bool impasse::hopeless(time_point now, silence const& of_run) const noexcept {
 
 std::string impasse::words() const {
   if (!hold_) return {};
-  return silent() ? why_ : fmt::format("the server refuses the caller ({})", status_);
+  return silent() ? why_ : fmt::format("refuses the caller ({})", status_);
 }
 
 std::string impasse::tried(time_point now) const {

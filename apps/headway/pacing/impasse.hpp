@@ -66,6 +66,7 @@ class impasse {
   /// It is not to be probed any more. `of_run`: of all scopes.
   bool hopeless(time_point now, silence const& of_run) const noexcept;
 
+  bool holds() const noexcept { return hold_.has_value(); }
   /// What is wrong, for people: "connection refused"; "" where there is no impasse.
   std::string words() const;
   /// What was tried, for people.

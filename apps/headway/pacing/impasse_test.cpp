@@ -103,7 +103,7 @@ TEST_F(refusals, of_twenty_lines_in_a_row_are_an_impasse) {
   EXPECT_FALSE(stuck());
   EXPECT_FALSE(refuse(1));  // it has failed, too: they prove it
   EXPECT_TRUE(stuck());
-  EXPECT_EQ(i.words(), "the server refuses the caller (403)");
+  EXPECT_EQ(i.words(), "refuses the caller (403)");
 }
 
 TEST_F(refusals, do_not_count_before_a_success) {

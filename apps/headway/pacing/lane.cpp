@@ -1,8 +1,12 @@
 #include "pacing/lane.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+#include "base/url.hpp"
 #include "pacing/settle.hpp"
 
 namespace headway::app {
@@ -11,9 +15,21 @@ namespace {
 constexpr int refused_in_a_row_max = 8;  // that a quota excuses
 constexpr duration gather_max = 1ms;
 
+/// Why a request waits for its turn, to people.
+std::string_view words_of(reason held) noexcept {
+  switch (held) {
+    case reason::server_hint:
+      return "the server asks to wait";
+    case reason::window:
+      return "answers to what is in flight";
+    default:
+      return to_string(held);
+  }
+}
+
 }  // namespace
 
-lane::lane(parts p) : parts_(std::move(p)) {}
+lane::lane(parts p) : parts_(std::move(p)), title_(short_name(parts_.name)) {}
 
 std::variant<ticket, refused> lane::submit(time_point now, load what, std::uint32_t number) {
   if (stopped_) return refused{reason::cancelled, never};
@@ -64,6 +80,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       if (auto const until = quotas.ready_at(now, e.what.size).until; until > now) {
         held_ = {reason::quota, until};
         e.held = true;
+        e.held_until = until;
         return std::nullopt;
       }
     }
@@ -72,7 +89,8 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       look_at_others(now, true);
       continue;
     }
-    governor.start(now, *first, u);
+    governor.start(now, *first, u,
+                   e.held ? std::optional(std::min(e.held_until, now)) : std::nullopt);
     if (e.what.turn_only) {
       governor.cancel(now, *first);
       return turn{e.number, turn::kind::elsewhere};
@@ -112,6 +130,7 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   auto& e = of(t);
   auto taught = lesson_of(told, end.status, parts_.quotas, parts_.wait_max);
   if (end.says_nothing) taught.what = outcome::ignore;
+  lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
   auto const blamed = parts_.quotas.settle(
       now, e.receipt, e.what.size,
@@ -139,6 +158,7 @@ void lane::cancel(time_point now, ticket t) {
 
 void lane::unreached(time_point now, ticket t, time_point sent, std::string_view why, bool futile) {
   trouble_.unreached(now, sent, why, futile);
+  lately_.add(outcome::failure, why);
   cancel(now, t);
 }
 
@@ -155,6 +175,46 @@ bool lane::ended(time_point now, time_point sent, final_outcome how, int refused
 held_back lane::why(time_point now) const {
   if (waiting() == 0) return {};
   return held_.why != reason::none ? held_ : parts_.governor.why(now);
+}
+
+hindrance::kind lane::plight(reason held) const noexcept {
+  using enum hindrance::kind;
+  if (trouble_.holds()) return impasse;
+  auto const most = [&](int n) { return 2 * n > lately_.attempts(); };
+  auto const again = held == reason::backoff || held == reason::retry_budget;
+  if (most(lately_.broken()) || (again && lately_.broken() > 0)) return broken;
+  if (held == reason::server_hint || most(lately_.throttled())) return throttled;
+  return held == reason::none ? none : turn;
+}
+
+hindrance lane::hindered(time_point now) const {
+  using enum hindrance::kind;
+  if (stopped_ || (waiting() == 0 && in_flight() == 0)) return {};
+  auto const held = why(now);
+  auto const what = plight(held.why);
+  auto const of = [&](int n) { return fmt::format("{} of {}", n, lately_.attempts()); };
+  switch (what) {
+    case none:
+      return {};
+    case turn:
+      return {what, title_, std::string(words_of(held.why)), "", held.until};
+    case throttled: {
+      auto const hint = held.why == reason::server_hint;
+      if (lately_.throttled() == 0)
+        return {what, title_, std::string(words_of(held.why)), "", held.until};
+      return {what, title_,
+              fmt::format("{}: {}", hint ? "asks to wait" : "throttled",
+                          printable(lately_.throttled_by())),
+              of(lately_.throttled()), held.until};
+    }
+    case broken:
+      return {what, title_, fmt::format("broken: {}", printable(lately_.broke_by())),
+              of(lately_.broken()), held.until};
+    case impasse:
+      return {what, title_, (trouble_.silent() ? "broken: " : "") + printable(trouble_.words()),
+              trouble_.silent() ? of(lately_.broken()) : "", held.until};
+  }
+  return {};
 }
 
 time_point lane::busy_until() const noexcept {

@@ -11,10 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/hindrance.hpp"
 #include "base/outcomes.hpp"
 #include "headway/random.hpp"
 #include "headway/shared/pace.hpp"
 #include "pacing/impasse.hpp"
+#include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/trace.hpp"
 #include "provider/profile.hpp"
@@ -51,6 +53,8 @@ class lane {
 
   std::string const& account() const noexcept { return parts_.account; }
   std::string const& name() const noexcept { return parts_.name; }
+  /// The name, as people know it.
+  std::string const& title() const noexcept { return title_; }
   bool renewable() const noexcept { return parts_.renewable; }
   profile const& speaks() const noexcept { return parts_.speaks; }
 
@@ -83,6 +87,7 @@ class lane {
     int status = 0;             ///< 0: no answer
     bool says_nothing = false;  ///< of the limit
     bool may_repeat = true;
+    std::string_view error{};  ///< what went wrong, if anything did
   };
   struct settled {
     outcome taught = outcome::success;
@@ -121,6 +126,10 @@ class lane {
   /// What held it back at the last look; `now` takes its place.
   reason look(reason now) noexcept { return std::exchange(shown_, now); }
   std::size_t waiting() const noexcept { return parts_.governor.waiting(); }
+  /// The same, in words: with what went wrong lately, if that is why.
+  hindrance hindered(time_point now) const;
+  /// What goes wrong there makes it wait, rather than a limit that it has found.
+  bool in_trouble(reason held) const noexcept { return plight(held) > hindrance::kind::turn; }
   /// What it has in flight, or will come back to it.
   int in_flight() const noexcept { return parts_.governor.in_flight() + pins_; }
   /// Until when one that knows nothing could be faster in its place.
@@ -140,16 +149,20 @@ class lane {
     load what;
     std::uint32_t number = 0;
     quota_receipt receipt{};
-    bool held = false;  // by the quotas, since its last attempt
+    bool held = false;        // by the quotas, since its last attempt …
+    time_point held_until{};  // … until then
     bool called_back = false;
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
   void look_at_others(time_point now, bool may_send);
+  hindrance::kind plight(reason held) const noexcept;
 
   parts parts_;
+  std::string title_;
   std::vector<entry> entries_{};  // by the ticket's low half
   held_back held_{};              // what the quotas hold the next request back for
   impasse trouble_{};
+  lately lately_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();

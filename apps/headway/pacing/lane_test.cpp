@@ -291,5 +291,31 @@ TEST_F(settle_test, the_quotas_are_waited_for_until_they_have_been_wrong_too_oft
   EXPECT_EQ(held[8], reason::server_hint);
 }
 
+TEST(hindrance, says_what_goes_wrong_rather_than_that_it_waits) {
+  rng chance(1);
+  auto l = test_lane("fixed"), other = test_lane();
+  time_point now{0s};
+  auto const attempt = [&](lane& at, judgement const& told, int status, std::string_view error) {
+    auto const t = std::get<ticket>(at.submit(now, {}, 0));
+    at.open(now, true);
+    ASSERT_TRUE(at.next(now, chance));
+    at.settle(now, t, told, {.status = status, .error = error}, chance());
+  };
+  EXPECT_EQ(l.hindered(now).what, hindrance::kind::none) << "nothing waits";
+  attempt(l, {.what = reaction::transient}, 500, "status 500: \x1b[2J");
+  auto const broken = l.hindered(now);
+  EXPECT_EQ(broken.what, hindrance::kind::broken);
+  EXPECT_EQ(broken.why, "broken: status 500: \\x1b[2J");
+  EXPECT_EQ(broken.how_often, "1 of 1");
+  EXPECT_GT(broken.until, now);
+  EXPECT_TRUE(l.in_trouble(l.why(now).why));
+
+  attempt(other, {.what = reaction::rate, .hold = duration(9s)}, 429, "status 429");
+  auto const throttled = other.hindered(now);
+  EXPECT_EQ(throttled.what, hindrance::kind::throttled);
+  EXPECT_EQ(throttled.why, "asks to wait: status 429");
+  EXPECT_EQ(throttled.until, now + 9s);
+}
+
 }  // namespace
 }  // namespace headway::app

@@ -27,6 +27,10 @@ std::string lane_key::account() const {
   return fmt::format("{}\n{}\n{}", origin, credential, given);
 }
 
+bool host_ceiling::is_for(std::string_view origin) const noexcept {
+  return host_of(origin) == host || origin.substr(origin.find("://") + 3) == host;
+}
+
 lanes::lanes(pacing_settings settings)
     : settings_(std::move(settings)),
       all_(lanes_max, [this](std::string_view key) { return make(key, wanted_); }) {}
@@ -66,8 +70,13 @@ lane lanes::make(std::string_view key, wanted const& w) {
   name = printable(name);
   auto const known = memory_.recall(name);
   auto shared = join_machine(key, known);
-  traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
-                           shared);
+  auto governing = settings_.governor;
+  for (auto const& h : settings_.hosts)
+    if (h.is_for(w.key->origin)) {
+      if (h.rate) governing.rate_ceiling = h.rate;
+      if (h.in_flight > 0) governing.in_flight_max = h.in_flight;
+    }
+  traced_governor governor(trace_.get(), number, name, settings_.law, governing, known, shared);
   auto const quotas = memory_.recall_quotas(name);
   quota_book book(settings_.quotas, w.speaks->costs_of_a_byte());
   book.remember(clock_now(), quotas.what, quotas.age);
@@ -131,41 +140,60 @@ time_point lanes::parked_until() noexcept {
   return at;
 }
 
-lanes::wait lanes::look(time_point now, duration since) {
-  wait first;
+void lanes::look(time_point now, duration since) {
   for (auto& [key, l] : all_) {
-    auto const held = l.why(now);
-    if (auto const before = l.look(held.why); before != reason::none)
-      held_for_[static_cast<std::size_t>(before)] += since;
-    if (first.held.why == reason::none && held.why != reason::none) first = {held, &l};
+    auto const before = l.look(l.why(now).why);
+    if (before == reason::none) continue;
+    (l.in_trouble(before) ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) += since;
   }
-  return first;
+}
+
+std::vector<hindrance> lanes::hindrances(time_point now, std::size_t most) {
+  std::vector<hindrance> all;
+  hindrance first;
+  for (auto& [key, l] : all_) {
+    auto found = l.hindered(now);
+    if (found.in_trouble())
+      all.push_back(std::move(found));
+    else if (first.what == hindrance::kind::none)
+      first = std::move(found);
+  }
+  std::ranges::stable_sort(all, std::greater{}, &hindrance::what);
+  if (all.size() > most) all.resize(most);
+  if (all.empty() && first.what != hindrance::kind::none) {
+    if (all_.size() == 1) first.where.clear();
+    all.push_back(std::move(first));
+  }
+  return all;
 }
 
 std::string lanes::where_time_went() const {
-  std::vector<std::pair<duration, reason>> parts;
-  duration all{0};
+  std::vector<std::pair<duration, std::string_view>> parts;
+  duration all = troubled_for_;
+  if (all > 0ns) parts.emplace_back(all, "what went wrong");
   for (std::size_t i = 1; i < held_for_.size(); ++i) {
     all += held_for_[i];
-    if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], static_cast<reason>(i));
+    if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], to_string(static_cast<reason>(i)));
   }
   if (all < 100ms) return "";
   std::ranges::sort(parts, std::greater{});
   std::string text = "held back by:";
   for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
-    text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", to_string(parts[i].second),
+    text += fmt::format("{} {} {:.0f} %", i == 0 ? "" : ",", parts[i].second,
                         100 * to_seconds(parts[i].first) / to_seconds(all));
   return text + "\n";
 }
 
 std::string lanes::findings() {
   std::string text;
-  for (auto& [key, s] : all_)
-    for (auto const& found : {app::findings(s.law_state()), s.quotas().findings()})
-      if (!found.empty()) text += fmt::format("{}: {}\n", s.name(), found);
+  for (auto& [key, s] : all_) {
+    auto const quotas = s.quotas().findings();
+    for (auto const& found : {app::findings(s.law_state(), !quotas.empty()), quotas})
+      if (!found.empty()) text += fmt::format("{}: {}\n", s.title(), found);
+  }
   for (auto& [key, s] : all_)
     if (auto const others = s.company(); others > 0)
-      text += fmt::format("{}: one pace with {} other run{} here\n", s.name(), others,
+      text += fmt::format("{}: one pace with {} other run{} here\n", s.title(), others,
                           others > 1 ? "s" : "");
   return text;
 }

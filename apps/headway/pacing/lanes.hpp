@@ -69,14 +69,11 @@ class lanes {
   /// When the last of them that are parked go on; time_point::min(): none is.
   time_point parked_until() noexcept;
 
-  /// What holds back a lane.
-  struct wait {
-    held_back held{};
-    lane const* where = nullptr;  ///< null: nothing waits
-  };
-  /// Of the first of them that has a request waiting; counts why they waited since the last look,
-  /// which was `since` ago.
-  wait look(time_point now, duration since);
+  /// Counts why they waited since the last look, which was `since` ago.
+  void look(time_point now, duration since);
+  /// What holds them back: of those in trouble all up to `most`, the worst first; where there are
+  /// none, of the first that waits.
+  std::vector<hindrance> hindrances(time_point now, std::size_t most = 3);
   /// The reasons for which requests were held back, as shares of the run: a line, or "".
   std::string where_time_went() const;
   /// What was learned, and who shared it, for people: lines, or "".
@@ -108,7 +105,8 @@ class lanes {
   std::string key_;
   keyed<lane> all_;
   std::unordered_set<std::string> stopped_{};  // accounts
-  std::array<duration, static_cast<std::size_t>(reason::attempts) + 1> held_for_{};
+  std::array<duration, static_cast<std::size_t>(reason::cancelled) + 1> held_for_{};
+  duration troubled_for_{0};  // held back by what went wrong
 };
 
 }  // namespace headway::app

@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "base/fatal.hpp"
+#include "base/nearest.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 namespace {
@@ -33,6 +35,12 @@ R if_knowing(Law& l, F f) {
 
 }  // namespace
 
+std::vector<std::string> names_of_laws() {
+  std::vector<std::string> all;
+  for (auto const& l : shipped_laws()) all.emplace_back(l.name);
+  return all;
+}
+
 std::string law_names() {
   std::string names;
   for (auto const& l : shipped_laws()) names.append(names.empty() ? "" : ", ").append(l.name);
@@ -41,7 +49,8 @@ std::string law_names() {
 
 shipped_law const& law_named(std::string_view name) {
   if (auto const* const found = shipped_law_named(name)) return *found;
-  throw fatal(exit_usage, fmt::format("--law {}: no such law; it is one of {}", name, law_names()));
+  throw fatal(exit_usage, fmt::format("--law {}: no such law{}; it is one of {}", name,
+                                      did_you_mean(name, names_of_laws()), law_names()));
 }
 
 std::optional<learned> knowledge_of(any_law const& l) {
@@ -63,14 +72,16 @@ bool leave(any_law& l, double share) {
   return if_knowing<bool>(l, [&](auto& one) { return one.leave = share, true; });
 }
 
-std::string findings(any_law const& l) {
-  auto const told = if_knowing<std::string>(l, [](auto const& one) -> std::string {
+std::string findings(any_law const& l, bool quotas_bind) {
+  auto const told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (one.ceiling == 0) return fmt::format("no limit met up to {:.3g}/s, {}", k.rate, latency);
+    if (one.ceiling == 0 && quotas_bind) return latency;
+    if (one.ceiling == 0)
+      return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
-    return fmt::format("a limit of about {:.3g}/s, {}", k.rate, latency);
+    return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);
   });
   if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
@@ -78,7 +89,7 @@ std::string findings(any_law const& l) {
   if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&l.choice))
     return fmt::format("a window of {:.1f}", t->win.cwnd);
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
-    return fmt::format("a rate of {:.3g}/s", a->pace.rate);
+    return fmt::format("a rate of {}", rate_in_words(a->pace.rate));
   if (auto const* a = std::get_if<auto_sleeper>(&l.choice))
     return fmt::format("an interval of {:.3g} s", to_seconds(a->current_interval));
   return "";

@@ -4,11 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headway/law/shipped.hpp"
 
 namespace headway::app {
 
+std::vector<std::string> names_of_laws();
 /// "seek, reno, …"
 std::string law_names();
 
@@ -27,7 +29,7 @@ std::optional<double> leave_of(any_law const&);
 bool leave(any_law&, double share);
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
-/// tell.
-std::string findings(any_law const&);
+/// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known.
+std::string findings(any_law const&, bool quotas_bind);
 
 }  // namespace headway::app

@@ -52,13 +52,19 @@ TEST(laws, the_default_law_leaves_what_it_is_told_to) {
 
 TEST(laws, findings_name_the_limit) {
   auto l = named("seek");
-  EXPECT_EQ(findings(l), "");
+  EXPECT_EQ(findings(l, false), "");
   remember(l, known, {});
-  EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms");
+  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms");
   remember(l, {.rate = 50, .slots = 10, .latency = 0.2}, {});
-  EXPECT_EQ(findings(l), "about 10 at once, latency 200 ms");
-  EXPECT_EQ(findings(named("reno")).substr(0, 11), "a window of");
-  EXPECT_EQ(findings(named("fixed")), "");
+  EXPECT_EQ(findings(l, false), "about 10 at once, latency 200 ms");
+  EXPECT_EQ(findings(named("reno"), false).substr(0, 11), "a window of");
+  EXPECT_EQ(findings(named("fixed"), false), "");
+}
+
+TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
+  auto const l = after(3, named("seek"));
+  EXPECT_EQ(findings(l, false).substr(0, 18), "no limit met up to");
+  EXPECT_EQ(findings(l, true), "latency 200 ms");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "base/words.hpp"
 
 namespace headway::app {
 namespace {
@@ -18,16 +19,16 @@ constexpr double units_max = 1e12;
 constexpr std::size_t name_max = 40;
 
 /// 90000, 90k, 1.5M.
-double parse_units(std::string_view text) {
+double parse_units(std::string_view text, double least = 1) {
   double value = 0;
   auto const* const last = text.data() + text.size();
   auto const [end, error] = std::from_chars(text.data(), last, value, std::chars_format::fixed);
   auto const unit = std::string_view(end, static_cast<std::size_t>(last - end));
   auto const factor = unit.empty() ? 1.0 : unit == "k" ? 1e3 : unit == "M" ? 1e6 : 0.0;
-  if (error != std::errc{} || !(value * factor >= 1 && value * factor <= units_max))
+  if (error != std::errc{} || !(value * factor >= least && value * factor <= units_max))
     throw std::invalid_argument(
-        fmt::format("'{}' is not a number of units from 1 to {:.0e}, such as 500, 90k or 1.5M",
-                    text, units_max));
+        fmt::format("'{}' is not a number of units from {} to {:.0e}, such as 500, 90k or 1.5M",
+                    text, least, units_max));
   return value * factor;
 }
 
@@ -82,7 +83,7 @@ quota_units parse_amount(std::string_view text) {
   if (equals == text.npos || !is_name(text.substr(0, equals)))
     throw std::invalid_argument("not NAME=UNITS, such as tokens=5M");
   return {.quota = std::string(text.substr(0, equals)),
-          .units = parse_units(text.substr(equals + 1))};
+          .units = parse_units(text.substr(equals + 1), 1e-6)};
 }
 
 quota_book::quota_book(std::span<quota_ceiling const> ceilings,
@@ -262,7 +263,7 @@ std::string quota_book::findings() const {
     if (!q.told) continue;
     text += fmt::format("{}{} {:.0f}", text.empty() ? "quotas told: " : ", ", printable(q.name),
                         q.told->limit);
-    if (q.told->refills) text += fmt::format(" ({:.3g}/s)", q.told->per_second);
+    if (q.told->refills) text += fmt::format(" ({})", rate_in_words(q.told->per_second));
   }
   return text;
 }

@@ -203,6 +203,7 @@ TEST(cost_model, one_size_and_junk) {
 
 TEST(quota_book, amounts) {
   EXPECT_EQ(parse_amount("tokens=5M"), (quota_units{.quota = "tokens", .units = 5e6}));
+  EXPECT_EQ(parse_amount("usd=0.05"), (quota_units{.quota = "usd", .units = 0.05}));
   EXPECT_EQ(parse_amount("requests=10"), (quota_units{.quota = "requests", .units = 10}));
   for (auto const* text : {"", "tokens", "tokens=", "=5", "tokens=-5", "tokens=0", "tokens=5/min"})
     EXPECT_THROW(parse_amount(text), std::invalid_argument) << text;

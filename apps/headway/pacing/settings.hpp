@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headway/governor.hpp"
@@ -12,9 +13,19 @@
 
 namespace headway::app {
 
+/// What holds for each scope of a host, in place of what holds for all.
+struct host_ceiling {
+  std::string host;  ///< without its port, "api.example", or with it, "api.example:8080"
+  std::optional<gcra> rate{};
+  int in_flight = 0;  ///< 0: as for all
+
+  bool is_for(std::string_view origin) const noexcept;
+};
+
 struct pacing_settings {
   shipped_law law = shipped_laws().front();
-  governor_settings governor{};       ///< hint_max is what a lane waits for at most
+  governor_settings governor{};  ///< hint_max is what a lane waits for at most
+  std::vector<host_ceiling> hosts{};
   std::vector<quota_ceiling> quotas;  ///< of every lane
   std::optional<profile> speaks{};    ///< of all lanes; else each by its host
   std::string state;                  ///< what was learned, a path; "" is the default one

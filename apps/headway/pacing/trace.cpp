@@ -121,10 +121,12 @@ void trace::submit(int scope, time_point now, request_terms const& terms,
   close_line();
 }
 
-void trace::start(int scope, time_point now, ticket t, fraction u) {
+void trace::start(int scope, time_point now, ticket t, fraction u,
+                  std::optional<time_point> quota_until) {
   open_line("start", scope, now);
   fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"ticket":{},"u":{})"),
                  static_cast<std::uint64_t>(t), u);
+  if (quota_until) field("quota_until", *quota_until);
   close_line();
 }
 
@@ -235,10 +237,11 @@ std::variant<ticket, refused> traced_governor::submit(time_point now, request_te
   return answer;
 }
 
-void traced_governor::start(time_point now, ticket t, fraction u) {
+void traced_governor::start(time_point now, ticket t, fraction u,
+                            std::optional<time_point> quota_until) {
   scope_governor::start(now, t, u);
   last_ = now;
-  if (trace_) trace_->start(scope_, now, t, u);
+  if (trace_) trace_->start(scope_, now, t, u, quota_until);
 }
 
 decision traced_governor::finish(time_point now, ticket t, attempt_result const& r, fraction u) {

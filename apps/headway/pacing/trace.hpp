@@ -54,7 +54,8 @@ class trace {
   void head(trace_head const&);
   void scope(int scope, std::string_view name, std::optional<remembered> const& = {});
   void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
-  void start(int scope, time_point now, ticket, fraction u);
+  void start(int scope, time_point now, ticket, fraction u,
+             std::optional<time_point> quota_until = {});
   void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
               decision const&);
   void cancel(int scope, time_point now, ticket);
@@ -88,7 +89,8 @@ class traced_governor : private scope_governor {
   ~traced_governor();
 
   std::variant<ticket, refused> submit(time_point now, request_terms const&);
-  void start(time_point now, ticket, fraction u);
+  /// `quota_until`: when the quotas let it go, where they held it.
+  void start(time_point now, ticket, fraction u, std::optional<time_point> quota_until = {});
   decision finish(time_point now, ticket, attempt_result const&, fraction u);
   void cancel(time_point now, ticket);
   time_point wakeup(time_point now);

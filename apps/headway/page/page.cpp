@@ -10,6 +10,7 @@
 
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "headway/law/shipped.hpp"
 #include "page/page_text.hpp"
 
 namespace headway::app {
@@ -139,7 +140,17 @@ void append_comparison(std::string& out, comparison const& c) {
   auto const step = step_of(c);
   out += "{\"title\":";
   append_quoted(out, c.title);
-  out += ",\"about\":";
+  out += ",\"name\":";
+  append_quoted(out, c.what.name);
+  out += ",\"sweep\":[";
+  for (auto const& [key, value] : c.sweep) {
+    out += out.back() == '[' ? "{\"key\":" : ",{\"key\":";
+    append_quoted(out, key);
+    out += ",\"value\":";
+    append_quoted(out, value);
+    out += '}';
+  }
+  out += "],\"about\":";
   append_quoted(out, c.what.about);
   out += ",\"seeds\":";
   append_list(out, c.seeds, [](std::uint64_t seed) { return seed; });
@@ -169,6 +180,8 @@ std::string report_page(std::span<comparison const> comparisons, std::string_vie
   require_report();
   std::string data = "{\"command\":";
   append_quoted(data, command);
+  data += ",\"default_law\":";
+  append_quoted(data, shipped_laws().front().name);
   data += ",\"scenarios\":[";
   for (auto const& c : comparisons) {
     if (data.back() != '[') data += ',';

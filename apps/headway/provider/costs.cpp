@@ -9,9 +9,16 @@
 
 namespace headway::app {
 
+namespace {
+
+bool may_have_any(std::string_view body, std::vector<std::string> const& pointers) {
+  return std::ranges::any_of(pointers, [&](auto const& p) { return may_have(body, p); });
+}
+
+}  // namespace
+
 bool may_tell_costs(std::string_view body, std::vector<cost_rule> const& rules) {
-  return std::ranges::any_of(rules,
-                             [&](auto const& c) { return may_have(body, c.pointer.front()); });
+  return std::ranges::any_of(rules, [&](auto const& c) { return may_have_any(body, c.pointer); });
 }
 
 std::vector<settled_cost> costs_in(simdjson::dom::element json, std::string_view body,
@@ -19,7 +26,7 @@ std::vector<settled_cost> costs_in(simdjson::dom::element json, std::string_view
   std::vector<settled_cost> costs;
   for (auto const& c : rules) {
     auto const known = [&](auto const& one) { return one.quota == c.quota; };
-    if (std::ranges::any_of(costs, known) || !may_have(body, c.pointer.front())) continue;
+    if (std::ranges::any_of(costs, known) || !may_have_any(body, c.pointer)) continue;
     if (auto const units = sum_of(json, c.pointer))
       costs.push_back({c.quota, *units, sum_of(json, c.sized)});
   }

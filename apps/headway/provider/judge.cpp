@@ -304,10 +304,15 @@ class reading {
 
   void read_costs(judgement& j) {
     if (!good(answer_.status) || broken_stream_) return;
-    if (is_stream(answer_))
-      j.costs = costs_in_stream(answer_.body, rules_.costs);
-    else if (may_tell_costs(body_, rules_.costs) && is_json())
-      j.costs = costs_in(json_, body_, rules_.costs);
+    j.costs = costs_by(rules_.costs);
+    j.usage = costs_by(rules_.usage);
+    for (auto const& p : rules_.prices) add_price(j.usage, p);
+  }
+
+  std::vector<settled_cost> costs_by(std::vector<cost_rule> const& rules) {
+    if (is_stream(answer_)) return costs_in_stream(answer_.body, rules);
+    if (may_tell_costs(body_, rules) && is_json()) return costs_in(json_, body_, rules);
+    return {};
   }
 
   void read_remainder(judgement& j, std::string_view request_body) {

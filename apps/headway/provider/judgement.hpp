@@ -59,8 +59,10 @@ struct judgement {
   std::string code{};                 ///< what the server called it, "" if nothing
   /// The request's body with only what must go again; `served` if a quarter of it was done.
   std::optional<std::string> remainder{};
-  int ignored = 0;                    ///< hints that made no sense
-  std::vector<settled_cost> costs{};  ///< what it has cost, where the answer says so
+  int ignored = 0;  ///< hints that made no sense
+  std::vector<settled_cost> costs{};
+  std::vector<settled_cost> usage{};  ///< what prices count, and prices of the profile  ///< what
+                                      ///< it has cost, where the answer says so
 };
 
 }  // namespace headway::app

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "provider/costs.hpp"
 #include "provider/json_pointer.hpp"
@@ -61,8 +62,8 @@ profile profile::named(std::string const& name) {
   for (auto const& p : shipped_profiles)
     if (p.name == name) return profile(read_profile(p.toml, name));
   if (name.find_first_of("./") == name.npos)
-    throw fatal(exit_usage, fmt::format("--profile {}: known are {}, or a file", in_quotes(name),
-                                        fmt::join(names(), ", ")));
+    throw fatal(exit_usage, fmt::format("--profile {}{}: known are {}, or a file", in_quotes(name),
+                                        did_you_mean(name, names()), fmt::join(names(), ", ")));
   std::ifstream in(name, std::ios::binary);
   std::string const text(std::istreambuf_iterator<char>(in), {});
   if (!in) throw fatal(exit_usage, fmt::format("--profile {}: cannot be read", in_quotes(name)));
@@ -130,6 +131,13 @@ std::string profile::partition_of(std::string_view url, std::string_view request
   within.resize(std::min(within.size(), partition_max));
   std::ranges::replace(within, '\n', ' ');
   return within;
+}
+
+bool profile::computes(std::string_view method, std::string_view url) const noexcept {
+  auto const path = url.substr(0, url.find_first_of("?#"));
+  return method == "POST" && std::ranges::any_of(rules_->computes, [&](auto const& end) {
+           return path.ends_with(end);
+         });
 }
 
 std::string profile::joined(std::string_view earlier, std::string_view later) const {

@@ -40,6 +40,9 @@ class profile {
   /// path, its model; "" where all fall under the same. At most 200 bytes. Never throws.
   std::string partition_of(std::string_view url, std::string_view request_body) const;
 
+  /// Whether such a request only computes, so that it may be repeated though it is a POST.
+  bool computes(std::string_view method, std::string_view url) const noexcept;
+
   /// The answers to a request and to what the earlier one left undone of it, as one.
   std::string joined(std::string_view earlier, std::string_view later) const;
 

@@ -171,6 +171,34 @@ class reader {
     return q;
   }
 
+  /// Names of what prices count, and where an answer says it.
+  std::vector<cost_rule> read_usage(toml::node const& usage) const {
+    if (!usage.is_table()) wrong(usage, "'usage' must be written [usage]");
+    std::vector<cost_rule> all;
+    for (auto const& [key, node] : *usage.as_table())
+      all.push_back({.quota = std::string(key.str()), .pointer = pointers(node, key.str())});
+    return all;
+  }
+
+  /// Currencies, and what one of each part costs in them.
+  std::vector<price> read_prices(toml::node const& prices) const {
+    std::vector<price> all;
+    if (!prices.is_table()) wrong(prices, "'price' must be written [price]");
+    for (auto const& [currency, node] : *prices.as_table()) {
+      auto const* const parts = node.as_table();
+      if (parts == nullptr || parts->empty())
+        wrong(node, "'{}' must be like {{ input = \"0.15/M\" }}", std::string_view(currency.str()));
+      price one{.name = std::string(currency.str()), .parts = {}};
+      for (auto const& [part, amount] : *parts) try {
+          one.parts.emplace_back(part.str(), parse_price_of_one(text(amount, part.str())));
+        } catch (std::invalid_argument const& e) {
+          wrong(amount, "{}", e.what());
+        }
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
   cost_rule read_cost(toml::table const& table) const {
     cost_rule c;
     for (auto const& [key, node] : table) {
@@ -238,14 +266,23 @@ std::shared_ptr<profile_rules const> read_profile(std::string_view toml_text,
           r->quotas.push_back(in.read_quota(*table));
       } else if (key == "scope") {
         in.read_scope(node, r->paths, r->fields);
+      } else if (key == "usage") {
+        r->usage = in.read_usage(node);
+      } else if (key == "price") {
+        r->prices = in.read_prices(node);
+      } else if (key == "computes") {
+        r->computes = in.texts(node, "computes");
       } else if (key == "cost" && node.is_table()) {
         r->costs.push_back(in.read_cost(*node.as_table()));
       } else if (key == "cost") {
         for (auto const* table : in.tables(node, "'cost' must be written [cost] or [[cost]]"))
           r->costs.push_back(in.read_cost(*table));
       } else {
-        in.wrong(node, "'{}' is not a key here; known are about, hosts, scope, rule, quota, cost",
-                 std::string_view(key.str()));
+        in.wrong(
+            node,
+            "'{}' is not a key here; known are about, hosts, computes, scope, rule, quota, cost, "
+            "usage, price",
+            std::string_view(key.str()));
       }
     }
   } catch (toml::parse_error const& e) {

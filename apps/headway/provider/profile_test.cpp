@@ -1,5 +1,6 @@
 #include "provider/profile.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -415,7 +416,9 @@ TEST(profile, a_file_that_is_wrong_is_named) {
   } const rows[] = {
       {"rule = 3", "f.toml:1: 'rule' must be written [[rule]]"},
       {"color = 1",
-       "f.toml:1: 'color' is not a key here; known are about, hosts, scope, rule, quota, cost"},
+       "f.toml:1: 'color' is not a key here; known are about, hosts, computes, scope, rule, quota, "
+       "cost, "
+       "usage, price"},
       {"[[rule]]\nstatus = [429]", "f.toml:1: a rule needs 'means'"},
       {"[[rule]]\nmeans = \"slow\"",
        "f.toml:2: 'means' is 'slow'; known are served, rate, concurrency, quota, long-quota, "
@@ -632,6 +635,56 @@ TEST(profile, what_a_request_allows) {
   EXPECT_TRUE(p.reserved_by(R"({"max_tokens":"70"})").empty());
   EXPECT_TRUE(p.reserved_by("max_tokens").empty());
   EXPECT_EQ(p.costs_of_a_byte(), (std::vector<quota_units>{{"tokens", 0.25}}));
+}
+
+TEST(profile, what_prices_count) {
+  auto const usage = [](profile const& p, std::string_view body, std::string_view type = "json") {
+    std::string all;
+    for (auto const& c : judged(p, {200, {}, body, type}).usage)
+      all += fmt::format("{}={} ", c.quota, c.units);
+    return all;
+  };
+  auto const* const chat =
+      R"({"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}})";
+  auto const* const responses =
+      R"({"usage":{"input_tokens":9,"output_tokens":3,"total_tokens":12}})";
+  for (auto const* host : {"api.openai.com", "any"}) {
+    EXPECT_EQ(usage(profile::of_host(host), chat), "input=9 output=3 ");
+    EXPECT_EQ(usage(profile::of_host(host), responses), "input=9 output=3 ");
+  }
+  EXPECT_EQ(
+      usage(profile::of_host("api.anthropic.com"),
+            R"({"usage":{"input_tokens":9,"cache_creation_input_tokens":1,"output_tokens":3}})"),
+      "input=10 output=3 ");
+  EXPECT_EQ(
+      usage(
+          profile::of_host("generativelanguage.googleapis.com"),
+          R"({"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"thoughtsTokenCount":2}})"),
+      "input=9 output=5 ");
+  EXPECT_EQ(usage(profile::of_host("api.openai.com"), std::string("data: ") + chat + "\n\n",
+                  "text/event-stream"),
+            "input=9 output=3 ");
+  auto const priced =
+      profile::parse("[usage]\nunits = \"/u\"\n[price]\neur = { units = \"2/k\" }\n", "f.toml");
+  EXPECT_EQ(usage(priced, R"({"u":500})"), "units=500 eur=1 ");
+  for (auto const* bad : {"price = 1", "[price]\nusd = 1", "[price]\nusd = {}", "usage = 1",
+                          "[price]\nusd = { a = \"x\" }", "[usage]\na = \"b\"", "computes = 1"})
+    EXPECT_THROW(profile::parse(bad, "f.toml"), fatal) << bad;
+}
+
+TEST(profile, which_posts_only_compute) {
+  auto const computes = [](std::string_view host, std::string_view url) {
+    return profile::of_host(host).computes("POST", url);
+  };
+  EXPECT_TRUE(computes("api.openai.com", "https://api.openai.com/v1/chat/completions?x=/files"));
+  EXPECT_TRUE(computes("api.openai.com", "https://a/openai/deployments/d/embeddings"));
+  EXPECT_FALSE(computes("api.openai.com", "https://api.openai.com/v1/files"));
+  EXPECT_FALSE(computes("api.openai.com", "https://api.openai.com/v1/files?next=/v1/embeddings"));
+  EXPECT_FALSE(profile::of_host("api.openai.com").computes("PATCH", "https://a/v1/embeddings"));
+  EXPECT_TRUE(computes("api.anthropic.com", "https://api.anthropic.com/v1/messages"));
+  EXPECT_FALSE(computes("api.anthropic.com", "https://api.anthropic.com/v1/messages/batches"));
+  EXPECT_TRUE(computes("a.googleapis.com", "https://a/v1beta/models/m:generateContent"));
+  EXPECT_FALSE(computes("any", "https://a/v1/chat/completions"));
 }
 
 TEST(profile, costs_that_are_wrong_are_told) {

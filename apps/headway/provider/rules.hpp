@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "provider/judgement.hpp"
+#include "provider/price.hpp"
 
 namespace headway::app {
 
@@ -60,6 +61,9 @@ struct profile_rules {
   std::vector<std::string> hosts;
   std::vector<rule> list;
   std::vector<cost_rule> costs;
+  std::vector<cost_rule> usage;  ///< what prices count; no quotas
+  std::vector<price> prices;
+  std::vector<std::string> computes;  ///< ends of paths: a POST there only computes
   std::vector<quota_rule> quotas;
   std::vector<std::string> paths;   ///< prefixes; `*` is any segment
   std::vector<std::string> fields;  ///< pointers into a request

@@ -27,7 +27,7 @@ int show_replay(std::string const& path) {
   return exit_ok;
 }
 
-int show_what_if(std::string const& path, shipped_law const& law) {
+int show_what_if(std::string const& path, std::string const& law) {
   auto const r = what_if(path, law);
   fmt::print("The same requests, and the n-th attempt answered as the recorded n-th was.\n\n");
   auto const row = [](auto const& what, auto const& recorded, auto const& other) {
@@ -35,7 +35,7 @@ int show_what_if(std::string const& path, shipped_law const& law) {
   };
   auto const& a = r.recorded;
   auto const& b = r.other;
-  row("", r.law + " (ran)", std::string(law.name));
+  row("", r.law + " (ran)", law);
   row("requests ended", a.requests, b.requests);
   row("attempts", a.attempts, b.attempts);
   row("  of them throttled", a.throttled, b.throttled);
@@ -53,7 +53,7 @@ int show_what_if(std::string const& path, shipped_law const& law) {
       "\nThis is when {} would have sent, given these answers. It is no forecast: the server\n"
       "does not react, and what is sent ahead of the recorded attempt might have been throttled.\n"
       "headway simulate has servers that react.\n",
-      law.name);
+      law);
   return exit_ok;
 }
 
@@ -75,11 +75,12 @@ void add_replay(CLI::App& program, action& chosen) {
   };
   auto const a = std::make_shared<arguments>();
   replay->add_option("TRACE", a->path, "File that headway run --trace wrote")->required();
-  replay->add_option("--law", a->law, "Let another law decide: " + law_names());
+  auto* const law = replay->add_option("--law", a->law,
+                                       "Let another law decide, of those that headway simulate "
+                                       "--list names, as reno or aws-adaptive");
+  offered()[law] = laws_of_what_if;
   replay->callback([a, &chosen] {
-    chosen = [a] {
-      return a->law.empty() ? show_replay(a->path) : show_what_if(a->path, law_named(a->law));
-    };
+    chosen = [a] { return a->law.empty() ? show_replay(a->path) : show_what_if(a->path, a->law); };
   });
 }
 

@@ -13,6 +13,8 @@ std::string why_failed(request const& r, reply const& answer, decision const& la
   std::string text;
   if (answer.too_large)
     text = fmt::format("the body is longer than {} MiB", options.http.body_max >> 20);
+  else if (!answer.obstacle.empty() && !answer.futile)  // the details help
+    text = answer.obstacle;
   else if (!answer.error.empty())
     text = answer.error;
   else

@@ -5,13 +5,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/text.hpp"
 #include "base/url.hpp"
 #include "jobs/template.hpp"
+#include "provider/profile.hpp"
 #include "run/run_files.hpp"
 
 namespace headway::app {
@@ -31,9 +35,16 @@ line_options lines_of(run_options const& options) {
                      .url = options.url,
                      .method = options.method,
                      .format = options.format,
-                     .written_by = [files = run_files(options)](auto const& path) {
-                       return files.written_by(path);
-                     }};
+                     .id = options.id,
+                     .meta = options.meta,
+                     .out_name = options.out_name,
+                     .computes =
+                         [speaks = options.speaks](job const& j) {
+                           auto const& p = speaks ? *speaks : profile::of_host(host_of(j.origin));
+                           return p.computes(j.method, j.url);
+                         },
+                     .written_by = [files = run_files(options)](
+                                       auto const& path) { return files.written_by(path); }};
   if (options.body) lines.body = expand_body(*options.body);
   return lines;
 }
@@ -42,7 +53,14 @@ std::unique_ptr<journal> open_journal(run_options const& options, line_options c
   if (options.journal.empty()) return nullptr;
   return std::make_unique<journal>(options.journal,
                                    options.jobs == "-" ? "standard input" : options.jobs,
-                                   options.level, fingerprint(lines));
+                                   options.level, fingerprint(lines), options.again);
+}
+
+/// `folder` as the journal knows it, wherever both are.
+std::string beside(std::string const& journal, std::string const& folder) {
+  namespace fs = std::filesystem;
+  auto const of = [](fs::path const& path) { return fs::weakly_canonical(fs::absolute(path)); };
+  return of(folder).lexically_relative(of(journal).parent_path()).string();
 }
 
 bound_headers bind(run_options const& options, std::vector<std::string> others) {
@@ -66,9 +84,20 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     : log_(open_journal(options, lines)),
       headers_(bind(options, std::move(headers))),
       only_(options.only),
-      jobs_(options.jobs, std::move(lines), [this](std::string_view line) {
-        if (log_) log_->check(line);
+      out_name_(options.out_name),
+      jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
+        if (log_) log_->check(line, begins);
       }) {
+  if (!options.out_dir.empty()) {
+    if (log_) {
+      bodies_key_ =
+          fmt::format("bodies {} {}", beside(options.journal, options.out_dir), out_name_);
+      auto const noted = log_->noted(bodies_key_);
+      std::from_chars(noted.data(), noted.data() + noted.size(), own_bodies_);
+    }
+    bodies_.emplace(options.out_dir, own_bodies_);
+    if (!out_name_.empty()) body_names_.emplace();
+  }
   std::int64_t last = 0;
   if (is_stream()) {
     struct stat about {};
@@ -76,8 +105,10 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     polls_ = S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(jobs_.fd()) == 1;
     if (log_) last = log_->lines();
   } else {
-    survey_ = jobs_.survey(
-        [&](std::int64_t read, std::int64_t all) { checking(options, read, all); }, options.only);
+    survey_ =
+        jobs_.survey([&](std::int64_t read, std::int64_t all) { checking(options, read, all); },
+                     options.only, [this](job const& j) { claim_body_file(j); });
+    note_own_bodies(survey_.lines);
     if (survey_.requests == 0)
       throw fatal(exit_usage,
                   fmt::format("{}: there is no request in it: one URL or JSON object a line",
@@ -91,8 +122,30 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
   before_ = log_->ended(last);
 }
 
+void intake::claim_body_file(job const& j) {
+  if (!bodies_) return;
+  if (body_names_)
+    if (auto const earlier = body_names_->claim(j.name, j.line))
+      throw fatal(exit_usage, fmt::format("{}:{}: --out-name makes {} of it, as of line {}",
+                                          jobs_.name(), j.line, in_quotes(j.name), *earlier));
+  if (auto const other = bodies_->in_the_way(j.line, j.name); !other.empty())
+    throw fatal(
+        exit_usage,
+        fmt::format("{}:{}: its body would go to {}, which is there already, and not of this "
+                    "run; choose another --out-dir or --out-name, or move it away",
+                    jobs_.name(), j.line, in_quotes(other)));
+}
+
+void intake::note_own_bodies(std::int64_t lines) {
+  if (log_ && bodies_ && !bodies_->own(lines)) log_->put({bodies_key_, std::to_string(lines)});
+}
+
+bool intake::in_doubt(job const& j) const noexcept {
+  return log_ && std::ranges::binary_search(log_->intents(), j.line);
+}
+
 bool intake::perhaps_sent(job const& j) const noexcept {
-  return log_ && !idempotent(j) && std::ranges::binary_search(log_->intents(), j.line);
+  return !idempotent(j) && in_doubt(j);
 }
 
 std::optional<job> intake::next() {
@@ -117,7 +170,11 @@ std::optional<job> intake::take() {
   auto next = is_stream() ? jobs_.ready() : jobs_.next();
   if (next) {
     ++taken_;
-    if (is_stream()) headers_.admit(next->origin);
+    if (is_stream()) {
+      headers_.admit(next->origin);
+      claim_body_file(*next);
+      note_own_bodies(next->line);
+    }
   } else if (!is_stream() || closed_) {
     ended_ = true;
   } else if (readable_ || !polls_) {

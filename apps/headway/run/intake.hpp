@@ -10,6 +10,7 @@
 
 #include "client/headers.hpp"
 #include "jobs/jobs_file.hpp"
+#include "journal/bodies.hpp"
 #include "journal/journal.hpp"
 #include "os/poller.hpp"
 #include "run/options.hpp"
@@ -27,6 +28,8 @@ class intake {
 
   bool is_stream() const noexcept { return jobs_.is_stream(); }
   steady_file& input() noexcept { return jobs_.input(); }
+  /// JOBS itself. Once it is rewound, no more requests come.
+  jobs_file& jobs() noexcept { return jobs_; }
   /// Not start()ed, null: there is none.
   journal* log() const noexcept { return log_.get(); }
   /// What goes to an origin with each request.
@@ -38,7 +41,12 @@ class intake {
   /// How many of them are open again.
   std::int64_t reopened() const noexcept { return reopened_; }
 
-  /// It was being sent when an earlier run was killed, and must not be repeated.
+  /// Bodies of lines up to this one may be in --out-dir, of earlier runs of this journal.
+  std::int64_t own_bodies() const noexcept { return own_bodies_; }
+
+  /// It was being sent when an earlier run was killed.
+  bool in_doubt(job const&) const noexcept;
+  /// The same, and it must not be repeated.
   bool perhaps_sent(job const&) const noexcept;
 
   /// The next request; nullopt: there is none, or not yet. Reads at most once. An error ends it
@@ -62,11 +70,18 @@ class intake {
  private:
   intake(run_options const&, line_options, std::vector<std::string> headers);
   std::optional<job> take();
+  void claim_body_file(job const&);
+  void note_own_bodies(std::int64_t lines);
 
   std::unique_ptr<journal> log_;
   bound_headers headers_;
   std::int64_t const only_;
+  std::string const out_name_;
   jobs_file jobs_;
+  std::string bodies_key_;  // of the journal's note
+  std::int64_t own_bodies_ = 0;
+  std::optional<body_files> bodies_{};
+  std::optional<id_register> body_names_{};
   bool polls_ = false;  // a pipe or terminal: reading it may wait
   jobs_survey survey_;
   journal::tally before_{};

@@ -15,7 +15,10 @@
 #include "headway/pacer/gcra.hpp"
 #include "jobs/job.hpp"
 #include "journal/journal.hpp"
+#include "journal/result.hpp"
 #include "pacing/quota_book.hpp"
+#include "pacing/settings.hpp"
+#include "provider/price.hpp"
 #include "provider/profile.hpp"
 #include "status/progress.hpp"
 #include "status/threshold.hpp"
@@ -25,6 +28,7 @@ namespace headway::app {
 struct run_options {
   std::string jobs;     ///< a path, or "-"
   std::string out;      ///< a path, or "-" for standard output
+  std::string table;    ///< a path for the records with what came of them, "": none
   std::string journal;  ///< "": none
   durability level = durability::power;
   std::string base_url;
@@ -41,13 +45,19 @@ struct run_options {
   bool cold = false;   ///< neither read nor kept
   bool alone = false;  ///< else one limit with all runs of this user on this machine
   std::optional<gcra> rate_ceiling{};
+  std::vector<host_ceiling> hosts{};   ///< of the scopes of some hosts
   std::vector<quota_ceiling> quotas;   ///< of every scope
-  std::vector<quota_units> spend_max;  ///< of the run
+  std::vector<quota_units> spend_max;  ///< of all runs of the journal
+  std::vector<price> prices;           ///< beside those of the profile
   int concurrency_ceiling = 0;         ///< 0: none
   std::string failed;                  ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;    ///< of earlier runs, to be done again
   bool canary = true;                  ///< stop when the first results all fail the same way
-  std::optional<std::string> select;   ///< a JSON pointer: what is kept of a success's body
+  std::vector<selection> select;       ///< what is kept of a success's body; none: all
+  std::string id;                      ///< as --id gives it, "": the line's own
+  std::vector<std::string> meta;       ///< fields that results carry; one that is "": all
+  std::string out_name;                ///< of a body's file there, as --out-name gives it
+  bool raw = false;                    ///< bodies to standard output, and no results
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   std::vector<threshold> stop_if;
   std::vector<threshold> fail_if;
@@ -64,7 +74,8 @@ struct run_options {
   bool retry_unsafe = false;
   bool dry_run = false;
   progress_style progress = progress_style::automatic;
-  std::string trace;  ///< a path, "": none
+  bool quiet = false;  ///< no progress, but the summary
+  std::string trace;   ///< a path, "": none
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };

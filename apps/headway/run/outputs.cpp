@@ -11,6 +11,7 @@
 #include "journal/bodies.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/input_order.hpp"
+#include "run/table.hpp"
 
 namespace headway::app {
 namespace {
@@ -44,11 +45,11 @@ void say_again(file const& results) {
 
 }  // namespace
 
-outputs::outputs(run_options const& options, journal* log)
-    : outputs(options, log, open_results(options, log)) {}
+outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodies)
+    : outputs(options, log, own_bodies, open_results(options, log)) {}
 
-outputs::outputs(run_options const& options, journal* log, file results)
-    : options_(options), journal_(log) {
+outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodies, file results)
+    : options_(options), journal_(log), own_bodies_(own_bodies) {
   if (options.keep_order) {
     if (!results.regular())
       throw fatal(exit_usage,
@@ -56,6 +57,7 @@ outputs::outputs(run_options const& options, journal* log, file results)
                               results.path()));
     unordered_.emplace(dup(results.fd()), results.path());
   }
+  if (!options.table.empty()) tabled_.emplace(dup(results.fd()), results.path());
   auto const echoed = to_stdout(options) && log != nullptr && !options.keep_order;
   if (echoed) say_again(results);
   recorder_.emplace(log, std::move(results), echoed ? STDOUT_FILENO : -1);
@@ -63,15 +65,22 @@ outputs::outputs(run_options const& options, journal* log, file results)
 
 void outputs::record(result r) {
   if (!options_.out_headers) r.headers = {};
-  if (options_.select && r.how == final_outcome::success) r.select = *options_.select;
+  if (r.how == final_outcome::success) r.select = options_.select;
+  if (options_.raw) {
+    std::string body(r.how == final_outcome::success ? r.body : std::string_view());
+    if (!body.empty() && !body.ends_with('\n')) body += '\n';
+    recorder_->finish(r.line, r.how, std::move(body));
+    return;
+  }
   if (options_.out_dir.empty() || r.body.empty()) {
     recorder_->finish(r.line, r.how, writer_.line_of(r));
     return;
   }
-  auto path = body_path(options_.out_dir, r.line, r.type);
+  auto path = body_path(options_.out_dir, r.line, r.type, r.name);
   r.body_file = path;
   auto const text = writer_.line_of(r);
-  recorder_->finish(r.line, r.how, text, {std::move(path), std::string(r.body)});
+  recorder_->finish(r.line, r.how, text,
+                    {std::move(path), std::string(r.body), r.line > own_bodies_});
 }
 
 void outputs::conclude(bool hurried) {
@@ -80,12 +89,16 @@ void outputs::conclude(bool hurried) {
   if (!to_stdout(options_))
     put_in_order(*unordered_, options_.level);
   else if (!write_in_order(*unordered_, STDOUT_FILENO))
-    throw fatal(exit_io, "standard output is closed");
+    throw fatal(exit_pipe, "standard output is closed");
 }
 
-void outputs::write_failed(steady_file& jobs) {
+void outputs::write_table(jobs_file& jobs) {
+  if (tabled_) app::write_table(jobs, *tabled_, options_);
+}
+
+void outputs::write_failed(steady_file& jobs, record_lines const& records) {
   if (!options_.failed.empty())
-    write_failed_lines(jobs, journal_->lost(), options_.failed, options_.level);
+    write_failed_lines(jobs, records.whole(journal_->lost()), options_.failed, options_.level);
 }
 
 }  // namespace headway::app

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "jobs/jobs_file.hpp"
 #include "journal/journal.hpp"
 #include "journal/recorder.hpp"
 #include "journal/result.hpp"
@@ -18,8 +19,9 @@ namespace headway::app {
 /// Threads: one.
 class outputs {
  public:
-  /// Starts `log`, which may be null; it and `options` must live as long.
-  outputs(run_options const& options, journal* log);
+  /// Starts `log`, which may be null; it and `options` must live as long. `own_bodies`: bodies of
+  /// lines up to this one may be there, and are replaced.
+  outputs(run_options const& options, journal* log, std::int64_t own_bodies);
 
   /// What becomes durable, and when.
   recorder& log() noexcept { return *recorder_; }
@@ -32,15 +34,20 @@ class outputs {
   /// of JOBS.
   void conclude(bool hurried);
 
-  /// The lines of `jobs` that did not succeed, if so asked.
-  void write_failed(steady_file& jobs);
+  /// The table of all results so far, if so asked. Reads `jobs` from its beginning.
+  void write_table(jobs_file& jobs);
+
+  /// What did not succeed of `jobs`, if so asked: whole records, which make a JOBS by themselves.
+  void write_failed(steady_file& jobs, record_lines const&);
 
  private:
-  outputs(run_options const&, journal*, file results);
+  outputs(run_options const&, journal*, std::int64_t own_bodies, file results);
 
   run_options const& options_;
   journal* const journal_;
+  std::int64_t const own_bodies_;
   std::optional<file> unordered_{};  // the results, to be put in order
+  std::optional<file> tabled_{};     // the results, of which there will be a table
   std::optional<recorder> recorder_{};
   result_writer writer_;
 };

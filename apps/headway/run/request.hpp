@@ -46,6 +46,7 @@ struct request {
   bool denied = false;              ///< a good status, but the profile says that it failed
   bool renewed = false;             ///< it goes again with new ones
   bool out = false;
+  bool owes = false;  ///< its last attempt may have cost something, and no answer says what
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it
@@ -61,6 +62,8 @@ struct request {
     where = home.get();
   }
 
+  /// Where its line says that it goes.
+  std::string const& given_url() const noexcept { return hops.empty() ? what.url : hops.front(); }
   /// What goes out as its body; nullopt: none.
   std::optional<std::string_view> body() const noexcept;
   /// Reads body_file; false where it can no longer be read.

@@ -1,20 +1,28 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "command.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/result.hpp"
+#include "os/file.hpp"
 #include "pacing/laws.hpp"
 #include "run/runner.hpp"
 
@@ -47,13 +55,76 @@ std::string results_beside(std::string const& jobs) {
   return std::filesystem::path(jobs).replace_extension(".results.jsonl").string();
 }
 
+/// What is learned can be kept in this file, which is replaced.
+void require_state(std::string const& path) {
+  if (path.empty()) return;
+  auto const folder = std::filesystem::absolute(path).parent_path();
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    throw fatal(exit_usage, fmt::format("--state {}: there is no folder {}", in_quotes(path),
+                                        printable(folder.string())));
+  if (access(folder.c_str(), W_OK) != 0 ||
+      (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0))
+    throw fatal(exit_usage, fmt::format("--state {}: cannot be kept there: {}", in_quotes(path),
+                                        std::strerror(errno)));
+}
+
+/// A URL in place of JOBS is a line of its own.
+bool is_url(std::string const& jobs) {
+  return jobs.starts_with("http://") || jobs.starts_with("https://");
+}
+
+/// Standard input has this line, and nothing else.
+void read_from(std::string const& line) {
+  file const text(memfd_create("line", MFD_CLOEXEC), "standard input");
+  if (text.fd() < 0 || write_all(text.fd(), line) < line.size() ||
+      lseek(text.fd(), 0, SEEK_SET) != 0 || dup2(text.fd(), STDIN_FILENO) < 0)
+    throw fatal(exit_io, fmt::format("cannot keep a line in memory: {}", std::strerror(errno)));
+}
+
+/// Before a journal beside it is.
+void require_readable(std::string const& jobs) {
+  if (jobs == "-" || access(jobs.c_str(), R_OK) == 0) return;
+  throw fatal(exit_usage, fmt::format("{}: cannot open it: {}", jobs, std::strerror(errno)));
+}
+
+int parse_concurrency(std::string_view text) {
+  int many = 0;
+  auto const* const last = text.data() + text.size();
+  auto const [end, wrong] = std::from_chars(text.data(), last, many);
+  if (wrong != std::errc{} || end != last || many < 1 || many > 60'000)
+    throw std::invalid_argument("want a whole number from 1 to 60000");
+  return many;
+}
+
+/// "HOST=VALUE", or a value for all: then the host is "".
+std::pair<std::string, std::string> of_host(std::string_view option, std::string const& text) {
+  auto const equals = text.find('=');
+  if (equals == text.npos) return {"", text};
+  auto const host = text.substr(0, equals);
+  auto const origin = destination_of("http://" + host + "/").origin;
+  if (origin.empty() || host.find_first_of("/?#") != host.npos)
+    throw fatal(exit_usage,
+                fmt::format("{} {}: want HOST=VALUE or HOST:PORT=VALUE, as api.example=5", option,
+                            in_quotes(text)));
+  auto const has_port =
+      host.find(':', host.find(']') == host.npos ? 0 : host.find(']')) != host.npos;
+  return {has_port ? origin.substr(origin.find("://") + 3) : std::string(host_of(origin)),
+          text.substr(equals + 1)};
+}
+
+host_ceiling& ceiling_of(run_options& o, std::string const& host) {
+  auto const found = std::ranges::find(o.hosts, host, &host_ceiling::host);
+  return found != o.hosts.end() ? *found : o.hosts.emplace_back(host_ceiling{.host = host});
+}
+
 /// What the command line says, as text, until it is checked.
 struct arguments {
   run_options options;
-  std::string rate, leave, law = std::string(shipped_laws().front().name), level = "power",
-                           progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
-  std::optional<std::string> select;
-  std::vector<std::string> stop_if, fail_if, quotas, spend_max;
+  std::string leave, law = std::string(shipped_laws().front().name), level = "power",
+                     progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
+  std::vector<std::string> rates, concurrencies, select, meta, stop_if, fail_if, quotas, spend_max,
+      prices;
   bool no_canary = false;
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
@@ -78,8 +149,22 @@ struct arguments {
       o.headers.emplace_back("X-Amz-Security-Token: ${env:AWS_SESSION_TOKEN}");
   }
 
+  /// Of several each has a name, and none the same.
+  static void check_names(std::vector<selection> const& all) {
+    for (auto one = all.begin(); all.size() > 1 && one != all.end(); ++one) {
+      if (one->name.empty())
+        throw fatal(exit_usage, fmt::format("--select {}: several want a name each, as answer={}",
+                                            in_quotes(one->pointer), printable(one->pointer)));
+      if (std::find_if(all.begin(), one, [&](auto const& s) { return s.name == one->name; }) != one)
+        throw fatal(exit_usage, fmt::format("--select {} is given twice", in_quotes(one->name)));
+    }
+  }
+
   run_options checked() const {
     auto o = options;
+    if (is_url(o.jobs)) read_from(std::exchange(o.jobs, "-") + "\n");
+    require_readable(o.jobs);
+    require_state(o.state);
     o.law = law_named(law);
     if (!leave.empty()) {
       if (!leave_of(o.law.law)) throw fatal(exit_usage, "--leave is for the default law only");
@@ -89,41 +174,76 @@ struct arguments {
     }
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
-    if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
+    for (auto const& text : rates) {
+      auto const [host, value] = of_host("--rate", text);
+      auto const rate = option_value("--rate", value, parse_ceiling);
+      if (host.empty() && o.rate_ceiling)
+        throw fatal(exit_usage, "--rate is given twice; want HOST=RATE for one of them");
+      (host.empty() ? o.rate_ceiling : ceiling_of(o, host).rate) = rate;
+    }
+    for (auto const& text : concurrencies) {
+      auto const [host, value] = of_host("--concurrency", text);
+      auto const many = option_value("--concurrency", value, parse_concurrency);
+      if (host.empty() && o.concurrency_ceiling > 0)
+        throw fatal(exit_usage, "--concurrency is given twice; want HOST=N for one of them");
+      (host.empty() ? o.concurrency_ceiling : ceiling_of(o, host).in_flight) = many;
+    }
+    if (!o.trace.empty() && !o.hosts.empty())
+      throw fatal(exit_usage, "--trace records one --rate and one --concurrency; want no HOST=");
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
     for (auto const& text : spend_max)
       o.spend_max.push_back(option_value("--spend-max", text, parse_amount));
+    for (auto const& text : prices) o.prices.push_back(option_value("--price", text, parse_price));
     for (auto one = o.quotas.begin(); one != o.quotas.end(); ++one)
       if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
         throw fatal(exit_usage, "--quota " + one->name + " is given twice");
     o.ok = option_value("--ok", ok, statuses::parse);
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
-    o.progress = progress == "json"   ? progress_style::json
-                 : progress == "none" ? progress_style::none
-                                      : progress_style::automatic;
-    o.wait_max = option_value("--wait-max", wait_max, parse_patience);
-    o.request_deadline = option_value("--request-deadline", request_deadline, parse_patience);
-    o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_patience);
+    o.progress = progress == "json"              ? progress_style::json
+                 : progress == "none" || o.quiet ? progress_style::none
+                                                 : progress_style::automatic;
+    o.wait_max = option_value("--wait-max", wait_max, parse_bound);
+    o.request_deadline = option_value("--request-deadline", request_deadline, parse_bound);
+    o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_bound);
     o.http.bodies_max = option_value("--bodies-max", bodies_max, parse_bytes);
     o.http.body_max = std::min(o.http.body_max, o.http.bodies_max / 4);
     if (!header_ttl.empty()) o.header_ttl = option_value("--header-ttl", header_ttl, parse_ttl);
     o.budget = option_value("--retry-budget", retry_budget, parse_budget);
-    if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_patience);
-    if (o.out.empty()) o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
-    if (o.journal.empty() && o.jobs != "-") o.journal = o.jobs + ".headway";
+    if (!time_max.empty()) o.time_max = option_value("--time-max", time_max, parse_bound);
+    if (lower(o.out).ends_with(".csv")) {
+      if (o.jobs == "-")
+        throw fatal(exit_usage, "--out " + in_quotes(o.out) +
+                                    " needs JOBS in a file: standard input cannot be read a second "
+                                    "time");
+      check_replaceable("--out", o.out);
+      o.table = std::exchange(o.out, {});
+    }
+    if (o.raw) {
+      o.out = "-";
+    } else if (o.out.empty())
+      o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
+    if (o.journal.empty() && o.jobs != "-" && !o.raw) o.journal = o.jobs + ".headway";
     if (!o.failed.empty()) {
       if (o.jobs == "-")
         throw fatal(exit_usage,
                     "--failed needs JOBS in a file: standard input cannot be read a second time");
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
-      check_failed_lines(o.failed);
+      check_replaceable("--failed", o.failed);
     }
     if (!again.empty() && o.journal.empty())
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
     if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
-    if (select) o.select = option_value("--select", *select, checked_pointer);
+    for (auto const& text : select)
+      o.select.push_back(option_value("--select", text, parse_selection));
+    check_names(o.select);
+    for (auto const& text : meta)
+      for (std::size_t at = 0; at <= text.size();) {
+        auto const end = std::min(text.find(',', at), text.size());
+        o.meta.push_back(text.substr(at, end - at));
+        at = end + 1;
+      }
     o.canary = !no_canary;
     if (!o.trace.empty()) o.alone = true;  // what others do could not be replayed
     for (auto const& text : stop_if)
@@ -149,25 +269,48 @@ void add_run(CLI::App& program, action& chosen) {
       "Stop it at any moment; the same command goes on where it stopped.\n"
       "Exit codes: 0 all succeeded, 1 some failed, 2 usage or input error, 3 --fail-if, 74 cannot "
       "write,\n"
-      "75 run again later, 77 stopped, 129/130/131/143 interrupted.");
+      "75 run again later, 77 stopped, 129/130/131/143 interrupted, 141 standard output is "
+      "closed.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
-  run->add_option("JOBS", o.jobs, "File of requests, or - for standard input")->required();
+  run->add_option("JOBS", o.jobs, "File of requests, a URL, or - for standard input")->required();
   run->add_option("--out", o.out,
-                  "Write results here, one JSON object a line; - is standard output [JOBS with "
-                  ".results.jsonl]");
+                  "Write results here, one JSON object a line; - is standard output; x.csv: the "
+                  "records with their answers, too [JOBS with .results.jsonl]");
   run->add_flag("--out-headers", o.out_headers,
                 "Add the answer's headers to each result, Set-Cookie included");
   run->add_flag("--keep-order", o.keep_order,
                 "Sort results in the order of JOBS when the run is over, however it ends");
-  auto* const select = run->add_option(
-      "--select", a->select, "Keep only this part of a success's JSON body, as /choices/0/message");
+  auto* const raw = run->add_flag(
+      "--raw", o.raw,
+      "Write the bodies of successes to standard output, each ended by a line feed, and nothing "
+      "else; keeps no journal");
+  auto* const select =
+      run->add_option(
+             "--select", a->select,
+             "Keep only this part of a success's JSON body, as /choices/0/message; several "
+             "with a name each: answer=/a")
+          ->take_all()
+          ->expected(1);
+  run->add_option("--id", o.id,
+                  "Know results by this field of the record, or {{a}}-{{b}} [field id, else line]");
+  run->add_option("--meta", a->meta,
+                  "Carry these fields of the record, as a,b, into its result; alone: all of them")
+      ->take_all()
+      ->expected(0, 1)
+      ->allow_extra_args(false);
+  auto* const out_dir =
+      run->add_option(
+             "--out-dir", o.out_dir,
+             "Write each body to a file of this folder, named by line; results then have body_file")
+          ->excludes(select);
   run->add_option(
-         "--out-dir", o.out_dir,
-         "Write each body to a file of this folder, named by line; results then have body_file")
-      ->excludes(select);
-  run->add_option("--journal", o.journal,
-                  "Record in this file what has been done, so that a run can go on [JOBS.headway]");
+         "--out-name", o.out_name,
+         "Name files of --out-dir so: '{{id}}.json', with fields of the record, id or line")
+      ->needs(out_dir);
+  auto* const kept = run->add_option(
+      "--journal", o.journal,
+      "Record in this file what has been done, so that a run can go on [JOBS.headway]");
   run->add_option(
          "--durability", a->level,
          "Keep acknowledged results through a power cut (power), or only through a kill (process)")
@@ -208,26 +351,40 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--aws-sigv4", a->sigv4,
                   "Sign each attempt for aws:amz:REGION:SERVICE with AWS_ACCESS_KEY_ID, "
                   "AWS_SECRET_ACCESS_KEY and\nAWS_SESSION_TOKEN of the environment");
-  run->add_option("--rate", a->rate,
-                  "Send no faster than this: 50/s, 15/min, 15/min:5 with bursts of 5");
+  run->add_option(
+         "--rate", a->rates,
+         "Send no faster than this: 50/s, 15/min, 15/min:5 with bursts of 5; HOST=50/s for "
+         "one host")
+      ->take_all()
+      ->expected(1);
   run->add_option(
          "--quota", a->quotas,
          "Spend no faster than this, as tokens=90k/min; costs are learned, or given by JOBS")
       ->take_all()
       ->expected(1);
   run->add_option("--spend-max", a->spend_max,
-                  "Stop when answers have cost this much in all, as tokens=5M; exit 77")
+                  "Stop when all runs of the journal have cost this much, as tokens=5M or usd=20; "
+                  "exit 77")
       ->take_all()
       ->expected(1);
-  run->add_option("--concurrency", o.concurrency_ceiling,
-                  "Keep at most this many requests in flight")
-      ->check(CLI::Range(1, 60'000));
-  run->add_option("--law", a->law, "Control law that finds the limit: " + law_names())
-      ->capture_default_str();
-  run->add_option("--profile", a->speaks,
-                  "Understand how this provider says 'slow down': " +
-                      fmt::format("{}", fmt::join(profile::names(), ", ")) +
-                      ", or a file [by host, else generic]");
+  run->add_option("--price", a->prices,
+                  "Count money, for --spend-max usd=20: input=0.15/M,output=0.60/M; in another "
+                  "currency eur:input=…")
+      ->take_all()
+      ->expected(1);
+  run->add_option("--concurrency", a->concurrencies,
+                  "Keep at most this many requests in flight, 1 to 60000; HOST=N for one host")
+      ->take_all()
+      ->expected(1);
+  auto* const law =
+      run->add_option("--law", a->law, "Control law that finds the limit: " + law_names())
+          ->capture_default_str();
+  offered()[law] = names_of_laws;
+  auto* const speaks = run->add_option("--profile", a->speaks,
+                                       "Understand how this provider says 'slow down': " +
+                                           fmt::format("{}", fmt::join(profile::names(), ", ")) +
+                                           ", or a file [by host, else generic]");
+  offered()[speaks] = profile::names;
   run->add_option("--leave", a->leave,
                   "Stay this far below the limit, as 30%, and yield to others");
   auto* const state = run->add_option(
@@ -294,8 +451,13 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--progress", a->progress, "Show progress as auto, json or none")
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
+  run->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
   run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
   run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
+  for (auto const* const other :
+       {"--out", "--out-dir", "--out-name", "--out-headers", "--keep-order", "--failed", "--again"})
+    raw->excludes(run->get_option(other));
+  raw->excludes(kept)->excludes(select);
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
 }
 

@@ -61,6 +61,7 @@ file_identity file_identity::of_descriptor(int fd) {
 
 run_files::run_files(run_options const& o) {
   if (!o.out_dir.empty()) bodies_ = file_identity::of(o.out_dir);
+  any_body_name_ = !o.out_name.empty();
   add("JOBS", o.jobs, false);
   for (auto const& header : o.headers)
     if (header.starts_with('@')) add("the file of --header", header.substr(1), false);
@@ -74,6 +75,7 @@ run_files::run_files(run_options const& o) {
   std::error_code none;              // else it cannot be opened either
   if (o.keep_order && o.out != "-")  // where put_in_order() writes
     add_written("--keep-order", fs::weakly_canonical(o.out, none).string() + ".new");
+  add_written("--out", o.table, {".new"});
   if (o.out == "-" && !o.journal.empty()) add_written("--out", o.journal + ".results.jsonl");
   add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
   if (!o.cold)
@@ -111,8 +113,9 @@ void run_files::add(std::string option, std::string const& path, bool written) {
                   fmt::format("{} {} would overwrite {}", one.option, in_quotes(path),
                               other.written ? "what " + other.option + " writes" : other.option));
   if (kept_body(one))
-    throw fatal(exit_usage, fmt::format("{} {} has the name of a file that --out-dir writes",
-                                        one.option, in_quotes(path)));
+    throw fatal(exit_usage,
+                fmt::format("{} {} {} of a file that --out-dir writes", one.option, in_quotes(path),
+                            any_body_name_ ? "may have the name" : "has the name"));
   all_.push_back(std::move(one));
 }
 
@@ -124,7 +127,8 @@ void run_files::add_written(std::string const& option, std::string const& path,
 }
 
 bool run_files::kept_body(named const& one) const {
-  return bodies_ && one.folder == *bodies_ && names_a_body(fs::path(one.path).filename().string());
+  return bodies_ && one.folder == *bodies_ &&
+         (any_body_name_ || names_a_body(fs::path(one.path).filename().string()));
 }
 
 }  // namespace headway::app

@@ -50,6 +50,7 @@ class run_files {
 
   std::vector<named> all_;  // first those that are read
   std::optional<file_identity> bodies_{};
+  bool any_body_name_ = false;  // --out-name may make any
 };
 
 }  // namespace headway::app

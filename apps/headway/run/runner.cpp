@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "base/words.hpp"
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
@@ -31,19 +32,23 @@
 #include "run/canary.hpp"
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
+#include "run/estimate.hpp"
 #include "run/halt.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
 #include "run/spending.hpp"
+#include "status/losses.hpp"
 
 namespace headway::app {
 namespace {
 
 pacing_settings pacing_of(run_options const& o) {
   auto const most = o.concurrency_ceiling;
-  auto const connections = room_for_connections(most);
+  auto highest = most;
+  for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
+  auto const connections = room_for_connections(highest);
   return {.law = o.law,
           .governor = {.attempts_max = o.attempts_max,
                        .queue_max = requests::requests_max,
@@ -52,6 +57,7 @@ pacing_settings pacing_of(run_options const& o) {
                        .rate_ceiling = o.rate_ceiling,
                        .in_flight_max = most > 0 ? most : connections,
                        .budget = o.budget},
+          .hosts = o.hosts,
           .quotas = o.quotas,
           .speaks = o.speaks,
           .state = o.state,
@@ -59,6 +65,8 @@ pacing_settings pacing_of(run_options const& o) {
 }
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
+constexpr char spent_key[] = "spent";  // of the journal's notes
+constexpr char tempo_key[] = "tempo";
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -75,14 +83,17 @@ class runner {
 
   int run() {
     if (options_.dry_run) {
-      print_plan(options_, input_);
+      print_plan(options_, input_, spending_, tempo_);
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
-    out_.emplace(options_, input_.log());
+    note_selection();
+    out_.emplace(options_, input_.log(), input_.own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
+    standing_.failed_before = input_.before().failed;
+    standing_.unknown_before = input_.before().unknown;
     if (!input_.is_stream()) {
       standing_.total = input_.survey().wanted;
       standing_.before = input_.before().success + input_.before().lost();
@@ -95,6 +106,13 @@ class runner {
   static std::uint64_t seed() {
     std::random_device entropy;
     return std::uint64_t{entropy()} << 32 | entropy();
+  }
+
+  spending spending_before() {
+    auto const* const log = input_.log();
+    if (log == nullptr) return spending(options_.spend_max);
+    return spending(options_.spend_max, log->noted(spent_key),
+                    static_cast<std::int64_t>(log->intents().size()));
   }
 
   // ── before ──────────────────────────────────────────────────────────────────────────────────
@@ -110,6 +128,20 @@ class runner {
       if (halt_.draining()) return false;
     }
     return true;
+  }
+
+  /// Earlier results stay as they are, so that the user must know where they differ.
+  void note_selection() {
+    if (input_.log() == nullptr) return;
+    auto& log = *input_.log();
+    auto const before = log.noted("select"), now = words_of(options_.select);
+    auto const shown = [](std::string const& words) {
+      return words.empty() ? std::string("not given") : printable(words);
+    };
+    if (auto const kept = log.count(final_outcome::success); before != now && kept > 0)
+      say(fmt::format("--select was {}, and is {} now: {} earlier results stay as they are",
+                      shown(before), shown(now), kept));
+    log.put({"select", now});
   }
 
   void take_signal() {
@@ -129,6 +161,8 @@ class runner {
         if (auto const words = t.crossed_by(standing_, 20))
           halt_.stop(fmt::format("{} ({})", t.text, *words));
       send_committed();
+      if (requests_.live() > 0 && !halt_.draining())
+        if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
       if (!halt_.draining()) {
         renew_values(now);
         admit(now);
@@ -216,6 +250,8 @@ class runner {
   /// False when its lane has no room: it is held until there is some.
   bool accept(time_point now, job&& j) {
     if (!options_.retry_unsafe && input_.perhaps_sent(j)) {
+      spending_.resolve();
+      note_spending();
       record_unsent(
           j, final_outcome::unknown,
           "it was in flight when an earlier run was stopped, and may have been carried out");
@@ -314,11 +350,13 @@ class runner {
     if (r.intended) out_->log().clear(r.what.line);
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = final_outcome::failed,
             .attempts = r.attempts,
             .throttled = r.throttled,
             .reason = fmt::format("not sent: quota: {}", why),
-            .meta = r.what.meta});
+            .meta = r.what.meta},
+           r.what.origin);
     requests_.forget(index);
   }
 
@@ -331,7 +369,7 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (input_.log() == nullptr || r.intended || idempotent(r.what)) {
+    if (input_.log() == nullptr || r.intended || (idempotent(r.what) && spending_.empty())) {
       send(index);
       return;
     }
@@ -385,6 +423,7 @@ class runner {
       give_up_unsent(index, r.sent, error, reason::none);
       return;
     }
+    settle_earlier(r);
     ++r.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -397,6 +436,22 @@ class runner {
     a.may_be_silent = r.what.timeout.has_value();
     a.fresh_connection = r.stale;
     http_.send(index, a);
+  }
+
+  /// What earlier attempts may have cost is spent.
+  void settle_earlier(request& r) {
+    if (std::exchange(r.owes, false))
+      spending_.lose();
+    else if (r.attempts == 0 && input_.in_doubt(r.what))
+      spending_.resolve();
+    else
+      return;
+    note_spending();
+  }
+  void note_spending() {
+    if (input_.log() != nullptr)
+      if (auto ledger = spending_.ledger(); !ledger.empty())
+        out_->log().put({spent_key, std::move(ledger)});
   }
 
   // ── answers come back ───────────────────────────────────────────────────────────────────────
@@ -425,20 +480,30 @@ class runner {
       told = judge_whole(r, whole, std::move(told));
     }
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
-    if (told.what == reaction::served)
-      if (auto why = spending_.charge(r.what.costs, told.costs); !why.empty())
-        halt_.stop(std::move(why));
+    // A server may close a kept connection whenever it likes: that says nothing of its limit.
+    auto const gone = answer.stale && !std::exchange(r.stale, true);
+    r.owes = !gone &&
+             (answer.state == send_state::sent || (answer.state == send_state::answered &&
+                                                   !answer.error.empty() && !throttles(told.what)));
+    if (told.what == reaction::served) {
+      r.owes = false;
+      auto all = told.costs;
+      all.insert(all.end(), told.usage.begin(), told.usage.end());
+      for (auto const& p : options_.prices) add_price(all, p);
+      if (auto why = spending_.charge(r.what.costs, all); !why.empty()) halt_.stop(std::move(why));
+      note_spending();
+    }
     if (std::exchange(starved_, false) || !spending_.empty())
       lanes_.wake(now);  // all of them wait for any answer
     auto const safe =
         answer.state == send_state::not_sent || idempotent(r.what) || options_.retry_unsafe;
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
-    // A server may close a kept connection whenever it likes: that says nothing of its limit.
-    auto const gone = answer.stale && !std::exchange(r.stale, true);
-    auto const [taught, ruling] = l.settle(
-        now, r.id, told, {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat},
-        chance_());
     r.said = without_secrets(told.code, r.headers);
+    auto const error = told.what == reaction::served ? "" : error_of(r, answer);
+    auto const [taught, ruling] = l.settle(
+        now, r.id, told,
+        {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat, .error = error},
+        chance_());
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
@@ -447,6 +512,7 @@ class runner {
       ++r.broken;
       ++standing_.broken;
     }
+    if (taught == outcome::failure) standing_.last_error = l.title() + ": " + printable(error);
     auto const refused_value =
         answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
@@ -494,6 +560,13 @@ class runner {
     }
   }
 
+  /// What went wrong, to people.
+  static std::string error_of(request const& r, reply const& answer) {
+    if (!answer.obstacle.empty()) return std::string(answer.obstacle);
+    if (!answer.error.empty()) return std::string(answer.error);
+    return fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ", r.said);
+  }
+
   /// Takes its intent back, unless a part of it has been done.
   void withdraw(request& r) {
     if (r.so_far.empty() && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
@@ -502,10 +575,11 @@ class runner {
   /// There was no connection, nor was there ever one to this server: no line is to blame.
   void unreached(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
+    auto const error = error_of(r, answer);
     ++standing_.broken;
+    standing_.last_error = r.where->title() + ": " + printable(error);
     silence_.go_on(r.sent);
-    r.where->unreached(now, r.id, r.sent, answer.obstacle.empty() ? answer.error : answer.obstacle,
-                       answer.futile);
+    r.where->unreached(now, r.id, r.sent, error, answer.futile);
     wait_out(index, now);
   }
 
@@ -583,7 +657,7 @@ class runner {
   void close(lane const& l, std::string_view why) {
     lanes_.stop(l);
     progress_.clear();
-    say(fmt::format("{}: {}", l.name(), why));
+    say(fmt::format("{}: {}", l.title(), why));
     requests_.each([](request const& r) { return r.where->stopped() && !r.out; },
                    [this](std::uint32_t index) { abandon(index); });
     if (lanes_.too_many_stopped())
@@ -602,8 +676,13 @@ class runner {
     auto& r = requests_[index];
     auto const its = ending_of(r, answer, taught, last, options_);
     if (waits_out(index, now, answer, its)) return;
+    if (taught == outcome::failure && !idempotent(r.what) && !options_.retry_unsafe &&
+        last.why == reason::attempts && r.broken < options_.attempts_max)
+      ++standing_.unrepeated;
+    settle_earlier(r);
     record({.id = r.what.id,
             .line = r.what.line,
+            .url = without_query(r.given_url()),
             .how = its.how,
             .status = answer.status,
             .attempts = r.attempts,
@@ -614,24 +693,37 @@ class runner {
             .body = answer.body,
             .type = answer.type,
             .headers = answer.fields,
-            .meta = r.what.meta},
-           its.refused_by, r.headers);
+            .meta = r.what.meta,
+            .name = r.what.name},
+           r.what.origin, its.refused_by, r.headers);
     requests_.forget(index);
   }
 
   /// `refused_by`: the status that refused it for good, 0 if it ended in any other way. `headers`:
   /// what was sent, and is not shown.
-  void record(result const& r, int refused_by = 0, std::span<std::string const> headers = {}) {
+  void record(result const& r, std::string_view origin, int refused_by = 0,
+              std::span<std::string const> headers = {}) {
     ++standing_.of(r.how);
-    if (r.how != final_outcome::success && first_reason_.empty())
-      first_reason_ = fmt::format("line {}: {}", r.line, in_quotes(r.reason));
+    if (!first_ended_) first_ended_ = clock_now();
+    if (r.how != final_outcome::success)
+      lost_.add({.how = r.how,
+                 .host = short_name(origin),
+                 .line = r.line,
+                 .reason = r.reason,
+                 .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
     if (canary_.dies(refused_by) && options_.canary)
       halt_.stop(canary::why_it_died(r, headers, input_.log() != nullptr));
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
-    record({.id = j.id, .line = j.line, .how = how, .reason = reason, .meta = j.meta});
+    record({.id = j.id,
+            .line = j.line,
+            .url = without_query(j.url),
+            .how = how,
+            .reason = reason,
+            .meta = j.meta},
+           j.origin);
   }
 
   /// Drops it without a result; a later run takes it up again.
@@ -645,38 +737,42 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    auto const waits = lanes_.look(now, now - std::exchange(shown_, now));
+    lanes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
-    standing_.waiting = waits.held;
-    auto const why = waits.where != nullptr ? waits.where->trouble().words() : "";
-    standing_.impasse =
-        why.empty() ? "" : fmt::format("{}: {}", waits.where->name(), printable(why));
+    standing_.waiting = lanes_.hindrances(now);
     progress_.update(now, standing_);
   }
 
   int conclude() {
+    if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
     out_->conclude(halt_.hurried());
+    if (input_.log() != nullptr) input_.log()->put({tempo_key, tempo_.note()});
     lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
-    auto text = summary(s, now - began_);
+    auto text = summary(s, now - began_) + lost_.words();
     text += lanes_.where_time_went() + lanes_.findings();
+    if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
+    text += next_step(s, input_.log() != nullptr);
     lanes_.keep();
-    if (!first_reason_.empty()) text += fmt::format("first failure: {}\n", first_reason_);
-    if (options_.progress != progress_style::none) std::fputs(text.c_str(), stderr);
+    auto const wanted = options_.progress != progress_style::none || options_.quiet;
+    if (wanted && !out_->log().echo_closed()) std::fputs(text.c_str(), stderr);
 
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
-    out_->write_failed(input_.input());
+    say_estimate();
+    if (!halt_.hurried()) out_->write_table(input_.jobs());
+    out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
           "no server was ever reached; put that right and run the same command again; "
           "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
-    if (out_->log().echo_closed() && unfinished) throw fatal(exit_io, "standard output is closed");
+    if (out_->log().echo_closed() && unfinished)
+      throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
       auto const until = lanes_.parked_until();
@@ -695,6 +791,17 @@ class runner {
     return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
   }
 
+  /// After --only: what the rest will take, at what is known by now.
+  void say_estimate() const {
+    auto const* const log = input_.log();
+    if (options_.only == 0 || input_.is_stream()) return;
+    auto left = input_.survey().requests - standing_.ended();
+    if (log != nullptr)
+      for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
+        left -= log->count(how);
+    if (left > 0) say(estimate_of(left, spending_, tempo_));
+  }
+
   run_options const options_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
@@ -711,14 +818,16 @@ class runner {
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
-  spending spending_{options_.spend_max};
+  spending spending_ = spending_before();
+  tempo tempo_ = tempo::parse(input_.log() == nullptr ? "" : input_.log()->noted(tempo_key));
+  std::optional<time_point> first_ended_;
   canary canary_;
   silence silence_;
   halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
 
-  std::string first_reason_;
+  losses lost_;
   std::int64_t hints_ignored_ = 0;
   time_point shown_ = began_;
 

@@ -3,41 +3,99 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <sstream>
 
 namespace headway::app {
 
-spending::spending(std::span<quota_units const> most) {
-  for (auto const& m : most) all_.push_back({.most = m});
+spending::spending(std::span<quota_units const> most, std::string_view before,
+                   std::int64_t in_doubt)
+    : most_(most.begin(), most.end()), in_doubt_(in_doubt) {
+  std::istringstream lines{std::string(before)};
+  lines >> lost_;
+  for (spent_units s; lines >> s.units >> s.answers >> s.most;) {
+    std::string name;
+    std::getline(lines.ignore(), name);
+    all_[name] = s;
+  }
+}
+
+std::string spending::ledger() const {
+  if (all_.empty() && lost_ == 0) return {};
+  auto text = fmt::format("{}\n", lost_);
+  for (auto const& [name, s] : all_)
+    text += fmt::format("{} {} {} {}\n", s.units, s.answers, s.most, name);
+  return text;
+}
+
+void spending::resolve() noexcept {
+  if (in_doubt_ == 0) return;
+  --in_doubt_;
+  ++lost_;
+}
+
+double spending::total(spent_units const& s) const noexcept {
+  return s.units + static_cast<double>(lost_ + in_doubt_) * s.average();
+}
+
+bool spending::passed_by_one(quota_units const& most) const noexcept {
+  auto const s = all_.find(most.quota);
+  return s != all_.end() && total(s->second) + s->second.average() > most.units;
+}
+
+std::string spending::why_exhausted(quota_units const& most) const {
+  return fmt::format("--spend-max {}={}: {} spent in all runs", most.quota, in_units(most.units),
+                     in_units(total(all_.at(most.quota))));
+}
+
+std::string spending::exhausted() const {
+  for (auto const& most : most_)
+    if (passed_by_one(most)) return why_exhausted(most);
+  return {};
 }
 
 std::string spending::charge(std::span<quota_units const> given,
                              std::span<settled_cost const> told) {
-  std::string why;
-  for (auto& s : all_) {
-    auto const& name = s.most.quota;
-    std::optional<double> cost;
-    for (auto const& g : given)
-      if (g.quota == name) cost = g.units;
-    for (auto const& t : told)
-      if (t.quota == name) cost = t.units;
-    if (cost) {
-      s.units += *cost;
-      ++s.answers;
-    }
-    if (!why.empty()) continue;
-    if (!cost)
-      why = fmt::format("no answer says what it costs in {}, so --spend-max cannot be kept", name);
-    else if (s.passed_by(1))
-      why = fmt::format("--spend-max {}={:.0f}: {:.0f} spent", name, s.most.units, s.units);
+  std::map<std::string_view, double> costs;
+  for (auto const& g : given) costs[g.quota] = g.units;
+  for (auto const& t : told) costs[t.quota] = t.units;
+  for (auto const& [name, units] : costs) {
+    auto& s = all_[std::string(name)];
+    s.units += units;
+    ++s.answers;
+    s.most = std::max(s.most, units);
   }
-  return why;
+  for (auto const& most : most_)
+    if (!costs.contains(most.quota))
+      return fmt::format("no answer says what it costs in {}, so --spend-max cannot be kept",
+                         most.quota);
+  return exhausted();
 }
 
 bool spending::room_beside(std::int64_t out) const noexcept {
-  return out == 0 || std::ranges::none_of(all_, [out](auto const& s) {
-           return s.answers == 0 || s.passed_by(static_cast<double>(out) + 1);
-         });
+  return std::ranges::none_of(most_, [&](auto const& most) {
+    auto const s = all_.find(most.quota);
+    if (s == all_.end() || s->second.answers == 0) return out > 0;
+    if (out == 0) return passed_by_one(most);
+    return total(s->second) + static_cast<double>(out + 1) * s->second.most > most.units;
+  });
+}
+
+std::string spending::words() const {
+  std::string list;
+  for (auto const& [name, s] : all_)
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", in_units(total(s)), name);
+  return list.empty() ? list : fmt::format("spent in all runs: {}\n", list);
+}
+
+std::string in_units(double units) {
+  auto const size = std::abs(units);
+  if (size >= 1e9) return fmt::format("{:.4g}G", units / 1e9);
+  if (size >= 1e6) return fmt::format("{:.4g}M", units / 1e6);
+  if (size >= 1e5) return fmt::format("{:.4g}k", units / 1e3);
+  if (size >= 100 || size == std::floor(size)) return fmt::format("{:.0f}", units);
+  return fmt::format("{:.3g}", units);
 }
 
 }  // namespace headway::app

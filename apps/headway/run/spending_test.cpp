@@ -24,12 +24,13 @@ TEST(spending, the_first_flies_alone) {
   EXPECT_FALSE(s.room_beside(1));
 }
 
-TEST(spending, what_flies_is_counted_as_what_was_answered) {
+TEST(spending, what_flies_is_counted_as_the_dearest) {
   spending s(units{{"tokens", 100}});
   EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 10}}), "");
   EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 30}}), "");
-  EXPECT_TRUE(s.room_beside(2));   // 40 + 3 × 20
-  EXPECT_FALSE(s.room_beside(3));  // 40 + 4 × 20
+  EXPECT_TRUE(s.room_beside(0));
+  EXPECT_TRUE(s.room_beside(1));   // 40 + 2 × 30
+  EXPECT_FALSE(s.room_beside(2));  // 40 + 3 × 30
 }
 
 TEST(spending, stops_where_one_more_would_pass_the_most) {
@@ -37,20 +38,49 @@ TEST(spending, stops_where_one_more_would_pass_the_most) {
   EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 50}}), "");
   EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 10}}), "");
   EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 20}}),
-            "--spend-max tokens=100: 80 spent");
+            "--spend-max tokens=100: 80 spent in all runs");
+}
+
+TEST(spending, words_count_what_was_lost_too) {
+  spending s({});
+  EXPECT_EQ(s.words(), "");
+  s.charge(units{}, costs{{.quota = "tokens", .units = 200}, {.quota = "usd", .units = 0.0456}});
+  EXPECT_EQ(s.words(), "spent in all runs: 200 tokens, 0.0456 usd\n");
+  s.lose();
+  EXPECT_EQ(s.words(), "spent in all runs: 400 tokens, 0.0912 usd\n");
 }
 
 TEST(spending, an_answer_knows_better_than_the_caller) {
   spending s(units{{"tokens", 100}});
   EXPECT_EQ(s.charge(units{{"tokens", 90}}, costs{{.quota = "tokens", .units = 10}}), "");
   EXPECT_EQ(s.charge(units{{"tokens", 90}}, costs{{.quota = "requests", .units = 1}}),
-            "--spend-max tokens=100: 100 spent");
+            "--spend-max tokens=100: 100 spent in all runs");
 }
 
 TEST(spending, stops_where_nobody_says_what_it_costs) {
   spending s(units{{"tokens", 100}});
   EXPECT_EQ(s.charge(units{{"requests", 1}}, costs{}),
             "no answer says what it costs in tokens, so --spend-max cannot be kept");
+}
+
+TEST(spending, goes_on_where_the_last_run_ended) {
+  spending first(units{{"tokens", 100}});
+  first.charge(units{}, costs{{.quota = "tokens", .units = 10}, {.quota = "a b", .units = 0.1}});
+  first.charge(units{}, costs{{.quota = "tokens", .units = 30}});
+  first.lose();
+  EXPECT_EQ(first.ledger(), "1\n0.1 1 0.1 a b\n40 2 30 tokens\n");
+  spending next(units{{"tokens", 100}}, first.ledger(), 1);
+  EXPECT_EQ(next.ledger(), first.ledger());
+  EXPECT_EQ(next.total(next.all().at("tokens")), 80);  // one lost, one in doubt
+  EXPECT_EQ(next.exhausted(), "");
+  next.resolve();
+  EXPECT_EQ(next.total(next.all().at("tokens")), 80);
+  next.resolve();  // there is no other
+  EXPECT_EQ(next.ledger(), "2\n0.1 1 0.1 a b\n40 2 30 tokens\n");
+  next.lose();
+  EXPECT_EQ(next.exhausted(), "--spend-max tokens=100: 100 spent in all runs");
+  EXPECT_FALSE(next.room_beside(0));
+  EXPECT_EQ(spending(units{}, "").ledger(), "");
 }
 
 TEST(spending, every_quota_binds) {
@@ -60,7 +90,7 @@ TEST(spending, every_quota_binds) {
   EXPECT_TRUE(s.room_beside(1));
   EXPECT_FALSE(s.room_beside(2));
   EXPECT_EQ(s.charge(units{}, told), "");
-  EXPECT_EQ(s.charge(units{}, told), "--spend-max euros=3: 3 spent");
+  EXPECT_EQ(s.charge(units{}, told), "--spend-max euros=3: 3 spent in all runs");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "headway/sim/simulation.hpp"
+#include "scenario/scenario_file.hpp"
 
 namespace headway::app {
 
@@ -21,6 +22,7 @@ struct comparison {
 
   sim::scenario what;
   std::string title;  ///< the scenario's name, and what was swept: "seed-003 latency=20ms"
+  std::vector<setting> sweep{};  ///< what was swept
   std::vector<std::uint64_t> seeds{};
   std::vector<row> rows;
   row told;  ///< the limit-known sender on the same seeds, also where it is not among the rows

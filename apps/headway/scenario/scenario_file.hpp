@@ -24,6 +24,7 @@ namespace headway::app {
 /// What a key is instead: "latency" 20ms, "clients.requests" 500, "clients.1.count" 3.
 struct setting {
   std::string key, value;
+  friend bool operator==(setting const&, setting const&) = default;
 };
 
 /// Errors: fatal(exit_usage), "FILE:LINE: KEY VALUE: what is allowed".

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/fatal.hpp"
+#include "base/nearest.hpp"
 #include "command.hpp"
 #include "page/page.hpp"
 #include "scenario/comparison.hpp"
@@ -56,23 +57,36 @@ std::vector<fs::path> scenarios_in(fs::path const& folder) {
   return files;
 }
 
+std::vector<std::string> names_of_scenarios() {
+  std::vector<std::string> names;
+  for (auto const& file : scenarios_in(library())) names.push_back(file.stem().string());
+  return names;
+}
+
+std::vector<std::string> names_of_laws() {
+  std::vector<std::string> names;
+  for (auto const* all : {&sim::contenders(), &sim::variants()})
+    for (auto const& law : *all) names.emplace_back(law.name);
+  return names;
+}
+
 fs::path find_scenario(std::string const& name) {
   if (fs::is_regular_file(name)) return name;
   auto known = library() / (name + ".toml");
   if (fs::is_regular_file(known)) return known;
-  throw fatal(exit_usage, fmt::format("'{}' is neither a file nor the name of a scenario; "
+  throw fatal(exit_usage, fmt::format("'{}' is neither a file nor the name of a scenario{}; "
                                       "headway simulate --list names them",
-                                      name));
+                                      name, did_you_mean(name, names_of_scenarios())));
 }
 
 std::vector<sim::contender const*> laws_of(std::vector<std::string> const& names) {
   std::vector<sim::contender const*> laws;
   for (auto const& name : names) {
     laws.push_back(sim::contender_named(name));
-    if (laws.back() == nullptr)
-      throw fatal(exit_usage, fmt::format("--law '{}': there is no such law; "
-                                          "headway simulate --list names them",
-                                          name));
+    if (laws.back() != nullptr) continue;
+    throw fatal(exit_usage, fmt::format("--law '{}': there is no such law{}; "
+                                        "headway simulate --list names them",
+                                        name, did_you_mean(name, names_of_laws())));
   }
   if (names.empty())
     for (auto const& law : sim::contenders()) laws.push_back(&law);
@@ -250,10 +264,12 @@ int simulate(words const& w) {
   if (report.wanted()) require_report();
   std::vector<sim::scenario> scenarios;
   std::vector<std::string> titles;
+  std::vector<std::vector<setting>> swept;
   for (auto const& name : w.scenarios)
     for (auto const& settings : combinations(w.sweeps)) {
       scenarios.push_back(read_scenario(find_scenario(name).string(), settings));
       titles.push_back(scenarios.back().name);
+      swept.push_back(settings);
       for (auto const& s : settings) titles.back() += fmt::format(" {}={}", s.key, s.value);
     }
   std::vector<comparison> results;
@@ -263,7 +279,10 @@ int simulate(words const& w) {
     how.timelines = report.wanted();
     results = compare(scenarios, how);
   }
-  for (std::size_t i = 0; i < results.size(); ++i) results[i].title = titles[i];
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i].title = titles[i];
+    results[i].sweep = swept[i];
+  }
   if (to_stdout == 0)
     for (auto const& c : results)
       fmt::print("{}{}", &c == &results.front() ? "" : "\n", as_table(c, w.digest));
@@ -294,12 +313,13 @@ void add_simulate(CLI::App& program, action& chosen) {
   auto const option = [sub](char const* name, auto& value, char const* type, char const* what) {
     return sub->add_option(name, value, what)->type_name(type);
   };
-  option("SCENARIO", w->scenarios, "", "Scenario files, or names that --list prints")
-      ->default_str("");
-  option("--law", w->laws, "NAME,...", "Compare these laws; all unless given")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->default_str("");
+  auto* const names =
+      option("SCENARIO", w->scenarios, "", "Scenario files, or names that --list prints")
+          ->default_str("");
+  auto* const laws = option("--law", w->laws, "NAME,...", "Compare these laws; all unless given")
+                         ->delimiter(',')
+                         ->allow_extra_args(false)
+                         ->default_str("");
   auto* const seeds =
       option("--seeds", w->seeds, "N",
              "Run this many seeds, 1 to 10000; the table has medians and 90th percentiles")
@@ -333,6 +353,8 @@ void add_simulate(CLI::App& program, action& chosen) {
              "Compare to the byte with the results in FOLDER; its scenarios are beside it");
   for (auto* const other : {seeds, seed, sweep, report, json, csv}) golden->excludes(other);
   sub->add_flag("--update", w->update, "Write the results of --golden instead")->needs(golden);
+  offered()[names] = names_of_scenarios;
+  offered()[laws] = names_of_laws;
   sub->callback([w, &chosen] { chosen = [w] { return simulate(*w); }; });
 }
 

@@ -1,26 +1,30 @@
 /// What people see while a run goes on, and at its end.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "base/hindrance.hpp"
 #include "base/outcomes.hpp"
-#include "headway/governor.hpp"
+#include "headway/time.hpp"
+#include "status/speed.hpp"
 
 namespace headway::app {
 
 /// Where a run stands.
 struct standing {
-  std::int64_t total = -1;                            ///< requests; -1: not known (standard input)
-  std::int64_t before = 0;                            ///< of them, ended in an earlier run
-  std::int64_t success = 0, failed = 0, unknown = 0;  ///< in this run
+  std::int64_t total = -1;                             ///< requests; -1: not known (standard input)
+  std::int64_t before = 0;                             ///< of them, ended in an earlier run …
+  std::int64_t failed_before = 0, unknown_before = 0;  ///< … without success
+  std::int64_t success = 0, failed = 0, unknown = 0;   ///< in this run
+  std::int64_t unrepeated = 0;  ///< of them, ended by the first thing that broke, for safety
   std::int64_t attempts = 0, throttled = 0, broken = 0;
   std::int64_t in_flight = 0;
   std::int64_t in_flight_peak = 0;
-  held_back waiting{};
-  std::string impasse{};  ///< what it waits for, if that is no `reason`: a sentence
+  std::vector<hindrance> waiting{};  ///< the worst first
+  std::string last_error{};          ///< "api.example: status 500"; "": none so far
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }
   std::int64_t& of(final_outcome how) noexcept {
@@ -48,19 +52,27 @@ class progress {
   void clear();
 
  private:
-  std::string line(time_point now, standing const& s) const;
-
   progress_style style_;
   bool live_ = false;
   bool shown_ = false;
   duration every_;
-  time_point began_, next_;
+  time_point began_, next_, next_shown_;
   std::int64_t last_ended_ = 0;
   time_point last_at_;
-  double speed_ = 0;  // ended per second, smoothed
+  speed speed_;
 };
 
-/// How a run went that took so long: two lines.
+/// Returns what fits in so many columns, by rank: what is done, why it waits, what failed, time
+/// left, speed, the rest.
+std::string progress_line(standing const&, double per_second, time_point now, std::size_t columns);
+
+/// Returns the same as a JSON object.
+std::string progress_json(standing const&, double per_second, time_point now, duration elapsed);
+
+/// Returns how a run went that took so long: lines.
 std::string summary(standing const&, duration took);
+
+/// Returns what may be done about what was lost: a line, or "". `journal`: there is one.
+std::string next_step(standing const&, bool journal);
 
 }  // namespace headway::app

@@ -61,7 +61,7 @@ replayed replay(std::string const& path) {
                                      whose_turn(g, call->at, head.began)};
           return result;
         }
-        g.start(call->at, call->id, call->u);
+        g.start(call->at, call->id, call->u, call->quota_until);
         break;
       case kind::finish:
         g.finish(call->at, call->id, call->result, call->u);

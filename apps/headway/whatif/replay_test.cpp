@@ -284,7 +284,7 @@ TEST(what_if, answers_stay_with_their_place) {
   record(file.path, law("seek"), moody);
   for (auto const& l : shipped_laws()) {
     SCOPED_TRACE(l.name);
-    auto const r = what_if(file.path, l);
+    auto const r = what_if(file.path, std::string(l.name));
     EXPECT_EQ(r.law, "seek");
     EXPECT_EQ(r.recorded.requests, 200);
     EXPECT_EQ(r.other.requests + r.unanswered, 200);
@@ -298,7 +298,7 @@ TEST(what_if, answers_stay_with_their_place) {
 TEST(what_if, the_recorded_law_sends_as_it_did) {
   temporary file;
   record(file.path, law("seek"), kind);
-  auto const r = what_if(file.path, law("seek"));
+  auto const r = what_if(file.path, "seek");
   EXPECT_EQ(r.other, r.recorded);
   EXPECT_EQ(r.ahead, 0);
 }
@@ -306,7 +306,7 @@ TEST(what_if, the_recorded_law_sends_as_it_did) {
 TEST(what_if, one_worker_has_one_in_flight_for_each_scope) {
   temporary file;
   record(file.path, law("reno"), kind);
-  auto const r = what_if(file.path, law("auto-sleeper"));
+  auto const r = what_if(file.path, "auto-sleeper");
   EXPECT_GT(r.recorded.in_flight_max, 10);
   EXPECT_EQ(r.other.in_flight_max, 2);  // one for each scope
   EXPECT_EQ(r.other.attempts, 200);
@@ -315,7 +315,7 @@ TEST(what_if, one_worker_has_one_in_flight_for_each_scope) {
 TEST(what_if, ceilings_of_the_run_hold) {
   temporary file;
   record(file.path, law("auto-sleeper"), kind, {.rate_ceiling = gcra{.interval = 100ms}}, 30);
-  auto const r = what_if(file.path, law("fixed"));
+  auto const r = what_if(file.path, "fixed");
   EXPECT_EQ(r.other.attempts, 60);
   EXPECT_LE(r.other.peak, 11U);
   EXPECT_EQ(r.other.last, r.recorded.last);  // the ceiling bound both
@@ -324,9 +324,47 @@ TEST(what_if, ceilings_of_the_run_hold) {
 TEST(what_if, a_full_run_has_the_next_request_at_hand) {
   temporary file;
   record(file.path, law("auto-sleeper"), kind, {.queue_max = 4}, 40);
-  auto const r = what_if(file.path, law("fixed"));
+  auto const r = what_if(file.path, "fixed");
   EXPECT_EQ(r.other.in_flight_max, 4);
   EXPECT_LT(r.other.last, r.recorded.last / 3);
+}
+
+/// Ten requests that a quota let go a second apart.
+void record_of_quota(std::string const& path) {
+  trace to(path);
+  to.head({.law = law("fixed"), .settings = {}, .began = began});
+  traced_governor g(&to, 0, "h", law("fixed"), {});
+  for (int i = 0; i < 10; ++i) g.submit(began, {});
+  for (int i = 0; i < 10; ++i) {
+    auto const now = began + i * duration(1s);
+    auto const t = g.next(now).value();
+    g.start(now, t, 1, i > 0 ? std::optional(now) : std::nullopt);
+    g.finish(now + 10ms, t, {}, 1);
+  }
+  g.end();
+  to.flush();
+}
+
+TEST(what_if, no_law_is_ahead_of_the_quotas_of_the_run) {
+  temporary file;
+  record_of_quota(file.path);
+  EXPECT_FALSE(replay(file.path).first_difference);
+  for (auto const* const name : {"seek", "reno", "hammer", "aws-adaptive", "exponential-full"}) {
+    auto const r = what_if(file.path, name);
+    EXPECT_EQ(r.other.requests, 10) << name;
+    EXPECT_GE(r.other.last, 9s) << name;
+    EXPECT_EQ(r.ahead, 0) << name;
+  }
+}
+
+TEST(what_if, knows_each_law_that_needs_no_limit) {
+  temporary file;
+  record_of_quota(file.path);
+  EXPECT_GT(laws_of_what_if().size(), 25U);
+  for (auto const& name : laws_of_what_if())
+    EXPECT_EQ(what_if(file.path, name).other.requests, 10) << name;
+  EXPECT_THROW(what_if(file.path, "told"), fatal);
+  EXPECT_THROW(what_if(file.path, "sek"), fatal);
 }
 
 }  // namespace

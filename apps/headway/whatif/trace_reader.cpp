@@ -174,6 +174,8 @@ std::optional<traced_call> trace_reader::next() {
                           c.what == kind::cancel || (c.what == kind::submit && !c.ended);
   if (has_ticket) c.id = ticket{o.natural("ticket")};
   if (c.what == kind::start || c.what == kind::finish) c.u = o.natural("u");
+  if (c.what == kind::start && o.has("quota_until"))
+    c.quota_until = head_.began + duration(o.whole("quota_until", {0, instant_max}));
   if (c.what == kind::finish) {
     c.result.what = o.one_of<outcome>("outcome", outcome_names);
     if (o.has("short_of")) c.result.short_of = o.one_of<resource>("short_of", resource_names);

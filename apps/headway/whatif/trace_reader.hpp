@@ -26,10 +26,11 @@ struct traced_call {
   time_point at{};
   ticket id{};
   fraction u = 0;
-  request_terms terms{};    ///< of submit
-  attempt_result result{};  ///< of finish
-  bool ended = false;       ///< submit: it was refused; finish: the request has come to its end
-  std::string name{};       ///< of scope
+  std::optional<time_point> quota_until{};  ///< of start, where a quota held it
+  request_terms terms{};                    ///< of submit
+  attempt_result result{};                  ///< of finish
+  bool ended = false;  ///< submit: it was refused; finish: the request has come to its end
+  std::string name{};  ///< of scope
   std::optional<remembered> memory{};  ///< of scope
 };
 

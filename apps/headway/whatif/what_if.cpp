@@ -1,5 +1,8 @@
 #include "whatif/what_if.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -7,7 +10,12 @@
 #include <queue>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <variant>
 
+#include "base/fatal.hpp"
+#include "base/nearest.hpp"
+#include "headway/sim/simulation.hpp"
 #include "whatif/trace_reader.hpp"
 
 namespace headway::app {
@@ -49,6 +57,7 @@ class meter {
 /// What came of one recorded attempt.
 struct answer {
   time_point sent{};
+  time_point quota_until = time_point::min();  // the quotas held it until then
   duration latency{};
   attempt_result result{};
   fraction u_start = 0;
@@ -57,8 +66,51 @@ struct answer {
   bool cancelled = false;  // the run took the attempt back
 };
 
+/// The governor of any law that a simulation knows.
+class sender {
+  template <class Question>
+  auto ask(Question question) {
+    return std::visit(question, governor_);
+  }
+
+ public:
+  explicit sender(sim::client_governor g) : governor_(std::move(g)) {}
+
+  auto submit(time_point now, request_terms const& terms) {
+    return ask([&](auto& g) { return g.submit(now, terms); });
+  }
+  void start(time_point now, ticket t, fraction u) {
+    ask([&](auto& g) { g.start(now, t, u); });
+  }
+  decision finish(time_point now, ticket t, attempt_result const& r, fraction u) {
+    return ask([&](auto& g) { return g.finish(now, t, r, u); });
+  }
+  void cancel(time_point now, ticket t) {
+    ask([&](auto& g) { g.cancel(now, t); });
+  }
+  auto next(time_point now) {
+    return ask([&](auto& g) { return g.next(now); });
+  }
+  auto expired(time_point now) {
+    return ask([&](auto& g) { return g.expired(now); });
+  }
+  bool parked(time_point now) {
+    return ask([&](auto& g) { return g.parked(now).has_value(); });
+  }
+  time_point wakeup(time_point now) {
+    return ask([&](auto& g) { return g.wakeup(now); });
+  }
+  bool idle() const {
+    return std::visit([](auto const& g) { return g.in_flight() == 0 && g.waiting() == 0; },
+                      governor_);
+  }
+
+ private:
+  sim::client_governor governor_;
+};
+
 struct scope {
-  any_governor governor;
+  sender governor;
   time_point wake = time_point::min();
   bool stopped = false;  // parked, or without an answer for the next attempt
   bool closed = false;   // the run dropped it
@@ -85,16 +137,21 @@ struct reply {
   }
 };
 
+sim::scenario governed_by(governor_settings const& settings) {
+  sim::scenario s;
+  s.governing = settings;
+  return s;
+}
+
 class experiment {
  public:
-  experiment(std::string const& path, shipped_law const& law)
+  experiment(std::string const& path, sim::contender const& law)
       : reader_(path),
         law_(law),
         settings_(reader_.head().settings),
+        client_(governed_by(settings_)),
         recorded_(reader_.head().began),
-        other_(reader_.head().began) {
-    settings_.throttled = law.throttled;
-  }
+        other_(reader_.head().began) {}
 
   what_if_result run() {
     for (auto now = reader_.head().began; now != never; now = std::max(now, next_event())) {
@@ -118,9 +175,8 @@ class experiment {
     if (live_ < settings_.queue_max && !arrivals_.empty())
       at = std::min(at, arrivals_.front().available);
     std::erase_if(scopes_, [](auto const& entry) {
-      auto const& s = entry.second;
-      return s.closed && s.arriving == 0 && s.governor.in_flight() == 0 &&
-             s.governor.waiting() == 0;
+      auto& s = entry.second;
+      return s.closed && s.arriving == 0 && s.governor.idle();
     });
     for (auto const& [number, s] : scopes_)
       if (!s.stopped) at = std::min(at, s.wake);
@@ -166,11 +222,15 @@ class experiment {
       s.governor.cancel(now, *late);
       end_request();
     }
-    s.stopped = s.governor.parked(now).has_value();
+    s.stopped = s.governor.parked(now);
     while (auto const turn = s.governor.next(now)) {
-      auto const what = next_answer(s);
-      if (!what) {
+      auto const* const what = next_answer(s);
+      if (what == nullptr) {
         s.stopped = true;
+        return;
+      }
+      if (what->quota_until > now) {
+        s.wake = what->quota_until;
         return;
       }
       s.governor.start(now, *turn, what->u_start);
@@ -180,6 +240,8 @@ class experiment {
         ahead_max_ = std::max(ahead_max_, what->sent - now);
       }
       replies_.push({now + what->latency, sequence_++, number, *turn, *what});
+      s.answers.pop_front();
+      ++s.answers_used;
     }
     s.wake = s.governor.wakeup(now);
   }
@@ -189,14 +251,12 @@ class experiment {
     other_.ended();
   }
 
-  std::optional<answer> next_answer(scope& s) {
+  /// Null where the trace has none.
+  answer const* next_answer(scope& s) {
     while ((s.answers.empty() || !s.answers.front().known) && read()) {
     }
-    if (s.answers.empty() || !s.answers.front().known) return std::nullopt;
-    auto const first = s.answers.front();
-    s.answers.pop_front();
-    ++s.answers_used;
-    return first;
+    if (s.answers.empty() || !s.answers.front().known) return nullptr;
+    return &s.answers.front();
   }
 
   /// Takes one line more of the trace; false at its end.
@@ -206,8 +266,7 @@ class experiment {
     auto const& c = *call;
     using kind = traced_call::kind;
     if (c.what == kind::scope) {
-      scopes_.insert_or_assign(c.scope,
-                               scope{.governor = any_governor(law_.backoff, law_.law, settings_)});
+      scopes_.insert_or_assign(c.scope, scope{.governor = sender(law_.make(client_))});
       return true;
     }
     auto& s = scopes_.at(c.scope);
@@ -220,7 +279,9 @@ class experiment {
         break;
       case kind::start:
         s.flying[c.id] = s.answers_used + static_cast<std::int64_t>(s.answers.size());
-        s.answers.push_back({.sent = c.at, .u_start = c.u});
+        s.answers.push_back({.sent = c.at,
+                             .quota_until = c.quota_until.value_or(time_point::min()),
+                             .u_start = c.u});
         recorded_.sent(c.at);
         break;
       case kind::finish:
@@ -251,8 +312,9 @@ class experiment {
   }
 
   trace_reader reader_;
-  shipped_law law_;
+  sim::contender const& law_;
   governor_settings settings_;
+  sim::scenario client_;
   std::map<int, scope> scopes_;
   std::deque<arrival> arrivals_;
   std::priority_queue<reply, std::vector<reply>, std::greater<>> replies_;
@@ -268,8 +330,24 @@ class experiment {
 
 }  // namespace
 
-what_if_result what_if(std::string const& path, shipped_law const& law) {
-  return experiment(path, law).run();
+std::vector<std::string> laws_of_what_if() {
+  std::vector<std::string> names;
+  for (auto const* all : {&sim::contenders(), &sim::variants()})
+    for (auto const& law : *all)
+      if (law.name != "told" && law.name != "seek-warm") names.emplace_back(law.name);
+  return names;
+}
+
+what_if_result what_if(std::string const& path, std::string const& law) {
+  auto const known = laws_of_what_if();
+  if (std::ranges::find(known, law) == known.end()) {
+    auto const* const why = sim::contender_named(law) != nullptr
+                                ? "knows the limit, and a trace does not tell it"
+                                : "no such law";
+    throw fatal(exit_usage, fmt::format("--law {}: {}{}; it is one of {}", law, why,
+                                        did_you_mean(law, known), fmt::join(known, ", ")));
+  }
+  return experiment(path, *sim::contender_named(law)).run();
 }
 
 }  // namespace headway::app

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "headway/law/shipped.hpp"
+#include "headway/time.hpp"
 
 namespace headway::app {
 
@@ -31,6 +32,9 @@ struct what_if_result {
   std::int64_t unanswered = 0;  ///< requests left: parked, or no answer for another attempt
 };
 
+/// Returns the laws that may take its place: those of a simulation that need not be told a limit.
+std::vector<std::string> laws_of_what_if();
+
 /// The same requests in the same order, under `law`; the n-th attempt of a scope gets the answer,
 /// the latency and the chance of the recorded n-th.
 ///
@@ -38,7 +42,8 @@ struct what_if_result {
 /// there as soon as there is room. It says when this law would have sent, given these answers, not
 /// how the server would have answered: an attempt that goes earlier than the recorded one may well
 /// have been throttled, so those are counted.
-/// Memory grows with how far the two run apart. Errors: fatal(exit_usage) that names file:line.
-what_if_result what_if(std::string const& path, shipped_law const& law);
+/// An attempt that a quota held goes no sooner than it let it go then. Memory grows with how far
+/// the two run apart. Errors: fatal(exit_usage) that names file:line, or the laws.
+what_if_result what_if(std::string const& path, std::string const& law);
 
 }  // namespace headway::app

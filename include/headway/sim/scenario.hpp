@@ -114,6 +114,7 @@ struct scenario {
   duration first_alone = 250ms;                         ///< as governor_settings has it
   int attempts_max = governor_settings{}.attempts_max;  ///< of every client, as in `headway run`
   retry_budget budget{};                                ///< the same
+  std::optional<governor_settings> governing{};         ///< of clients, instead of these three
   duration recovery_from{};  ///< when capacity changes, for the recovery time; zero: not measured
   friend bool operator==(scenario const&, scenario const&) = default;
 };

@@ -1,0 +1,122 @@
+#include "status/progress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr time_point now{100s};
+
+standing with(hindrance const& h) {
+  return {.total = 3000,
+          .success = 395,
+          .failed = 5,
+          .attempts = 500,
+          .throttled = 5,
+          .in_flight = 4,
+          .waiting = {h}};
+}
+
+hindrance const dead{hindrance::kind::broken, "127.0.0.1:8080", "broken: connection refused",
+                     "16 of 16", now + 12s};
+
+TEST(progress_line, whole) {
+  EXPECT_EQ(progress_line(with(dead), 50, now, 200),
+            "400 / 3000 · 50/s · 52 s left · 5 failed · 127.0.0.1:8080 broken: connection refused "
+            "(16 of 16), next try in 12 s · 5 throttled (1.0 %) · 4 in flight");
+}
+
+TEST(progress_line, the_reason_survives_where_there_is_little_room) {
+  EXPECT_EQ(progress_line(with(dead), 50, now, 79),
+            "400 / 3000 · 50/s · 127.0.0.1:8080 broken: connection refused, next try in 12 s");
+  EXPECT_EQ(progress_line(with(dead), 50, now, 59),
+            "400 / 3000 · 127.0.0.1:8080 broken: connection refused");
+  EXPECT_EQ(progress_line(with(dead), 50, now, 49),
+            "400 / 3000 · 50/s · broken: connection refused");
+  for (std::size_t columns = 0; columns < 200; ++columns) {
+    auto const text = progress_line(with(dead), 50, now, columns);
+    EXPECT_LE(columns_of(text), columns);
+    EXPECT_EQ(printable(text), text) << "a character is cut in two";
+    if (columns > 40) {
+      EXPECT_NE(text.find("connection refused"), text.npos) << columns;
+    }
+  }
+}
+
+TEST(progress_line, a_turn_is_waited_for_in_one_word) {
+  EXPECT_EQ(progress_line(with({hindrance::kind::turn, "", "pace", "", now + 10ms}), 50, now, 60),
+            "400 / 3000 · 50/s · 52 s left · 5 failed · waiting: pace");
+}
+
+TEST(progress_line, of_several_hosts_in_trouble_the_worst_and_how_many) {
+  auto s = with(dead);
+  s.waiting.push_back(
+      {hindrance::kind::throttled, "h5:80", "throttled: status 429", "9 of 20", now});
+  EXPECT_NE(
+      progress_line(s, 50, now, 300).find("h5:80 throttled: status 429 (9 of 20), trying now"),
+      std::string::npos);
+  EXPECT_NE(progress_line(s, 50, now, 95).find("(and 1 more)"), std::string::npos);
+}
+
+TEST(progress_json, names_host_reason_and_last_error) {
+  auto s = with(dead);
+  s.last_error = "h: status 500: \"x\"";
+  auto const json = progress_json(s, 50, now, 4s);
+  for (auto const* const part :
+       {R"("per_second":50.000,"left_s":52.0,)",
+        R"x("waiting_for":"broken: connection refused (16 of 16)","waiting_at":"127.0.0.1:8080",)x",
+        R"("waiting_s":12.000,"last_error":"h: status 500: \"x\""})"})
+    EXPECT_NE(json.find(part), json.npos) << json;
+}
+
+TEST(summary, says_what_earlier_runs_left_and_what_to_do) {
+  standing const s{.total = 10,
+                   .before = 9,
+                   .failed_before = 2,
+                   .unknown_before = 1,
+                   .success = 1,
+                   .attempts = 1};
+  EXPECT_EQ(summary(s, 2s),
+            "1 succeeded, 0 failed, 0 unknown, 9 were done before (2 of them failed, 1 unknown) in "
+            "2.0 s (30/min)\n1 attempts, 0 throttled (0.0 %), 0 broken, at most 0 in flight\n");
+  EXPECT_EQ(next_step(s, true),
+            "next: the same command with --again failed sends again what failed, with --again "
+            "unknown what may have been carried out\n");
+  EXPECT_EQ(next_step(s, false), "");
+  EXPECT_EQ(next_step({.success = 3}, true), "");
+}
+
+/// A server that answers nothing for so long, then evenly.
+double speed_after(duration all, duration first_answer, duration gap, duration tick) {
+  speed s;
+  std::int64_t ended = 0;
+  for (duration at = tick; at <= all; at += tick) {
+    auto const by_now = at < first_answer ? 0 : 1 + (at - first_answer) / gap;
+    s.add(tick, by_now - ended);
+    ended = by_now;
+  }
+  return s.per_second();
+}
+
+TEST(speed, is_near_the_truth_five_seconds_after_the_start) {
+  EXPECT_NEAR(speed_after(5s, 20ms, 10ms, 125ms), 100, 10);
+  EXPECT_NEAR(speed_after(5s, 2s, 10ms, 125ms), 100, 10);
+  EXPECT_NEAR(speed_after(5s, 400ms, 400ms, 125ms), 2.5, 0.5);
+  EXPECT_NEAR(speed_after(60s, 10s, 10s, 125ms), 0.1, 0.02);
+  EXPECT_EQ(speed_after(5s, 10s, 10s, 125ms), 0);
+}
+
+TEST(speed, follows_a_change_within_some_seconds) {
+  speed s;
+  for (int i = 0; i < 480; ++i) s.add(125ms, 10);
+  EXPECT_NEAR(s.per_second(), 80, 1);
+  for (int i = 0; i < 80; ++i) s.add(125ms, 1);
+  EXPECT_LT(s.per_second(), 20);
+}
+
+}  // namespace
+}  // namespace headway::app

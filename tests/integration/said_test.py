@@ -1,0 +1,129 @@
+"""What a run says: on terminals of 80 and 50 columns, as JSON, and at its end; by servers that are dead, throttle or serve."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+import unittest
+from collections import Counter
+
+import sockets
+from vain_test import closed
+from work import BINARY, Work, gets, measured, post, wait_for
+
+
+def frames(work, columns, *options, seconds):
+    """The lines that a terminal of so many columns shows in turn, until the run has ended or so many seconds are over."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [BINARY, "run", "jobs.txt", "--cold", "--alone", *options]
+    with subprocess.Popen(command, cwd=work.path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs,
+                          env=work.environment()) as process:
+        os.close(theirs)
+        deadline, shown = time.monotonic() + seconds, b""
+        with contextlib.suppress(OSError):  # the terminal is gone
+            while (left := deadline - time.monotonic()) > 0:
+                if select.select([ours], [], [], left)[0]:
+                    shown += os.read(ours, 65536)
+        process.kill()
+    os.close(ours)
+    return [frame.decode() for frame in re.findall(rb"\r\x1b\[K([^\r\n]+)", shown)]
+
+
+def throttling(seconds):
+    """Answers 429 to two of three."""
+    return lambda n, _: (200, {}, b"") if n % 3 == 0 else (429, {"Retry-After": str(seconds)}, b"")
+
+
+class Said(unittest.TestCase):
+    def test_the_reason_is_on_the_screen_at_every_moment(self):
+        holder, dead = closed()
+        with holder, contextlib.ExitStack() as stack:
+            throttled = stack.enter_context(sockets.Scripted(throttling(1)))
+            healthy = stack.enter_context(sockets.Scripted(lambda n, _: (200, {}, b"")))
+            lines = gets(healthy, 20) + gets(throttled, 20)
+            for columns in (80, 50):
+                with self.subTest(columns), Work([f"{dead}/{i}" for i in range(20)] + lines) as work:
+                    shown = frames(work, columns, seconds=2.5)
+                    self.assertGreater(len(shown), 12)
+                    self.assertLess(max(map(len, shown)), columns)
+                    first = next(i for i, frame in enumerate(shown) if "connection refused" in frame)
+                    self.assertLess(first, 5, shown[:first])
+                    for frame in shown[first:]:
+                        self.assertIn("broken: connection refused", frame)
+                        if columns == 80:
+                            self.assertIn(dead[7:], frame)
+                            self.assertRegex(frame, r"next try in|trying now")
+                with self.subTest(columns), Work(lines) as work:
+                    shown = [f for f in frames(work, columns, seconds=2) if "20 / 40" in f or "21 / 40" in f]
+                    self.assertGreater(len(shown), 5)
+                    for frame in shown:
+                        self.assertRegex(frame, r"asks to wait|throttled|pace")
+                    self.assertIn("asks to wait: status 429", "".join(shown))
+
+    def test_json_names_the_host_the_reason_and_the_last_error(self):
+        holder, dead = closed()
+        with holder, Work([f"{dead}/{i}" for i in range(20)]) as work:
+            with work.start("--progress", "json") as process:
+                wait_for(lambda: work.stderr().count("\n") > 1)
+                process.kill()
+            last = json.loads(work.stderr().splitlines()[-1])
+            self.assertRegex(last["waiting_for"], r"^broken: connection refused \((\d+) of \1\)$")
+            self.assertEqual(last["waiting_at"], dead[7:])
+            self.assertEqual(last["last_error"], f"{dead[7:]}: connection refused")
+
+    def test_a_host_that_dies_later_is_not_called_pace(self):
+        with sockets.Server(lambda *_: sockets.ok() if len(server.heard) < 40 else None) as server:
+            with Work(gets(server, 60)) as work:
+                work.run("--time-max", "3s", "--progress", "json")
+                last = json.loads([line for line in work.stderr().splitlines() if line.startswith("{")][-1])
+                self.assertRegex(last["waiting_for"], r"^broken: ")
+                self.assertRegex(work.stderr(), r"held back by: .*what went wrong")
+
+    def test_the_summary_counts_what_failed_by_status_with_an_example(self):
+        answers = {1: 400, 2: 400, 5: 404}
+        script = lambda n, heard: (answers.get(int(heard.path[1:]), 200), {}, b'{"why": "price must be >= 0"}')
+        with sockets.Scripted(script) as one, sockets.Scripted(script) as other:
+            with Work(gets(one, 9)) as work:
+                self.assertEqual(work.run(), 1)
+                self.assertRegex(work.stderr(), r'(?m)^failed: 2 × status 400 \(line [12]: "\{"why": "price must be >= 0"\}"\), '
+                                                r'1 × status 404 \(line 5: .*\)$')
+                self.assertIn("next: the same command with --again failed sends again what failed\n", work.stderr())
+                self.assertEqual(work.run(), 1)
+                self.assertIn("0 failed, 0 unknown, 9 were done before (3 of them failed, 0 unknown)", work.stderr())
+                self.assertIn("next: the same command with --again failed", work.stderr())
+            with Work(gets(one, 9) + gets(other, 9)) as work:
+                self.assertEqual(work.run("--quiet"), 1)
+                for server in (one, other):
+                    self.assertRegex(work.stderr(), rf"(?m)^failed at {server.url[7:]}: 2 × status 400 ")
+                self.assertNotIn("/ 18", work.stderr(), "no progress")
+                self.assertIn("12 succeeded, 6 failed", work.stderr())
+
+    def test_what_broke_once_and_is_not_sent_again_is_said(self):
+        with sockets.Scripted(lambda n, _: (500 if n % 5 == 0 else 200, {}, b"")) as server:
+            with Work(post(server, str(i)) for i in range(20)) as work:
+                self.assertEqual(work.run(), 1)
+                self.assertRegex(work.stderr(), r"4 broke once and were not sent again, .*--retry-unsafe")
+
+    def test_speed_and_time_left_are_near_the_servers_log(self):
+        with sockets.Scripted(lambda n, _: (200, {}, b"")) as server, Work(gets(server, 400)) as work:
+            with work.start("--rate", "20/s", "--progress", "json") as process:
+                wait_for(lambda: work.stderr().count("\n") >= 5)
+                process.kill()
+            fifth = json.loads(work.stderr().splitlines()[4])
+            began = server.log[0][0]
+            served = Counter(int(at - began) for at, *_ in server.log)
+            truth = sum(served[second] for second in range(1, 4)) / 3
+            measured(f"after 5 s: {fifth['per_second']:.1f}/s; by the server's log {truth:.1f}/s")
+            self.assertAlmostEqual(fifth["per_second"], truth, delta=truth / 5)
+            self.assertAlmostEqual(fifth["left_s"], (400 - fifth["done"]) / truth, delta=20 / 5 * (400 - fifth["done"]) / 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
