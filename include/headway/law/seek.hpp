@@ -7,6 +7,8 @@
 
 #include "headway/law/acceptances.hpp"
 #include "headway/law/breakage.hpp"
+#include "headway/law/chance.hpp"
+#include "headway/law/company.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -39,7 +41,9 @@ struct learned {
 /// the lowest of a block: when that doubles, a pause of our own tells our queue (it falls) from a
 /// slow server (it stays, and is the new normal). Failures cut when a quarter more of the answers
 /// fail than usual; a cut that they outlast is given back, and so many are usual from then on.
-/// While nothing answers at all, it is probed, and the rate is kept.
+/// While nothing answers at all, it is probed, and the rate is kept. Among others (`company`) a cut
+/// takes a stride of the level, which a fixed time gives back; refusals that come by chance
+/// (`chance`) are asked again before they count.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -71,6 +75,8 @@ struct seek {
   acceptances since_cut{};                ///< of what was sent since the last cut
   double units = 0;                       ///< accepted
   breakage broken{};                      ///< what failures say
+  chance luck{};                          ///< whether refusals come by chance
+  company others{};                       ///< whether they share the limit
   int flight_rejects = 0;                 ///< since the last cut
 
   /// As it was at a cut.
@@ -137,6 +143,8 @@ struct seek {
     bool periods = true;     ///< learn from what a cycle accepted
     bool failures = true;    ///< many failures are overload
     bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
+    bool company = true;     ///< share with others as many
+    bool chance = true;      ///< tell refusals by chance from a limit's
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -157,6 +165,7 @@ struct seek {
   static constexpr double climb_answers = 8;       // or their time; 0: steps of slots 1.7, not 1.3
   static constexpr double climb_seconds_max = 12;  // of a rate; 6: stationary 0.23, not 0.14 %
   static constexpr double climb_seconds_slow = 6;  // slots, queues, what is remembered
+  static constexpr double haste = 4;               // of a climb whose reject does not come
   static constexpr double confirmed = 1.15;        // times longer, when the ceiling proves true
   static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
@@ -179,14 +188,15 @@ struct seek {
   /// Units per second that are sent.
   double pace() const noexcept { return share() * (slots ? 1.03 : 1) * rate_of(level); }
 
-  stamp take(time_point now, std::int64_t cost, fraction) noexcept {
+  stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     if (server.began == time_point{}) server.began = now;
     server.accepted += static_cast<double>(cost);
     auto seconds = static_cast<double>(cost) / pace();
-    if (shut) seconds = std::max({seconds, probe_interval(now), 2 * wait.mean});
+    if (shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0)
       seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
+    if (luck.unsent > 0) seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
     if (now - next > slack)
@@ -206,16 +216,26 @@ struct seek {
       next = std::min(next, later(now, from_seconds(unit / pace())));
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
     if (s.sent.epoch == epoch) ++since_cut.successes;
+    auto const doubted = luck.doubts();
+    if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
     if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s)) grow(cost);
   }
 
-  void on_throttle(time_point now, sample const& s, resource, fraction) noexcept {
+  void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     ++flight_rejects;
     server.accepted -= static_cast<double>(s.sent.cost);
+    auto const doubts = slots ? 0 : luck.doubts();
+    auto const test = luck.answered(true, s.sent.sends);
     if (s.sent.epoch != epoch) return;
+    if (doubts > 0 && !shut) {
+      if (!test && s.sent.sends >= luck.beyond) luck.ask(since_cut.sends, level < rest());
+      if (!test || luck.refused < doubts) return;
+    } else if (test) {
+      return;  // of the cut before
+    }
     trial = {};
     ++epoch;
     auto const answered = since_cut.successes;
@@ -238,19 +258,23 @@ struct seek {
     name_limit(out);
     auto const before = std::exchange(last, {now, units, successes, rate_of(level), out});
     auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
+    auto const unexpected = !slots && !ramping() && level < below * ceiling;
     if (slots)
       refused_slots(now, accepted, out, before.at);
     else if (accepted < 3 && ceiling > 0) {
-      if (!std::exchange(shut, true)) level /= 2;
+      if (!std::exchange(shut, true)) level *= crowd() ? 1 - others.stride() : 0.5;
       server.refused = s.sent.sent;
     } else {
       refused_rate(s, mean, accepted);
       if (accepted >= 20) server.alike = 0;
     }
+    if (with.chance && unexpected && doubts == 0 && !shut && !slots && others.crowd() &&
+        luck.asks())
+      luck.ask(since_cut.sends, true);
     level = std::clamp(level, rate_min, rate_max);
-    auto const pause =
-        shut ? std::max(unit / pace(), probe_interval(now)) : (slots ? 1 : 2) * unit / pace();
-    next = std::max(next, later(now, from_seconds(pause)));
+    auto const pause = shut ? std::max(unit / pace(), jitter(u) * probe_interval(now))
+                            : (slots ? 1 : 2) * unit / pace();
+    if (luck.unsent == 0) next = std::max(next, later(now, from_seconds(pause)));
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -297,6 +321,14 @@ struct seek {
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
+  /// What refusals by chance have taught is forgotten.
+  void search_anew() noexcept {
+    if (slots) level = rate_of(level);
+    slots = touched = guess = resumed = shut = false;
+    ceiling = 0;
+    others = {};
+  }
+
   /// A cut that the failures outlast is given back.
   void judge_trial() noexcept {
     auto const answers = static_cast<double>(since_cut.successes + since_cut.failures);
@@ -315,7 +347,13 @@ struct seek {
     return slots ? l * unit / std::max(wait.mean, 1e-6) : l;
   }
   double share() const noexcept { return leave > 0 && settled ? (1 - leave) * ease : 1; }
-  bool ramping() const noexcept { return level > moved * ceiling; }
+  bool ramping() const noexcept { return level > moved * ceiling && (ceiling == 0 || !crowd()); }
+  /// Whether others share the limit: the ceiling varies, and not by chance.
+  bool crowd() const noexcept {
+    return with.company && others.crowd() && (slots || luck.limit() || !with.chance);
+  }
+  /// So that those whom a crowd has shut out do not ask in step.
+  double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
   double rest() const noexcept {
     return slots ? std::max(below * ceiling, ceiling - 1) : below * ceiling;
   }
@@ -335,7 +373,11 @@ struct seek {
     auto const rate = rate_of(level);
     if ((touched || warm) && since_cut.successes >= rare && level >= rest() && !ramping())
       settled = true;
-    if (ramping()) {
+    if (ceiling > 0 && crowd()) {
+      auto needed = rate * company::seconds;
+      for (auto above = level / ceiling - 1; above > 0; above -= others.stride()) needed /= 2;
+      level += others.stride() * ceiling * cost / std::max({needed, rate * wait.mean, unit});
+    } else if (ramping()) {
       auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
       if (ceiling > 0) seconds *= known_factor;
       auto const doublings = std::min(wait.mean / seconds, 2.0);
@@ -354,7 +396,7 @@ struct seek {
       auto const needed_min = std::max((measured ? 3 : 8) * unit, rate * wait.mean);
       auto const expected = measured ? 1 : 1 + step;
       for (auto above = level / ceiling - expected; above > 0 && needed > needed_min; above -= step)
-        needed /= measured ? 16 : 4;  // the expected reject did not come
+        needed /= measured ? haste : 4;  // the expected reject did not come
       level += step * ceiling * cost / std::max(needed, needed_min);
     }
     level = std::min(level, rate_max);
@@ -369,7 +411,7 @@ struct seek {
       level = rate;
       ceiling = rate_of(ceiling);
       slots = false;
-    } else if (with.slots && !slots && wait.mean > 0 && out >= 8 &&
+    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && out >= 8 &&
                successes >= last.successes + 3 && std::abs(out - last.out) <= 0.05 * out &&
                unlike) {
       slots = true;
@@ -401,7 +443,7 @@ struct seek {
     if (wait.mean > 4 * half)
       held = (held - static_cast<double>(successes - s.sent.successes) / 2) * wait.mean /
              (wait.mean - half);
-    if (with.slots && held > 16 && successes >= 12) {
+    if (with.slots && luck.doubts() == 0 && held > 16 && successes >= 12) {
       slots = true;
       touched = false;
       ceiling = held;
@@ -420,6 +462,15 @@ struct seek {
   /// A ceiling, outside the ramp; `mean` is what was accepted per second since the cut before,
   /// `accepted` how many of those were sent since: the more, the rarer the rejects.
   void met(double at, double mean, std::uint64_t accepted) noexcept {
+    if (accepted >= 3) others.met(slots ? at : mean, slots ? at : static_cast<double>(accepted));
+    if (crowd()) {
+      if (slots) level = rate_of(level);
+      slots = false;
+      ceiling = level;
+      level *= 1 - others.stride();
+      touched = true;
+      return;
+    }
     if (at < 0.9 * ceiling) {
       ceiling = at;
       climb_seconds = 1;
@@ -473,7 +524,9 @@ struct seek {
     auto const known = touched || (server.cuts > 1 && accepted >= 10 * unit);
     auto const long_enough = accepted <= 2 * unit || closed > 4 * wait.mean;
     server = {.began = sent, .accepted = unit, .closed = closed, .alike = alike};
-    if (with.periods && ((long_enough && !known) || alike >= 2)) {
+    if (crowd()) {
+      // the others took it, and one's share is what it was
+    } else if (with.periods && ((long_enough && !known) || alike >= 2)) {
       auto const few = accepted < 16 * unit;
       climb_seconds = few ? 1 : std::max(climb_seconds, closed);
       if (most < below * level) touched = false;

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace headway {
+
+/// Tells refusals that come by chance (a shared quota, an overloaded replica, a filter) from those
+/// of a limit.
+///
+/// A limit that has just refused refuses again what is sent at once; chance does not remember. So a
+/// refusal well below the ceiling is followed by tests, and Wald's sequential probability ratio
+/// adds up what they say. Once it says chance, a refusal counts only if its tests are refused, too,
+/// or if refusals have become more frequent than chance had made them.
+///
+/// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
+/// "Chance".
+struct chance {
+  double share = 0;          ///< of answers that are refusals, smoothed
+  double evidence = 0;       ///< log likelihood ratio: positive for a limit
+  double usual = 0;          ///< share of refusals when chance was found; 0: it is not
+  int unsent = 0;            ///< tests that go before anything else
+  int refused = 0;           ///< of the latest tests
+  int worth = 0;             ///< refusals so far that tests might have followed
+  bool tells = false;        ///< the latest tests followed a refusal well below the ceiling
+  std::uint64_t first = 0;   ///< stamp of the first of the latest tests
+  std::uint64_t beyond = 0;  ///< stamp of the first send after them
+  friend bool operator==(chance const&, chance const&) = default;
+
+  static constexpr int tests = 3;             ///< after a refusal; each costs a limit a refusal
+  static constexpr int seldom = 4;            ///< one refusal in so many is tested once it is known
+  static constexpr double smoothing = 128;    ///< answers
+  static constexpr double certain = 3;        ///< odds of 20 to 1
+  static constexpr double evidence_max = 4;   ///< what was found can be unlearned
+  static constexpr double doubtful = -2;      ///< from here on a refusal needs one refused test …
+  static constexpr double incredible = -4;    ///< … and two
+  static constexpr double share_min = 0.005;  ///< chance refuses at least so many
+  static constexpr double again = 0.05;       ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 3;    ///< … and so many times as many as chance
+  static constexpr double more_times = 1.5;   ///< more than usual: so many times as many …
+  static constexpr double more = 0.01;        ///< … and so many more
+
+  /// Returns whether refusals are known to be a limit's.
+  bool limit() const noexcept { return evidence >= certain; }
+
+  /// Returns how many of a refusal's tests must be refused before it counts.
+  int doubts() const noexcept {
+    if (evidence > doubtful || share > more_times * usual + more) return 0;
+    return evidence > incredible ? 1 : 2;
+  }
+
+  /// Returns whether a refusal well below the ceiling is to be followed by tests.
+  bool asks() noexcept { return ++worth % seldom == 0 || !limit(); }
+
+  /// Begins tests with the next send. `below`: they follow a refusal well below the ceiling.
+  void ask(std::uint64_t next_stamp, bool below) noexcept {
+    tells = below;
+    unsent = tests;
+    refused = 0;
+    first = next_stamp;
+    beyond = next_stamp + tests;
+  }
+
+  /// Takes an answer to the send of this stamp. Returns whether it was a test.
+  bool answered(bool is_refused, std::uint64_t stamp) noexcept {
+    share += ((is_refused ? 1 : 0) - share) / smoothing;
+    if (stamp < first || stamp >= beyond) return false;
+    if (is_refused) ++refused;
+    if (!tells) return true;
+    auto const by_chance = share + share_min;
+    auto const by_limit = std::min(again + again_times * by_chance, 0.9);
+    auto const ratio = is_refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    evidence = std::clamp(evidence + std::log(ratio), -evidence_max, evidence_max);
+    if (evidence > doubtful)
+      usual = 0;
+    else if (usual == 0)
+      usual = share;
+    return true;
+  }
+};
+
+}  // namespace headway

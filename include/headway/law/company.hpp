@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace headway {
+
+/// Tells whether others share the limit, by how much the ceiling differs from one time that it is
+/// met to the next: a client that is alone finds it where it was.
+///
+/// Equal clients converge to equal shares if each cuts in proportion to its own rate and grows in
+/// proportion to time: of one refused share, who sends more then cuts more. Growth by the request,
+/// or cuts to what was measured, keep the shares as they are.
+///
+/// Threads: a value. Source: Chiu and Jain, Analysis of the Increase and Decrease Algorithms, 1989;
+/// design/003, "Company".
+struct company {
+  double found = 0;      ///< the latest ceiling; 0: none yet
+  double error = 0;      ///< of it, as a share: it was counted in whole requests
+  double variation = 0;  ///< of a ceiling to the next, as a share, smoothed
+  friend bool operator==(company const&, company const&) = default;
+
+  static constexpr double smoothing = 8;        ///< ceilings
+  static constexpr double sudden = 3;           ///< times the usual variation: it has moved, …
+  static constexpr double sudden_least = 0.02;  ///< … which is no company, and counts no more
+  static constexpr double counted = 0.5;        ///< requests: the error of a count
+  static constexpr double gain = 0.25;          ///< stride² ÷ variation
+  static constexpr double stride_min = 0.03;    ///< of the level
+  static constexpr double stride_max = 0.25;    ///< of the level
+  static constexpr double crowded = 0.05;       ///< a longer stride than this: a crowd
+  static constexpr double seconds = 12;         ///< to grow by a stride, whatever the rate
+
+  /// Takes a ceiling that was found by counting so many.
+  void met(double ceiling, double count) noexcept {
+    auto const errors = std::exchange(error, counted / count) + error;
+    if (found > 0) {
+      auto const differs = ceiling / found - 1;
+      auto const change = std::sqrt(std::max(0.0, differs * differs - errors * errors));
+      variation += (std::min(change, sudden * variation + sudden_least) - variation) / smoothing;
+    }
+    found = ceiling;
+  }
+
+  /// Returns the share of the level that a cut takes and that `seconds` give back: as large as the
+  /// ceiling is uncertain.
+  double stride() const noexcept {
+    return std::clamp(std::sqrt(gain * variation), stride_min, stride_max);
+  }
+
+  /// Returns whether the ceiling varies as it does among others.
+  bool crowd() const noexcept { return stride() > crowded; }
+};
+
+}  // namespace headway

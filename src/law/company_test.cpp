@@ -1,0 +1,45 @@
+#include "headway/law/company.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace headway {
+namespace {
+
+company after(std::initializer_list<double> ceilings, double count = 1000) {
+  company c;
+  for (auto const ceiling : ceilings) c.met(ceiling, count);
+  return c;
+}
+
+TEST(company, who_finds_the_ceiling_where_it_was_is_alone) {
+  auto const c = after({100, 100.1, 99.9, 100, 100.1, 99.8});
+  EXPECT_FALSE(c.crowd());
+  EXPECT_EQ(c.stride(), company::stride_min);
+}
+
+TEST(company, a_ceiling_that_varies_is_a_crowds) {
+  auto const c = after({100, 92, 101, 95, 106, 97, 104, 93, 100});
+  EXPECT_TRUE(c.crowd());
+  EXPECT_LT(c.stride(), company::stride_max);
+}
+
+TEST(company, a_limit_that_moves_once_is_no_crowd) {
+  EXPECT_FALSE(after({100, 100, 100, 20, 20, 20}).crowd());
+  EXPECT_FALSE(after({20, 20, 20, 100, 100, 100}).crowd());
+}
+
+TEST(company, a_count_of_few_requests_may_differ_by_one) {
+  EXPECT_FALSE(after({5, 6, 5, 6, 5, 6, 5, 6, 5, 6}, 5).crowd());
+  EXPECT_TRUE(after({5, 6, 5, 6, 5, 6, 5, 6, 5, 6}, 500).crowd());
+}
+
+TEST(company, the_stride_has_bounds) {
+  company c;
+  for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000);
+  EXPECT_EQ(c.stride(), company::stride_max);
+}
+
+}  // namespace
+}  // namespace headway
