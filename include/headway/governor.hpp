@@ -164,8 +164,8 @@ class lazy_heap : public heap<Item> {
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
 /// sequence): the head waits for all it needs and nobody overtakes it. A throttled request keeps
 /// its first ready-since once, and then gives way to all that wait; a failed one is ready after its
-/// backoff. One that is refused again and again while others are accepted is to blame itself: the
-/// law hears nothing of it, and it waits by itself. Retries never lack queue space. A waiting retry
+/// backoff. One that is refused again and again while others are accepted waits by itself, ever
+/// longer. Retries never lack queue space. A waiting retry
 /// holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
@@ -260,7 +260,8 @@ class governor {
         accepted_any_ = true;
         break;
       case outcome::throttle:
-        if (!blame(now, r) && !result.held_elsewhere) {
+        blame(now, r);
+        if (!result.held_elsewhere) {
           law_.on_throttle(now, s, result.short_of, derive(u, 0));
           level_.on_throttle();
         }
@@ -462,16 +463,14 @@ class governor {
     return latest;
   }
 
-  /// Counts a refusal, and returns whether it is the request's own: it was refused twice before,
-  /// and since then more were accepted than refused.
-  bool blame(time_point now, request& r) noexcept {
-    bool const own = ++r.throttles > 2 && static_cast<std::int32_t>(lead_ - r.lead_before) > 0;
-    if (own)
+  /// Counts a refusal. It is the request's own if it was refused twice before, and since then more
+  /// were accepted than refused.
+  void blame(time_point now, request& r) noexcept {
+    if (++r.throttles > 2 && static_cast<std::int32_t>(lead_ - r.lead_before) > 0)
       r.alone_since = std::min(r.alone_since, now);
     else
       --lead_;
     r.lead_before = lead_;
-    return own;
   }
   /// Whether it was refused alone for longer than hint_max: not by bad luck.
   bool hopeless(request const& r) const noexcept {
@@ -580,7 +579,8 @@ class governor {
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
   std::uint32_t next_sequence_ = 0;
-  std::uint32_t lead_ = 0;  // accepted requests, less those refused by the limit; modulo 2^32
+  std::uint32_t lead_ =
+      0;  // accepted requests, less refusals that were not a request.s own; modulo 2^32
   bool accepted_any_ = false;
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After

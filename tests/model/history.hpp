@@ -43,7 +43,7 @@ struct naive_governor {
   time_point held_until = time_point::min(), resets = time_point::min();
   std::optional<std::int64_t> remaining{};
   std::int64_t sent = 0;
-  std::int64_t lead = 0;  // accepted, less those that the law heard were refused
+  std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   bool accepted = false;
   std::optional<time_point> first_sent{};
   bool answered = false;
@@ -151,9 +151,9 @@ struct naive_governor {
         if (!r->alone_since) r->alone_since = now;
       } else {
         --lead;
-        law.on_throttle(now, s, result.short_of, for_law);
-        ++level, quiet = 0;
       }
+      law.on_throttle(now, s, result.short_of, for_law);
+      ++level, quiet = 0;
       r->lead_before = lead;
       if (settings.throttled == after_throttle::back_off) {
         ++r->waits_alone;
