@@ -25,6 +25,8 @@ std::string_view to_string(reason why) noexcept {
       return "quota";
     case reason::backoff:
       return "backoff";
+    case reason::refused_alone:
+      return "this request refused alone";
     case reason::retry_budget:
       return "retry budget";
     case reason::queue:

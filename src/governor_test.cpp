@@ -38,6 +38,11 @@ decision answer(plain& g, duration now, ticket t, outcome what,
   return g.finish(at(now), t, {.what = what, .advice = {retry_after}}, 0);
 }
 
+void accept_another(plain& g, duration now) {
+  submit(g, now);
+  answer(g, now, send(g, now), outcome::success);
+}
+
 TEST(governor, the_first_request_flies_alone_until_its_answer) {
   auto g = make({});
   submit(g, 0s), submit(g, 0s);
@@ -131,10 +136,10 @@ TEST(governor, what_an_answer_leads_to) {
   } const rows[] = {
       {"success", {}, {}, {verdict::done, reason::none, never}},
       {"our own fault", {}, {outcome::ignore}, {verdict::done, reason::none, never}},
-      {"throttled: keeps its place",
+      {"throttled before anything was accepted: gives way",
        {},
        {outcome::throttle},
-       {verdict::retry, reason::none, at(0s)}},
+       {verdict::retry, reason::none, at(2s)}},
       {"… or backs off",
        {.throttled = after_throttle::back_off},
        {outcome::throttle},
@@ -142,7 +147,7 @@ TEST(governor, what_an_answer_leads_to) {
       {"throttled: may always go again",
        {.attempts_max = 1},
        {.what = outcome::throttle, .may_retry = false},
-       {verdict::retry, reason::none, at(0s)}},
+       {verdict::retry, reason::none, at(2s)}},
       {"failed", {}, {outcome::failure}, {verdict::retry, reason::backoff, at(3s)}},
       {"failed too often",
        {.attempts_max = 1},
@@ -234,6 +239,7 @@ TEST(governor, retries_never_lack_queue_space) {
 
 TEST(governor, turns_go_by_ready_since_then_sequence) {
   auto g = make();
+  accept_another(g, 0s);
   std::vector<ticket> t(5);
   for (auto& each : t) each = submit(g, 0s);
   for (auto const each : t) EXPECT_EQ(send(g, 0s), each);
@@ -242,6 +248,81 @@ TEST(governor, turns_go_by_ready_since_then_sequence) {
   answer(g, 1s, t[1], outcome::throttle);  // ready since 0 s, and earlier in sequence
   auto const late = submit(g, 1500ms);
   for (auto const expect : {t[1], t[4], late, t[3]}) EXPECT_EQ(send(g, 2s), expect);
+}
+
+TEST(governor, a_refused_request_keeps_its_place_once) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s), a = submit(g, 0s), b = submit(g, 0s);
+  EXPECT_EQ(answer(g, 1s, send(g, 1s), outcome::throttle), (decision{verdict::retry, {}, at(0s)}));
+  EXPECT_EQ(send(g, 1s), bad);
+  EXPECT_EQ(answer(g, 2s, bad, outcome::throttle), (decision{verdict::retry, {}, at(2s)}));
+  auto const c = submit(g, 1500ms), d = submit(g, 3s);
+  for (auto const expect : {a, b, c, bad, d}) EXPECT_EQ(send(g, 3s), expect);
+}
+
+TEST(governor, before_anything_was_accepted_a_refused_request_is_last) {
+  auto g = make();
+  auto const bad = submit(g, 0s), a = submit(g, 0s), b = submit(g, 0s);
+  answer(g, 1s, send(g, 1s), outcome::throttle);
+  for (auto const expect : {a, b, bad}) EXPECT_EQ(send(g, 1s), expect);
+}
+
+TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
+  auto g = make({.hint_max = 10s, .first_alone = 0ns});
+  auto now = duration(0s);
+  auto const bad = submit(g, now);
+  for (int i = 0; i < 2; ++i) {
+    send(g, now);
+    EXPECT_EQ(answer(g, now, bad, outcome::throttle).why, reason::none);
+    accept_another(g, now - 1ms);
+  }
+  for (auto const wait : {1s, 2s, 4s}) {
+    ASSERT_EQ(send(g, now), bad);
+    EXPECT_EQ(answer(g, now, bad, outcome::throttle),
+              (decision{verdict::retry, reason::refused_alone, at(now + wait)}));
+    EXPECT_EQ(g.why(at(now)), (held_back{reason::refused_alone, at(now + wait)}));
+    accept_another(g, now);
+    EXPECT_EQ(g.next(at(now + wait - 1ns)), std::nullopt);
+    EXPECT_EQ(g.parked(at(now)), std::nullopt);
+    now += wait;
+  }
+  ASSERT_EQ(send(g, now), bad);
+  EXPECT_EQ(answer(g, now, bad, outcome::throttle),
+            (decision{verdict::park, reason::refused_alone, at(15s)}));
+  EXPECT_EQ(g.parked(at(now)), (parked_request{bad, at(15s), reason::refused_alone}));
+  EXPECT_EQ(send(g, 15s), bad) << "of who has that patience";
+  EXPECT_EQ(answer(g, 15s, bad, outcome::success).what, verdict::done);
+}
+
+TEST(governor, a_request_waits_by_itself_only_while_others_are_accepted) {
+  struct {
+    char const* what;
+    int accepted, refused;  // of others, between the second refusal and the third
+    bool alone;
+  } const rows[] = {
+      {"nothing else was sent", 0, 0, false},
+      {"others were refused, too", 0, 1, false},
+      {"as many were refused as accepted", 1, 1, false},
+      {"others were accepted", 1, 0, true},
+      {"more were accepted than refused", 2, 1, true},
+  };
+  for (auto const& r : rows) {
+    auto g = make();
+    std::vector<ticket> others;
+    auto const bad = submit(g, 0s);
+    for (int i = 0; i < 2; ++i) send(g, 0s), answer(g, 0s, bad, outcome::throttle);
+    for (int i = 0; i < r.accepted; ++i) accept_another(g, -1ms);
+    for (int i = 0; i < r.refused; ++i) {
+      submit(g, -1ms);
+      auto const other = send(g, 0s);
+      answer(g, 0s, other, outcome::throttle);
+      g.cancel(at(0s), other);
+    }
+    ASSERT_EQ(send(g, 0s), bad);
+    EXPECT_EQ(answer(g, 0s, bad, outcome::throttle).why == reason::refused_alone, r.alone)
+        << r.what;
+  }
 }
 
 TEST(governor, sends_nothing_after_its_deadline) {
@@ -300,8 +381,8 @@ TEST(governor, every_reason_has_a_name) {
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
   EXPECT_EQ(all,
-            "none, server hint, first answer, pace, window, quota, backoff, retry budget, queue, "
-            "deadline, attempts, cancelled, ");
+            "none, server hint, first answer, pace, window, quota, backoff, "
+            "this request refused alone, retry budget, queue, deadline, attempts, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

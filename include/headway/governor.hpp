@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "headway/backoff/exponential.hpp"
 #include "headway/backoff/retry_level.hpp"
 #include "headway/budget/retry_budget.hpp"
 #include "headway/export.hpp"
@@ -37,17 +38,18 @@ enum class ticket : std::uint64_t {};
 /// Why a request is held back, refused or given up.
 enum class reason : std::uint8_t {
   none,
-  server_hint,   ///< the server said when (Retry-After)
-  first_answer,  ///< the first request of a scope flies alone
-  pace,          ///< the law spaces the sends
-  window,        ///< as many are out as the law allows
-  quota,         ///< a ceiling that the caller set
-  backoff,       ///< a retry waits out its backoff
-  retry_budget,  ///< retries have used up their share
-  queue,         ///< as many wait as may
-  deadline,      ///< it would come too late
-  attempts,      ///< it failed as often as it may
-  cancelled,     ///< its owner wants it no more; a driver's answer, never a governor's
+  server_hint,    ///< the server said when (Retry-After)
+  first_answer,   ///< the first request of a scope flies alone
+  pace,           ///< the law spaces the sends
+  window,         ///< as many are out as the law allows
+  quota,          ///< a ceiling that the caller set
+  backoff,        ///< a retry waits out its backoff
+  refused_alone,  ///< the server refuses this request, and accepts others
+  retry_budget,   ///< retries have used up their share
+  queue,          ///< as many wait as may
+  deadline,       ///< it would come too late
+  attempts,       ///< it failed as often as it may
+  cancelled,      ///< its owner wants it no more; a driver's answer, never a governor's
 };
 /// In words, for people: "server hint".
 HEADWAY_EXPORT std::string_view to_string(reason) noexcept;
@@ -86,8 +88,8 @@ enum class verdict : std::uint8_t {
   done,     ///< answered; the ticket is gone
   retry,    ///< queued again under the same ticket
   give_up,  ///< failed for good; the ticket is gone
-  park,  ///< queued again, but the server asks for more patience than hint_max: cancel it, or wait
-         ///< that long
+  park,  ///< queued again, but the server asks for more patience than hint_max, or has refused it
+         ///< alone for so long (refused_alone): cancel it, or wait that long
 };
 /// A verdict with its reason.
 struct decision {
@@ -97,16 +99,18 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
-/// A request that a server's hint holds for longer than hint_max.
+/// A request that a server's hint holds, or that was refused alone, for longer than hint_max.
 struct parked_request {
-  ticket id{};               ///< still waits
-  time_point until = never;  ///< the hold ends
+  ticket id{};                       ///< still waits
+  time_point until = never;          ///< the hold or its own wait ends
+  reason why = reason::server_hint;  ///< … or refused_alone
   friend bool operator==(parked_request const&, parked_request const&) = default;
 };
 
 /// Where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
-  stand_first,  ///< keeps its place, hence stands at the front, and waits for the law
+  stand_first,  ///< keeps its place, hence stands at the front, and waits for the law; from the
+                ///< second refusal on it stands last
   back_off,     ///< waits out a backoff of its own, as plain retry libraries do
   share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
 };
@@ -115,8 +119,9 @@ enum class after_throttle : std::uint8_t {
 struct governor_settings {
   int attempts_max = 4;          ///< failures until a request is given up; throttles never count
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;     ///< what a server's hint holds for longer is parked
-  duration first_alone = 250ms;  ///< zero: off
+  duration hint_max = 15min;  ///< what a server's hint holds, or what is refused alone, for longer
+                              ///< is parked
+  duration first_alone = 250ms;                            ///< zero: off
   after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
   int quiet_successes = 10;                                ///< of the shared retry level
   std::optional<gcra> rate_ceiling{};                      ///< besides the law
@@ -149,8 +154,10 @@ class lazy_heap : public heap<Item> {
 /// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
 /// sequence): the head waits for all it needs and nobody overtakes it. A throttled request keeps
-/// its first ready-since; a failed one is ready after its backoff. Retries never lack queue space.
-/// A waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
+/// its first ready-since once, and then gives way to all that wait; a failed one is ready after its
+/// backoff. One that is refused again and again while others are accepted waits by itself, ever
+/// longer. Retries never lack queue space. A waiting retry
+/// holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -179,6 +186,7 @@ class governor {
     r.terms = terms;
     r.failures = terms.failures;
     r.throttles = terms.throttles;
+    r.lead_before = lead_;
     r.ready_since = now;
     r.sequence = next_sequence_++;
     enqueue(index);
@@ -233,8 +241,11 @@ class governor {
         law_.on_success(now, s, derive(u, 0));
         level_.on_success();
         settings_.budget.deposit();
+        ++lead_;
+        accepted_any_ = true;
         break;
       case outcome::throttle:
+        blame(now, r);
         if (!result.held_elsewhere) {
           law_.on_throttle(now, s, result.short_of, derive(u, 0));
           level_.on_throttle();
@@ -271,13 +282,18 @@ class governor {
   }
 
   /// The first that waits, if a server's hint holds it for longer than hint_max, whichever answer
-  /// that came with: the driver cancels it and tells its owner, or has that patience.
+  /// that came with, or if it was refused alone for so long: the driver cancels it and tells its
+  /// owner, or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;
-    auto const until = held_until(requests_[index].terms.cost);
-    if (until <= later(now, settings_.hint_max)) return std::nullopt;
-    return parked_request{ticket_of(index), until};
+    auto const& r = requests_[index];
+    auto const until = held_until(r.terms.cost);
+    if (until > later(now, settings_.hint_max)) return parked_request{ticket_of(index), until};
+    if (r.waits_for == reason::refused_alone && hopeless(r))
+      return parked_request{ticket_of(index), std::max(r.ready_since, until),
+                            reason::refused_alone};
+    return std::nullopt;
   }
 
   /// When to ask again if nothing happens before. Always > now; `never` when only an event can
@@ -330,15 +346,20 @@ class governor {
 
   static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+  // Of a request that is refused alone.
+  static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
 
   struct request {
     time_point ready_since{};
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
-    std::uint64_t units_sent = 0;  // by all, when it went
-    int failures = 0;              // broken attempts: what attempts_max counts
-    int throttles = 0;             // refused attempts: the exponent of back_off
+    std::uint64_t units_sent = 0;    // by all, when it went
+    int failures = 0;                // broken attempts: what attempts_max counts
+    int throttles = 0;               // refused attempts
+    int waits_alone = 0;             // that followed one of them
+    std::uint32_t lead_before = 0;   // of the scope, when it was refused last
+    time_point alone_since = never;  // others were first accepted while it was refused
     reason waits_for = reason::none;
     place where = place::nowhere;
     std::uint32_t sequence = 0;
@@ -426,18 +447,40 @@ class governor {
     return latest;
   }
 
+  /// Counts a refusal. It is the request's own if it was refused twice before, and since then more
+  /// were accepted than refused.
+  void blame(time_point now, request& r) noexcept {
+    if (++r.throttles > 2 && static_cast<std::int32_t>(lead_ - r.lead_before) > 0)
+      r.alone_since = std::min(r.alone_since, now);
+    else
+      --lead_;
+    r.lead_before = lead_;
+  }
+  /// Whether it was refused alone for longer than hint_max: not by bad luck.
+  bool hopeless(request const& r) const noexcept {
+    return r.waits_alone > 2 && r.alone_since != never &&
+           r.ready_since > later(r.alone_since, settings_.hint_max);
+  }
+
   struct again {
     reason why;
     time_point since;  // ready since, for the turn order
   };
   again after_throttled(time_point now, request& r, fraction u) {
-    if (settings_.throttled == after_throttle::stand_first)
-      return {reason::none, std::min(r.ready_since, now)};
-    auto const attempt = settings_.throttled == after_throttle::share_level
-                             ? std::max(level_.level - 1, 0)
-                             : r.throttles++;
-    r.last_delay = backoff_.delay(attempt, r.last_delay, u);
-    return {reason::backoff, later(now, r.last_delay)};
+    auto const alone = r.alone_since != never;
+    auto const why = alone ? reason::refused_alone : reason::backoff;
+    if (settings_.throttled == after_throttle::back_off) {
+      ++r.waits_alone;
+      r.last_delay = backoff_.delay(r.throttles - 1, r.last_delay, u);
+    } else if (alone) {
+      r.last_delay = alone_backoff.delay(r.waits_alone++, {}, u);
+    } else if (settings_.throttled == after_throttle::share_level) {
+      r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
+    } else {
+      auto const gives_way = r.throttles > 1 || !accepted_any_;
+      return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
+    }
+    return {why, later(now, r.last_delay)};
   }
   again after_failed(time_point now, request& r, fraction u) {
     auto const paid = settings_.budget.withdraw(now);
@@ -457,6 +500,7 @@ class governor {
     enqueue(index);
     if (r.terms.deadline != never)
       deadlines_.push(turn{r.terms.deadline, r.sequence, index}, r.waits);
+    if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
     return {parked ? verdict::park : verdict::retry, why, earliest};
@@ -519,6 +563,9 @@ class governor {
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
   std::uint32_t next_sequence_ = 0;
+  std::uint32_t lead_ =
+      0;  // accepted requests, less refusals that were not a request.s own; modulo 2^32
+  bool accepted_any_ = false;
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since

@@ -58,7 +58,7 @@ TYPED_TEST(governor_model, agrees_with_the_governor) {
       met.merge(one.met);
     }
   if (std::getenv("HEADWAY_SEED")) return;
-  EXPECT_EQ(met.size() + !met.contains(reason::pace) + !met.contains(reason::window), 11U)
+  EXPECT_EQ(met.size() + !met.contains(reason::pace) + !met.contains(reason::window), 12U)
       << "the histories are too tame: they do not meet every reason";
 }
 

@@ -28,7 +28,9 @@ struct naive_governor {
     bool flying = false;
     bool paced = false;
     stamp permit{};
-    int failures = 0, throttles = 0;
+    int failures = 0, throttles = 0, waits_alone = 0;
+    std::int64_t lead_before = 0;
+    std::optional<time_point> alone_since{};
     duration last_delay{};
     std::int64_t sent = 0;
   };
@@ -41,6 +43,8 @@ struct naive_governor {
   time_point held_until = time_point::min(), resets = time_point::min();
   std::optional<std::int64_t> remaining{};
   std::int64_t sent = 0;
+  std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
+  bool accepted = false;
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -139,16 +143,33 @@ struct naive_governor {
     if (result.what == outcome::success) {
       law.on_success(now, s, for_law);
       settings.budget.deposit();
+      ++lead, accepted = true;
       if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
     } else if (result.what == outcome::throttle) {
+      ++r->throttles;
+      if (r->throttles > 2 && lead > r->lead_before) {
+        if (!r->alone_since) r->alone_since = now;
+      } else {
+        --lead;
+      }
       law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
-      if (settings.throttled == after_throttle::stand_first) return again(now, *r, reason::none);
-      auto const attempt =
-          settings.throttled == after_throttle::back_off ? r->throttles++ : level - 1;
-      r->last_delay = backoff.delay(attempt, r->last_delay, for_backoff);
+      r->lead_before = lead;
+      if (settings.throttled == after_throttle::back_off) {
+        ++r->waits_alone;
+        r->last_delay = backoff.delay(r->throttles - 1, r->last_delay, for_backoff);
+      } else if (r->alone_since) {
+        r->last_delay = std::min<duration>(1s * (1 << std::min(r->waits_alone++, 10)), 30s);
+      } else if (settings.throttled == after_throttle::share_level) {
+        r->last_delay = backoff.delay(level - 1, r->last_delay, for_backoff);
+      } else if (r->throttles > 1 || !accepted) {
+        r->ready_since = now;
+        return again(now, *r, reason::none);
+      } else {
+        return again(now, *r, reason::none);
+      }
       r->ready_since = now + r->last_delay;
-      return again(now, *r, reason::backoff);
+      return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       law.on_failure(now, s, for_law);
       if (++r->failures >= settings.attempts_max || !result.may_retry)
@@ -167,11 +188,16 @@ struct naive_governor {
     auto const earliest = std::max(r.ready_since, until);
     if (earliest > r.terms.deadline) return give_up(r.id, reason::deadline);
     r.rests = why;
+    if (refused_too_long(r)) return {verdict::park, why, earliest};
     if (until > now && until > r.ready_since) {
       bool const patience = earliest - now <= settings.hint_max;
       return {patience ? verdict::retry : verdict::park, reason::server_hint, earliest};
     }
     return {verdict::retry, why, earliest};
+  }
+  bool refused_too_long(request const& r) const {
+    return r.rests == reason::refused_alone && r.waits_alone > 2 &&
+           r.ready_since > later(*r.alone_since, settings.hint_max);
   }
   decision give_up(ticket id, reason why) {
     end(id);
@@ -262,7 +288,8 @@ class history {
                             .ready_since = now_,
                             .terms = terms,
                             .failures = terms.failures,
-                            .throttles = terms.throttles});
+                            .throttles = terms.throttles,
+                            .lead_before = naive_.lead});
   }
 
   void pump() {
@@ -376,8 +403,10 @@ class history {
 
     auto const held = head ? naive_.held(head->terms.cost) : time_point::min();
     auto const parks = held > later(now_, naive_.settings.hint_max);
-    ASSERT_EQ(real_.parked(now_),
-              parks ? std::optional(parked_request{head->id, held}) : std::nullopt);
+    auto expect = parks ? std::optional(parked_request{head->id, held}) : std::nullopt;
+    if (!parks && head && naive_.refused_too_long(*head))
+      expect = {head->id, std::max(head->ready_since, held), reason::refused_alone};
+    ASSERT_EQ(real_.parked(now_), expect);
 
     auto deadline = never;
     for (auto const& r : naive_.alive)

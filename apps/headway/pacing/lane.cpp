@@ -143,9 +143,11 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
   taught.may_retry = end.may_repeat;
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};
-  auto const waits = result.ruling.what == verdict::retry || result.ruling.what == verdict::park;
-  if (waits && stopped_) parts_.governor.cancel(now, t);
-  if (result.ruling.what == verdict::park && !stopped_)
+  auto const parks = result.ruling.what == verdict::park;
+  result.alone = parks && result.ruling.why == reason::refused_alone;
+  auto const waits = result.ruling.what == verdict::retry || parks;
+  if (waits && (stopped_ || result.alone)) parts_.governor.cancel(now, t);
+  if (parks && !stopped_ && !result.alone)
     parked_until_ = std::max(parked_until_, result.ruling.until);
   wake_ = now;
   return result;

@@ -92,6 +92,7 @@ class lane {
   struct settled {
     outcome taught = outcome::success;
     decision ruling{};
+    bool alone = false;  ///< it was refused alone for longer than wait_max, and is forgotten
   };
   /// The answer to a request that was sent. Where it is stopped, nothing that would wait again
   /// keeps its ticket.

@@ -21,7 +21,8 @@ constexpr row rows[] = {
     {[](auto const& c) noexcept { return c.what == reaction::permanent && c.may_follow; },
      disposition::follow},
     {[](auto const& c) noexcept { return !goes_again(c); }, disposition::end},
-    {[](auto const& c) noexcept { return c.lane_stopped; }, disposition::leave_open},
+    {[](auto const& c) noexcept { return c.lane_stopped || c.refused_alone; },
+     disposition::leave_open},
     {[](auto const& c) noexcept { return c.ruling == verdict::park; }, disposition::park},
     {[](auto const& c) noexcept { return c.deadline_passed; }, disposition::expire},
 };

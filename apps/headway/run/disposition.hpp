@@ -16,6 +16,7 @@ struct circumstances {
   bool goes_at_once = false;     ///< it met a kept connection that was closed, and may be repeated
   bool may_follow = false;       ///< a whole redirect that the caller does not call a success
   bool lane_stopped = false;     ///< nothing more goes to its account
+  bool refused_alone = false;    ///< for longer than --wait-max, while others were accepted
   bool deadline_passed = false;  ///< its next attempt would come after --request-deadline
   verdict ruling = verdict::done;  ///< of the lane
 };

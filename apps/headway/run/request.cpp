@@ -24,7 +24,7 @@ load load_of(request const& r) {
   load what{.cost = r.what.cost,
             .size = {.given = r.what.costs},
             .failures = r.broken,
-            .throttles = r.throttled,
+            .throttles = r.refusals,
             .turn_only = static_cast<bool>(r.bound_for)};
   if (r.what.body_file) {
     std::error_code missing;  // it is told when it is to go
@@ -60,7 +60,7 @@ void requests::reduce(std::uint32_t index, std::string remainder, std::string_vi
   r.what.body = std::move(remainder);
   r.what.body_file.reset();
   r.so_far = so_far;
-  r.broken = 0;  // it got on
+  r.broken = r.refusals = 0;  // it got on
   weigh(index);
 }
 

@@ -35,6 +35,7 @@ struct request {
   int attempts = 0;
   bool stale = false;  ///< one of these met a kept connection that was closed
   int throttled = 0;
+  int refusals = 0;      ///< of these, since it got on
   std::string said{};    ///< what the server called the last refusal
   std::string so_far{};  ///< the answer to what has been done of it, where something was left
   std::vector<std::string> hops{};  ///< URLs that have sent it on

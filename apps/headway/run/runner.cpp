@@ -1,6 +1,7 @@
 #include "run/runner.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -11,6 +12,7 @@
 #include <deque>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
@@ -63,6 +65,28 @@ pacing_settings pacing_of(run_options const& o) {
           .state = o.state,
           .alone = o.alone};
 }
+
+/// Lines that are named, up to a number of them.
+class named_lines {
+ public:
+  void add(std::int64_t line) {
+    if (named_.size() < named_max)
+      named_.push_back(line);
+    else
+      ++more_;
+  }
+  bool empty() const noexcept { return named_.empty(); }
+  /// "line 3", or "lines 3, 5, 8 and 12 more".
+  std::string words() const {
+    return fmt::format("line{} {}{}", named_.size() > 1 ? "s" : "", fmt::join(named_, ", "),
+                       more_ > 0 ? fmt::format(" and {} more", more_) : "");
+  }
+
+ private:
+  static constexpr std::size_t named_max = 20;
+  std::vector<std::int64_t> named_;
+  std::int64_t more_ = 0;
+};
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
@@ -500,13 +524,14 @@ class runner {
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
     r.said = without_secrets(told.code, r.headers);
     auto const error = told.what == reaction::served ? "" : error_of(r, answer);
-    auto const [taught, ruling] = l.settle(
+    auto const [taught, ruling, alone] = l.settle(
         now, r.id, told,
         {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat, .error = error},
         chance_());
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
+      ++r.refusals;
       ++standing_.throttled;
     } else if (taught == outcome::failure || answer.stale) {
       ++r.broken;
@@ -523,6 +548,7 @@ class runner {
          .may_follow = is_redirect(answer.status) && answer.error.empty() &&
                        !options_.ok.contains(answer.status),
          .lane_stopped = l.stopped(),
+         .refused_alone = alone,
          .deadline_passed = std::max(now, ruling.until) - *r.first_sent > options_.request_deadline,
          .ruling = ruling.what})) {
       case disposition::renew:
@@ -535,6 +561,7 @@ class runner {
         return stop(l, why);
       }
       case disposition::leave_open:
+        if (alone) refused_alone_.add(r.what.line);
         return leave_open(index);
       case disposition::go_on:
         if (!queue(index, now)) leave_open(index);
@@ -783,6 +810,13 @@ class runner {
           in_words(options_.wait_max)));
       return exit_parked;
     }
+    if (!refused_alone_.empty()) {
+      say(fmt::format(
+          "left open: refused alone for longer than --wait-max {}, while others were accepted: "
+          "{}; run the same command again later",
+          in_words(options_.wait_max), refused_alone_.words()));
+      return exit_parked;
+    }
     for (auto const& t : options_.fail_if)
       if (auto const words = t.crossed_by(standing_, 1)) {
         say(fmt::format("--fail-if {}: {}", t.text, *words));
@@ -828,6 +862,7 @@ class runner {
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
 
   losses lost_;
+  named_lines refused_alone_;
   std::int64_t hints_ignored_ = 0;
   time_point shown_ = began_;
 

@@ -197,7 +197,12 @@ class experiment {
       }
       other_.answered(r.what.result.what);
       auto const ruling = s.governor.finish(now, r.id, r.what.result, r.what.u_finish);
-      if (ruling.what == verdict::park) s.stopped = true;
+      if (ruling.why == reason::refused_alone && ruling.what == verdict::park) {
+        s.governor.cancel(now, r.id);
+        end_request();
+      } else if (ruling.what == verdict::park) {
+        s.stopped = true;
+      }
       if (ruling.what == verdict::done || ruling.what == verdict::give_up) end_request();
     }
   }

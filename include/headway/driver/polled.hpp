@@ -52,8 +52,8 @@ class basic_polled {
     if (late) governor_.cancel(now, *late);
     return late;
   }
-  /// Forgets a request that a server's hint holds for longer than hint_max, if any, and returns it:
-  /// tell its owner.
+  /// Forgets a request that a server's hint holds, or that was refused alone, for longer than
+  /// hint_max, if any, and returns it: tell its owner.
   std::optional<parked_request> parked() {
     auto const now = steady_now();
     auto const found = governor_.parked(now);

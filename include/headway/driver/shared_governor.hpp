@@ -203,7 +203,7 @@ class shared_governor {
     }
     while (auto const parked = governor_.parked(now)) {
       governor_.cancel(now, parked->id);
-      answer(parked->id, reason::server_hint, parked->until);
+      answer(parked->id, parked->why, parked->until);
     }
     while (auto const turn = governor_.next(now)) {
       governor_.start(now, *turn, chance_());
