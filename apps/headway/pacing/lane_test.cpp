@@ -207,7 +207,7 @@ struct settle_test : testing::Test {
 TEST_F(settle_test, an_answer_is_a_success_whatever_the_caller_thinks_of_it) {
   for (auto const what : {reaction::served, reaction::permanent}) {
     send();
-    auto const [taught, ruling] = settle({.what = what}, 404);
+    auto const [taught, ruling, alone] = settle({.what = what}, 404);
     EXPECT_EQ(taught, outcome::success);
     EXPECT_EQ(ruling.what, verdict::done);
     now = now + 1min;
@@ -216,7 +216,7 @@ TEST_F(settle_test, an_answer_is_a_success_whatever_the_caller_thinks_of_it) {
 
 TEST_F(settle_test, a_throttle_holds_as_long_as_the_server_says) {
   send();
-  auto const [taught, ruling] = settle({.what = reaction::rate, .hold = duration(7s)}, 429);
+  auto const [taught, ruling, alone] = settle({.what = reaction::rate, .hold = duration(7s)}, 429);
   EXPECT_EQ(taught, outcome::throttle);
   EXPECT_EQ(ruling.what, verdict::retry);
   EXPECT_GE(ruling.until, now + 7s);
@@ -242,7 +242,7 @@ TEST_F(settle_test, only_what_is_safe_may_go_again) {
 TEST_F(settle_test, what_says_nothing_teaches_nothing) {
   send();
   auto const before = l.law_state();
-  auto const [taught, ruling] =
+  auto const [taught, ruling, alone] =
       l.settle(now, t, {.what = reaction::transient}, {.says_nothing = true}, chance());
   EXPECT_EQ(taught, outcome::ignore);
   EXPECT_EQ(ruling.what, verdict::done);
@@ -251,7 +251,7 @@ TEST_F(settle_test, what_says_nothing_teaches_nothing) {
 
 TEST_F(settle_test, a_long_quota_parks) {
   send();
-  auto const [taught, ruling] = settle({.what = reaction::long_quota}, 429);
+  auto const [taught, ruling, alone] = settle({.what = reaction::long_quota}, 429);
   EXPECT_EQ(taught, outcome::throttle);
   EXPECT_EQ(ruling.what, verdict::park);
   EXPECT_TRUE(l.parked());
