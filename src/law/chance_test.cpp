@@ -57,7 +57,7 @@ TEST(chance, tests_after_a_refusal_near_the_ceiling_tell_nothing) {
   chance c;
   c.ask(1, false);
   EXPECT_TRUE(c.answered(true, 1));
-  EXPECT_EQ(c.evidence, 0);
+  EXPECT_EQ(c.odds, 1);
   EXPECT_EQ(c.refused, 1);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 namespace headway {
@@ -11,14 +10,14 @@ namespace headway {
 ///
 /// A limit that has just refused refuses again what is sent at once; chance does not remember. So a
 /// refusal well below the ceiling is followed by tests, and Wald's sequential probability ratio
-/// adds up what they say. Once it says chance, a refusal counts only if its tests are refused, too,
+/// weighs what they say. Once it says chance, a refusal counts only if its tests are refused, too,
 /// or if refusals have become more frequent than chance had made them.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
 struct chance {
   double share = 0;          ///< of answers that are refusals, smoothed
-  double evidence = 0;       ///< log likelihood ratio: positive for a limit
+  double odds = 1;           ///< of a limit against chance
   double usual = 0;          ///< share of refusals when chance was found; 0: it is not
   int unsent = 0;            ///< tests that go before anything else
   int refused = 0;           ///< of the latest tests
@@ -28,26 +27,26 @@ struct chance {
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
   friend bool operator==(chance const&, chance const&) = default;
 
-  static constexpr int tests = 3;             ///< after a refusal; each costs a limit a refusal
-  static constexpr int seldom = 4;            ///< one refusal in so many is tested once it is known
-  static constexpr double smoothing = 128;    ///< answers
-  static constexpr double certain = 3;        ///< odds of 20 to 1
-  static constexpr double evidence_max = 4;   ///< what was found can be unlearned
-  static constexpr double doubtful = -2;      ///< from here on a refusal needs one refused test …
-  static constexpr double incredible = -4;    ///< … and two
-  static constexpr double share_min = 0.005;  ///< chance refuses at least so many
-  static constexpr double again = 0.05;       ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 3;    ///< … and so many times as many as chance
-  static constexpr double more_times = 1.5;   ///< more than usual: so many times as many …
-  static constexpr double more = 0.01;        ///< … and so many more
+  static constexpr int tests = 3;           ///< after a refusal; each costs a limit a refusal
+  static constexpr int seldom = 4;          ///< one refusal in so many is tested once it is known
+  static constexpr double smoothing = 128;  ///< answers
+  static constexpr double certain = 20;     ///< odds
+  static constexpr double odds_max = 55;    ///< what was found can be unlearned
+  static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs one refused test …
+  static constexpr double incredible = 1.0 / odds_max;  ///< … and two
+  static constexpr double share_min = 0.005;            ///< chance refuses at least so many
+  static constexpr double again = 0.05;      ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 3;   ///< … and so many times as many as chance
+  static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
+  static constexpr double more = 0.01;       ///< … and so many more
 
   /// Returns whether refusals are known to be a limit's.
-  bool limit() const noexcept { return evidence >= certain; }
+  bool limit() const noexcept { return odds >= certain; }
 
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
-    if (evidence > doubtful || share > more_times * usual + more) return 0;
-    return evidence > incredible ? 1 : 2;
+    if (odds > doubtful || share > more_times * usual + more) return 0;
+    return odds > incredible ? 1 : 2;
   }
 
   /// Returns whether a refusal well below the ceiling is to be followed by tests.
@@ -70,9 +69,9 @@ struct chance {
     if (!tells) return true;
     auto const by_chance = share + share_min;
     auto const by_limit = std::min(again + again_times * by_chance, 0.9);
-    auto const ratio = is_refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
-    evidence = std::clamp(evidence + std::log(ratio), -evidence_max, evidence_max);
-    if (evidence > doubtful)
+    odds *= is_refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    odds = std::clamp(odds, 1 / odds_max, odds_max);
+    if (odds > doubtful)
       usual = 0;
     else if (usual == 0)
       usual = share;

@@ -10,8 +10,8 @@ namespace headway {
 /// met to the next: a client that is alone finds it where it was.
 ///
 /// Equal clients converge to equal shares if each cuts in proportion to its own rate and grows in
-/// proportion to time: of one refused share, who sends more then cuts more. Growth by the request,
-/// or cuts to what was measured, keep the shares as they are.
+/// proportion to time: where all see the same share refused, a client that sends more cuts more.
+/// Growth by the request, or cuts to what was measured, keep the shares as they are.
 ///
 /// Threads: a value. Source: Chiu and Jain, Analysis of the Increase and Decrease Algorithms, 1989;
 /// design/003, "Company".
