@@ -22,7 +22,7 @@ struct HEADWAY_EXPORT common_pace {
 
   /// A process, as it described itself when it looked last.
   struct member {
-    bool here = false;
+    bool here = false;                      ///< the slot is taken
     bool waits = false;                     ///< for the law to give a turn
     std::int32_t out = 0;                   ///< permits
     time_point took = time_point::min();    ///< its last turn
@@ -30,11 +30,13 @@ struct HEADWAY_EXPORT common_pace {
     friend bool operator==(member const&, member const&) = default;
   };
 
-  any_law law{};
-  time_point held = time_point::min();  ///< nothing goes before, as a server asked
-  std::array<member, members_max> members{};
+  any_law law{};                              ///< of all
+  time_point held = time_point::min();        ///< nothing goes before, as a server asked
+  std::array<member, members_max> members{};  ///< by slot
 
+  /// Returns a member by its slot.
   member& of(int me) noexcept { return members[static_cast<std::size_t>(me)]; }
+  /// Returns a member by its slot.
   member const& of(int me) const noexcept { return members[static_cast<std::size_t>(me)]; }
 
   /// Returns whether that member waits, and has not looked for a while.

@@ -41,13 +41,19 @@ class HEADWAY_EXPORT pace {
 
   /// Returns the law of all, to look at.
   virtual any_law const& law() const noexcept = 0;
-  // As a law, all that follows.
+  /// Returns when a turn of that cost may be taken, as a law's; so all that follow.
   virtual time_point ready_at(std::int64_t cost) const noexcept = 0;
+  /// Returns how many permits may be out.
   virtual double allowed() const noexcept = 0;
+  /// Spends a turn.
   virtual stamp take(time_point now, std::int64_t cost, fraction u) noexcept = 0;
+  /// Tells of a success.
   virtual void on_success(time_point now, sample const& s, fraction u) noexcept = 0;
+  /// Tells of a refusal.
   virtual void on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept = 0;
+  /// Tells of a failure.
   virtual void on_failure(time_point now, sample const& s, fraction u) noexcept = 0;
+  /// Tells what the server advises.
   virtual void on_hint(time_point now, hint const& h) noexcept = 0;
 };
 
