@@ -73,10 +73,10 @@ bool leave(any_law& l, double share) {
 }
 
 std::string findings(any_law const& l, bool quotas_bind) {
-  auto const told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
+  auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
     if (k.latency == 0) return "";
-    auto const latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
     if (one.ceiling == 0 && quotas_bind) return latency;
     if (one.ceiling == 0)
       return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
