@@ -12,7 +12,7 @@ constexpr duration moment = 1ms;           // less than a law forgives a late re
 /// The interval from the next turn to the one after it.
 duration interval_of(any_law law, time_point turn) noexcept {
   law.take(turn, 1, {});
-  return law.ready_at(1) - turn;
+  return std::max(law.ready_at(1), turn) - turn;  // a law without a pace says "always"
 }
 
 }  // namespace

@@ -245,7 +245,7 @@ struct seek {
     if (leave > 0 && settled) {  // others are there, or the limit has fallen
       ease = std::max(ease / 2, 0.05);
       ceiling *= 0.99;
-      level = std::min(level, ceiling);
+      level = std::max(std::min(level, ceiling), rate_min);
       next = std::max(next, later(now, from_seconds(2 * unit / pace())));
       return;
     }
@@ -324,7 +324,7 @@ struct seek {
   /// What refusals by chance have taught is forgotten.
   void search_anew() noexcept {
     if (slots) level = rate_of(level);
-    slots = touched = guess = resumed = shut = false;
+    slots = touched = guess = resumed = shut = settled = false;
     ceiling = 0;
     others = {};
   }
