@@ -191,8 +191,7 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
   /// Tells requests that may go, that are too late and that would wait for too long.
   void pump() {
     while (auto const late = governor_.expired()) tell(*late, {reason::deadline, never});
-    while (auto const parked = governor_.parked())
-      tell(parked->id, {parked->why, parked->until});
+    while (auto const parked = governor_.parked()) tell(parked->id, {parked->why, parked->until});
     while (auto const turn = governor_.next()) tell(*turn, {reason::none, steady_now()});
     arm();
   }
