@@ -171,7 +171,7 @@ void append_comparison(std::string& out, comparison const& c) {
 }  // namespace
 
 void require_report() {
-  if (page_head.empty())
+  if (simulate_head.empty())
     throw fatal(exit_usage,
                 "--report: this build has no report page; build with npm and -DHEADWAY_WEB=ON");
 }
@@ -189,15 +189,15 @@ std::string report_page(std::span<comparison const> comparisons, std::string_vie
   }
   data += "]}";
 
-  std::string page(page_head);
-  page.reserve(page_head.size() + data.size() + page_tail.size());
+  std::string page(simulate_head);
+  page.reserve(simulate_head.size() + data.size() + simulate_tail.size());
   for (char const c : data) {  // no text ends the element that the data is in
     if (c == '<')
       page += "\\u003c";
     else
       page += c;
   }
-  return page.append(page_tail);
+  return page.append(simulate_tail);
 }
 
 }  // namespace headway::app

@@ -44,7 +44,7 @@ struct parsed {
 
 class report : public testing::Test {
   void SetUp() override {
-    if (page_head.empty()) GTEST_SKIP() << "HEADWAY_WEB=OFF";
+    if (simulate_head.empty()) GTEST_SKIP() << "HEADWAY_WEB=OFF";
   }
 };
 
@@ -92,7 +92,7 @@ TEST_F(report, a_law_that_was_not_measured_has_no_figures) {
 }
 
 TEST(require_report, says_how_to_get_one) {
-  if (!page_head.empty()) return require_report();
+  if (!simulate_head.empty()) return require_report();
   try {
     report_page({});
     FAIL() << "a page from nothing";

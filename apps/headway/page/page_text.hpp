@@ -5,7 +5,7 @@
 
 namespace headway::app {
 
-extern std::string_view const page_head;
-extern std::string_view const page_tail;
+extern std::string_view const simulate_head;
+extern std::string_view const simulate_tail;
 
 }  // namespace headway::app
