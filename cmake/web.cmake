@@ -25,19 +25,17 @@ function(headway_npm_ci from into installed)
   set(${installed} ${done} PARENT_SCOPE)
 endfunction()
 
-# Sets `source` to the C++ source of NAME_head and NAME_tail: the page web/NAME.* around its data; both
-# are empty where HEADWAY_WEB is off.
+# Sets `source` to the C++ source of NAME_page (base/web_page.hpp), made of web/NAME.*.
 function(headway_web_page name source)
   set(web ${PROJECT_SOURCE_DIR}/web)
   set(built ${PROJECT_BINARY_DIR}/web)
   set(page ${built}/${name}_page.cpp)
   if(NOT HEADWAY_WEB)
     set(page ${built}/no_${name}_page.cpp)
-    file(CONFIGURE OUTPUT ${page} CONTENT [[#include <string_view>
+    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "base/web_page.hpp"
 namespace headway::app {
-extern std::string_view const @name@_head, @name@_tail;
-std::string_view const @name@_head;
-std::string_view const @name@_tail;
+extern web_page const @name@_page;
+web_page const @name@_page{};
 }
 ]] @ONLY)
   else()

@@ -1,4 +1,4 @@
-// Inlines uPlot, common.* and NAME.* into one page, and that into a C++ source: NAME_head, NAME_tail.
+// Inlines uPlot, common.* and NAME.* into one page, and that into a C++ source: NAME_page.
 // usage: node build.mjs NODE_MODULES NAME OUT.cpp   (in this folder)
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,12 +18,15 @@ const page = text(`${name}.html`).replace(/@(policy|style|script)@/g, (_, part) 
 
 // Bytes, not a string literal: compilers need not take one that is longer than 65,536.
 const [head, tail] = page.split("@data@").map((part) => [...Buffer.from(part)]);
-const array = (end, bytes) => `
-static constexpr unsigned char ${end}_bytes[] = {${bytes.join(",")}};
-std::string_view const ${name}_${end}{reinterpret_cast<char const*>(${end}_bytes), sizeof ${end}_bytes};
-`;
-writeFileSync(out, `#include <string_view>
+const array = (part, bytes) => `constexpr unsigned char ${part}[] = {${bytes.join(",")}};`;
+const view = (part) => `{reinterpret_cast<char const*>(${part}), sizeof ${part}}`;
+writeFileSync(out, `#include "base/web_page.hpp"
 namespace headway::app {
-extern std::string_view const ${name}_head, ${name}_tail;
-${array("head", head)}${array("tail", tail)}}
+namespace {
+${array("head", head)}
+${array("tail", tail)}
+}
+extern web_page const ${name}_page;
+web_page const ${name}_page{${view("head")}, ${view("tail")}};
+}
 `);
