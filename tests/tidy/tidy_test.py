@@ -43,7 +43,6 @@ SOUND = [
     ("include/headway/headway.hpp", '#include "headway/governor.hpp"'),
     ("include/headway/driver/asio.hpp", "#include <boost/asio.hpp>\nusing clock = std::chrono::steady_clock;"),
     ("README.md", "Run `who`, see [that](docs/007-who-wakes-whom.md): \"who?\"\n\n```sh\nwho\n```\n"),
-    ("docs/run.md", "Who waits is told."),
     ("include/headway/governor.hpp", "/// What is left.\nT left() const;"),
     ("include/headway/time.hpp", "/// Returns the least.\nT const& top() const;\n/// The most.\nint most = f(3);"),
     ("include/headway/time.hpp", "/// A role.\ntemplate <class L>\nconcept law = requires(L l) { l.f(); };"),
