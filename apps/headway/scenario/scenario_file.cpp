@@ -541,34 +541,27 @@ sim::truth obvious_truth(sim::scenario const& s) {
     auto const busy = static_cast<double>(n);
     return {(steady ? 0.995 : 0.98) * busy / latency, busy * (way + latency) / latency};
   };
-  struct {
-    sim::scenario const& s;
-    decltype(slots) const& of_slots;
-    double cost;
-
-    // Without burst, a request a moment too early is refused: what jitter may bring forward
-    // is added to the interval.
-    sim::truth operator()(sim::token_bucket const& b) const {
-      auto const early = b.burst > 1 ? 0ns : s.net.jitter + s.net.wakes_late;
-      return {1 / to_seconds(b.interval + early) / cost, 0};
+  auto const of = [&]<class Limit>(Limit const& l) -> sim::truth {
+    if constexpr (std::is_same_v<Limit, sim::token_bucket>) {
+      // Without burst, a request a moment too early is refused: what jitter may bring forward is
+      // added to the interval.
+      auto const early = l.burst > 1 ? 0ns : s.net.jitter + s.net.wakes_late;
+      return {1 / to_seconds(l.interval + early) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::fixed_window>) {
+      return {static_cast<double>(l.count) / to_seconds(l.period) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::sliding_window>) {
+      auto const count = static_cast<double>(std::max<std::int64_t>(1, l.count - 1));
+      return {count / to_seconds(l.period) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::table_capacity>) {
+      return {1 / to_seconds(l.fastest) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::concurrency>) {
+      return slots(l.max_busy);
+    } else if constexpr (std::is_same_v<Limit, sim::queue>) {
+      return slots(l.servers);
+    } else {
+      return {};
     }
-    sim::truth operator()(sim::fixed_window const& w) const {
-      return {static_cast<double>(w.count) / to_seconds(w.period) / cost, 0};
-    }
-    sim::truth operator()(sim::sliding_window const& w) const {
-      auto const count = static_cast<double>(std::max<std::int64_t>(1, w.count - 1));
-      return {count / to_seconds(w.period) / cost, 0};
-    }
-    sim::truth operator()(sim::table_capacity const& t) const {
-      return {1 / to_seconds(t.fastest) / cost, 0};
-    }
-    sim::truth operator()(sim::concurrency const& c) const { return of_slots(c.max_busy); }
-    sim::truth operator()(sim::queue const& q) const { return of_slots(q.servers); }
-    sim::truth operator()(sim::unlimited) const { return {}; }
-    sim::truth operator()(sim::outage) const { return {}; }
-    sim::truth operator()(sim::ban const&) const { return {}; }
-    sim::truth operator()(sim::slope const&) const { return {}; }
-  } const of{s, slots, cost};
+  };
 
   sim::truth highest;
   for (auto const& step : s.server.schedule) {

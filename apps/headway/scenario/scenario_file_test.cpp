@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <variant>
+
 #include "base/fatal.hpp"
 #include "scenario/comparison.hpp"
 
@@ -20,6 +24,19 @@ std::string error_of(std::string_view text, std::vector<setting> const& instead 
     return error.what();
   }
   return "none";
+}
+
+TEST(scenario_file, every_limit_is_in_the_documentation_and_understood) {
+  std::ifstream page(HEADWAY_SCENARIOS "/../docs/simulate.md");
+  std::string line;
+  while (line != "### Limits") ASSERT_TRUE(std::getline(page, line));
+  std::set<std::size_t> kinds;
+  while (std::getline(page, line) && !line.starts_with("#"))
+    if (line.starts_with("| `")) {
+      auto const text = line.substr(3, line.find('`', 3) - 3);
+      kinds.insert(read("limit = \"" + text + "\"").server.limits.at(0).index());
+    }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<sim::limit>);
 }
 
 TEST(scenario_file, every_part_of_a_scenario_can_be_said) {
