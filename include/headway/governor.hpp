@@ -319,6 +319,8 @@ class governor {
   int in_flight() const noexcept { return in_flight_; }
   /// Requests that wait, for their first turn or another.
   std::size_t waiting() const noexcept { return waiting_; }
+  /// Returns what a request costs that waits or flies.
+  std::int64_t cost_of(ticket t) const noexcept { return requests_[index_of(t)].terms.cost; }
   /// The law, to look at.
   L const& law_state() const noexcept { return law_; }
   /// The scope's retry level; moves only with after_throttle::share_level.
