@@ -65,6 +65,8 @@ std::vector<contender> all_variants() {
       variant("seek-no-company", "cuts to what it measured, also among others",
               {.with = {.company = false}}),
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
+      variant("seek-no-demand", "cuts also where its pace was not in use",
+              {.with = {.demand = false}}),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),
       variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),

@@ -9,6 +9,7 @@
 #include "headway/law/breakage.hpp"
 #include "headway/law/chance.hpp"
 #include "headway/law/company.hpp"
+#include "headway/law/demand.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -77,6 +78,7 @@ struct seek {
   breakage broken{};                      ///< what failures say
   chance luck{};                          ///< whether refusals come by chance
   company others{};                       ///< whether they share the limit
+  demand wanted{};                        ///< whether the caller wants less than the pace allows
   int flight_rejects = 0;                 ///< since the last cut
 
   /// The state at a cut.
@@ -145,6 +147,7 @@ struct seek {
     bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
     bool company = true;     ///< share with others as many
     bool chance = true;      ///< tell refusals by chance from a limit's
+    bool demand = true;      ///< a refusal that the pace has not caused is no cut
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -204,7 +207,11 @@ struct seek {
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
     next = later(std::max(next, now - slack), interval);
-    return {.sent = now, .epoch = epoch, .successes = successes, .sends = since_cut.sends++};
+    return {.sent = now,
+            .epoch = epoch,
+            .successes = successes,
+            .sends = since_cut.sends++,
+            .prompt = wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -215,17 +222,21 @@ struct seek {
     if (broken.succeeded(s.sent.sent))
       next = std::min(next, later(now, from_seconds(unit / pace())));
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
+    wanted.heard(now, s, true);
     if (s.sent.epoch == epoch) ++since_cut.successes;
     auto const doubted = luck.doubts();
     if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s)) grow(cost);
+    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) &&
+        !(with.demand && wanted.is_low()))
+      grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     ++flight_rejects;
+    wanted.heard(now, s, false);
     server.accepted -= static_cast<double>(s.sent.cost);
     auto const doubts = slots ? 0 : luck.doubts();
     auto const test = luck.answered(true, s.sent.sends);
@@ -235,6 +246,11 @@ struct seek {
       if (!test || luck.refused < doubts) return;
     } else if (test) {
       return;  // of the cut before
+    }
+    if (with.demand && wanted.is_low()) {
+      auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
+      next = std::max(next, later(now, from_seconds(pause)));
+      return;
     }
     trial = {};
     ++epoch;
@@ -278,6 +294,7 @@ struct seek {
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
+    wanted.heard(now, s, false);
     room = std::max(std::min(room, usual_room()), room - 1);
     if (s.sent.epoch == epoch) ++since_cut.failures;
     if (!with.failures) return;
