@@ -315,11 +315,7 @@ auto share_into(double& d) {
 sim::group read_group(section& in) {
   sim::group g;
   in.text("name", [&](auto v) { g.name = v; });
-  in.text("law", [&](auto v) {
-    if (sim::contender_named(v) == nullptr)
-      wrong("'{}' is not a law; headway simulate --list names them", v);
-    g.law = v;
-  });
+  in.text("law", [&](auto v) { g.law = sim::contender_of(v).name; });
   in.number("count", g.clients, 1, 1e6);
   in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
   in.text("joins", time_into(g.joins));

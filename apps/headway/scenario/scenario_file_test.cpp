@@ -164,7 +164,7 @@ TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
 
 TEST(comparison, does_not_depend_on_the_threads) {
   auto const s = read("limit = \"rate=50/s,burst=10\"\nlatency = \"20ms..80ms\"");
-  comparing how{.laws = {sim::contender_named("seek"), sim::contender_named("reno")},
+  comparing how{.laws = {sim::contender_of("seek"), sim::contender_of("reno")},
                 .seeds = {1, 2, 3, 4, 5}};
   how.threads = 1;
   auto const one = compare({s, s}, how);

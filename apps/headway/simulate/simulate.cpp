@@ -16,6 +16,7 @@
 
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
+#include "base/quantity.hpp"
 #include "command.hpp"
 #include "page/page.hpp"
 #include "scenario/comparison.hpp"
@@ -79,17 +80,38 @@ fs::path find_scenario(std::string const& name) {
                                       name, did_you_mean(name, names_of_scenarios())));
 }
 
-std::vector<sim::contender const*> laws_of(std::vector<std::string> const& names) {
-  std::vector<sim::contender const*> laws;
-  for (auto const& name : names) {
-    laws.push_back(sim::contender_named(name));
-    if (laws.back() != nullptr) continue;
+sim::contender law_of(std::string const& text) {
+  auto const bare = text.find_first_of("(+") == text.npos && text != "backoff";
+  if (bare && sim::contender_named(text) == nullptr)
     throw fatal(exit_usage, fmt::format("--law '{}': there is no such law{}; "
                                         "headway simulate --list names them",
-                                        name, did_you_mean(name, names_of_laws())));
+                                        text, did_you_mean(text, names_of_laws())));
+  return option_value("--law", text, [](std::string_view t) { return sim::contender_of(t); });
+}
+
+/// The commas within parentheses separate a law's settings.
+std::vector<std::string> split_laws(std::string_view text) {
+  std::vector<std::string> laws{""};
+  int depth = 0;
+  for (char const c : text) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth <= 0)
+      laws.emplace_back();
+    else
+      laws.back() += c;
   }
-  if (names.empty())
-    for (auto const& law : sim::contenders()) laws.push_back(&law);
+  return laws;
+}
+
+std::vector<sim::contender> laws_of(std::vector<std::string> const& lists) {
+  if (lists.empty()) return sim::contenders();
+  std::vector<sim::contender> laws;
+  for (auto const& list : lists)
+    for (auto const& text : split_laws(list)) {
+      auto law = law_of(text);
+      if (std::ranges::find(laws, law.name, &sim::contender::name) == laws.end())
+        laws.push_back(std::move(law));
+    }
   return laws;
 }
 
@@ -317,7 +339,6 @@ void add_simulate(CLI::App& program, action& chosen) {
       option("SCENARIO", w->scenarios, "", "Scenario files, or names that --list prints")
           ->default_str("");
   auto* const laws = option("--law", w->laws, "NAME,...", "Compare these laws; all unless given")
-                         ->delimiter(',')
                          ->allow_extra_args(false)
                          ->default_str("");
   auto* const seeds =
