@@ -45,8 +45,13 @@ double take_number(std::string_view& text) {
 }
 
 double nanoseconds_of(std::string_view unit) {
-  constexpr std::array<std::pair<std::string_view, double>, 7> units = {
-      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 6e10}, {"h", 3.6e12}, {"d", 8.64e13}}};
+  constexpr std::array<std::pair<std::string_view, double>, 7> units = {{{"ns", 1},
+                                                                         {"us", 1e3},
+                                                                         {"ms", 1e6},
+                                                                         {"s", 1e9},
+                                                                         {"min", 6e10},
+                                                                         {"h", 3.6e12},
+                                                                         {"d", 8.64e13}}};
   auto const found = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
   return found == units.end() ? 0 : found->second;
 }
@@ -64,7 +69,8 @@ class settings {
       auto const name = word.substr(0, equals);
       if (std::ranges::find(words_, name, &word_t::name) != words_.end())
         wrong(std::string(name) + " is given twice");
-      words_.push_back({name, word.substr(std::min(equals + 1, word.size())), equals < word.size()});
+      words_.push_back(
+          {name, word.substr(std::min(equals + 1, word.size())), equals < word.size()});
     }
   }
 

@@ -28,9 +28,10 @@ governor_settings settings(scenario const& s, after_throttle throttled,
 }
 
 contender variant(std::string_view name, std::string_view what, seek law) {
-  return {.name = std::string(name), .what = what, .make = [law](scenario const& s) -> client_governor {
-            return default_governor({}, law, settings(s, after_throttle::stand_first));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [law](scenario const& s) -> client_governor {
+        return default_governor({}, law, settings(s, after_throttle::stand_first));
+      }};
 }
 
 /// Remembers what `told` is told, from an hour ago.
@@ -67,25 +68,28 @@ std::vector<contender> all_variants() {
 
 contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
                 after_throttle throttled) {
-  return {.name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
-            return any_governor(backoff, law, settings(s, throttled));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        return any_governor(backoff, law, settings(s, throttled));
+      }};
 }
 
 contender rival(std::string_view name, std::string_view what, rival_law law,
                 after_throttle throttled = after_throttle::stand_first) {
-  return {.name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
-            return rival_governor({}, law, settings(s, throttled));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        return rival_governor({}, law, settings(s, throttled));
+      }};
 }
 
 /// A law without a bound of its own before its first throttle: that of a pool of 100 workers.
 contender pool_of_100(std::string_view name, std::string_view what, rival_law law) {
-  return {.name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
-            auto bounded = settings(s, after_throttle::stand_first);
-            bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
-            return rival_governor({}, law, bounded);
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        auto bounded = settings(s, after_throttle::stand_first);
+        bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
+        return rival_governor({}, law, bounded);
+      }};
 }
 
 std::vector<contender> all() {
