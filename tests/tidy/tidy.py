@@ -29,7 +29,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "status": {"base"},
     "scenario": {"base"},
     "page": {"base", "scenario"},
-    "whatif": {"base", "os", "provider", "pacing"},
+    "whatif": {"base", "os", "provider", "pacing", "scenario"},
 }
 SURFACES = ("run", "mock", "simulate", "replay")  # may include any room, and none of each other
 MAY_KNOW = ROOMS | dict.fromkeys(SURFACES, set(ROOMS))

@@ -56,6 +56,7 @@ pacing_settings pacing_of(run_options const& o) {
                        .queue_max = requests::requests_max,
                        .hint_max = o.wait_max,
                        .throttled = o.law.throttled,
+                       .quiet_successes = o.law.quiet_successes,
                        .rate_ceiling = o.rate_ceiling,
                        .in_flight_max = most > 0 ? most : connections,
                        .budget = o.budget},
