@@ -25,9 +25,7 @@ std::string_view base_of(std::string_view path) {
 
 std::string_view stem_of(std::string_view path) {
   auto const dot = path.rfind('.');
-  return dot == path.npos || dot + 1 == path.size() || path.find('/', dot) != path.npos
-             ? path
-             : path.substr(0, dot);
+  return dot == path.npos || path.find('/', dot) != path.npos ? path : path.substr(0, dot);
 }
 
 /// As dirname(1) has it.
