@@ -32,4 +32,12 @@ struct pacing_settings {
   bool alone = false;                 ///< else one pace with all processes of this user here
 };
 
+/// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws
+/// std::invalid_argument, which says what is allowed.
+gcra parse_ceiling(std::string_view text);
+/// Returns the number of --concurrency. Throws as parse_ceiling() does.
+int parse_concurrency(std::string_view text);
+/// Throws fatal(exit_usage) unless what is learned can be kept in this file, which is replaced.
+void require_state(std::string const& path);
+
 }  // namespace headway::app
