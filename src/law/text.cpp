@@ -270,7 +270,7 @@ struct setter {
     in.rate("most", l.pace.ceiling);
     if (l.pace.floor > l.pace.ceiling) wrong("least is above most");
     in.whole("quiet", of.quiet_successes, 1);
-    if (in.flag("no-backoff")) of.throttled = after_throttle::stand_first;
+    if (in.flag("no-backoff")) of.throttled = after_throttle::stand_in_line;
     return {l};
   }
   any_law operator()(paced<gcra, fixed_window> l) const { return {l}; }
