@@ -223,7 +223,7 @@ class Report(unittest.TestCase):
         self.assertLess(self.ask("document.getElementById('s1-rate').chart.width"), before)
         self.assertGreater(self.pixels("s1-rate", "--c1"), 20)
 
-    def test_is_small_and_may_ask_nobody(self):
+    def test_is_small_and_may_ask_no_server(self):
         begin = self.text.index(b'id="data">')
         self.assertLess(len(self.text) - (self.text.index(b"</script>", begin) - begin), 250 * 1024)
         refused = self.ask("""new Promise(done => {
