@@ -54,6 +54,7 @@ void exchange::start(time_point now) {
   first = what_.told.first;
   client = what_.client;
   deadline = now + std::min(what_.told.patience.value_or(to_->wait_max()), to_->wait_max());
+  told_patience = what_.told.patience.has_value();
   since_ = now;
   auto const self = shared_from_this();
   if (auto no = to_->join(now, *this,

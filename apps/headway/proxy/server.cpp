@@ -95,7 +95,7 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
                     fmt::format("{} asks to be left alone for {}", settings_.name,
                                 in_words(s->in->parked_until() - now))},
                    s->in->parked_until() - now};
-  if (w.deadline != never)
+  if (w.told_patience)
     if (auto const wait = expected_wait(now, *s, w.first, w.client);
         wait && now + *wait > w.deadline)
       return refusal{
@@ -299,9 +299,12 @@ void server::expire(time_point now) {
 
 namespace {
 
-/// Turns a second, of the last ten.
+constexpr std::uint64_t turns_min = 5;  // of which a rate can be told
+
+/// Turns a second, of the last ten; 0: not known.
 double turns_a_second(time_point now, scope const& s) {
-  return static_cast<double>(s.sent.sum(second_of(now), 10)) / 10;
+  auto const turns = s.sent.sum(second_of(now), 10);
+  return turns < turns_min ? 0 : static_cast<double>(turns) / 10;
 }
 
 }  // namespace

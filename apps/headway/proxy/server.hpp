@@ -40,6 +40,7 @@ class waiter {
   priority first = priority::normal;
   std::string client;  ///< whose turns it takes
   time_point deadline = never;
+  bool told_patience = false;  ///< the deadline is the client's, rather than ours
   scope* where = nullptr;
 
  protected:
