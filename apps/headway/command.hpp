@@ -26,6 +26,7 @@ inline offers& offered() {
 
 void add_run(CLI::App& program, action& chosen);
 void add_mock(CLI::App& program, action& chosen);
+void add_proxy(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_simulate(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);

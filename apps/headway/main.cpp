@@ -170,6 +170,7 @@ int main(int argc, char** argv) {
   program.footer("headway COMMAND --help lists the options of a command.");
   action chosen;
   add_run(program, chosen);
+  add_proxy(program, chosen);
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);

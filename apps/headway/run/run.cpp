@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -28,22 +27,6 @@
 
 namespace headway::app {
 namespace {
-
-/// "50/s", "15/min", "15/min:5".
-gcra parse_ceiling(std::string_view text) {
-  auto const colon = text.find(':');
-  auto const [units, period] = parse_rate(text.substr(0, colon));
-  std::int64_t burst = 1;
-  if (colon != text.npos) {
-    auto const digits = text.substr(colon + 1);
-    auto const* const last = digits.data() + digits.size();
-    auto const [end, wrong] = std::from_chars(digits.data(), last, burst);
-    if (wrong != std::errc{} || end != last || burst < 1 || burst > 1'000'000)
-      throw std::invalid_argument("burst " + in_quotes(digits) +
-                                  " is not a whole number from 1 to 1000000");
-  }
-  return gcra::per(units, period, burst);
-}
 
 duration parse_ttl(std::string_view text) {
   auto const ttl = parse_patience(text);
@@ -86,15 +69,6 @@ void read_from(std::string const& line) {
 void require_readable(std::string const& jobs) {
   if (jobs == "-" || access(jobs.c_str(), R_OK) == 0) return;
   throw fatal(exit_usage, fmt::format("{}: cannot open it: {}", jobs, std::strerror(errno)));
-}
-
-int parse_concurrency(std::string_view text) {
-  int many = 0;
-  auto const* const last = text.data() + text.size();
-  auto const [end, wrong] = std::from_chars(text.data(), last, many);
-  if (wrong != std::errc{} || end != last || many < 1 || many > 60'000)
-    throw std::invalid_argument("want a whole number from 1 to 60000");
-  return many;
 }
 
 /// "HOST=VALUE", or a value for all: then the host is "".
