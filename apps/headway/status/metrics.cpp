@@ -42,10 +42,11 @@ void metrics::held(std::string_view scope, reason why, duration span) {
   entry(scope).second.held.at(static_cast<std::size_t>(why)) += span;
 }
 
-void metrics::write(exposition& page, std::span<scope_gauges const> now) {
+void write_gauges(exposition& page, std::span<scope_gauges const> now,
+                  std::function<std::string_view(std::string_view)> const& name_of) {
   std::map<std::string_view, scope_gauges> shown;
   for (auto const& g : now) {
-    auto const& name = entry(g.scope).first;
+    auto const name = name_of(g.scope);
     auto const [at, first] = shown.try_emplace(name, g);
     auto& sum = at->second;
     if (!first) {  // of another credential, or counted together
@@ -60,6 +61,24 @@ void metrics::write(exposition& page, std::span<scope_gauges const> now) {
     }
   }
 
+  using enum exposition::kind;
+  auto const each = [&](std::string_view name, std::string_view help, auto scope_gauges::*figure) {
+    page.family(name, gauge, help);
+    for (auto const& [scope, g] : shown) page.sample({{"scope", scope}}, g.*figure);
+  };
+  each("headway_scope_rate", "Units per second that the law sends.", &scope_gauges::rate);
+  each("headway_scope_slots", "Requests that the law keeps in flight at most.",
+       &scope_gauges::slots);
+  each("headway_scope_in_flight", "Requests sent and not answered.", &scope_gauges::in_flight);
+  each("headway_scope_waiting", "Requests that wait for their turn.", &scope_gauges::waiting);
+  page.family("headway_scope_quota_remaining", gauge, "What is left of a named quota.");
+  for (auto const& [scope, g] : shown)
+    for (auto const& [quota, left] : g.quotas)
+      page.sample({{"scope", scope}, {"quota", quota}}, left);
+}
+
+void metrics::write(exposition& page, std::span<scope_gauges const> now) {
+  for (auto const& g : now) entry(g.scope);
   using enum exposition::kind;
   page.family("headway_requests_total", counter, "Requests that have come to their end.");
   for (auto const& [scope, c] : scopes_)
@@ -79,20 +98,8 @@ void metrics::write(exposition& page, std::span<scope_gauges const> now) {
       if (c.held[i] > 0ns)
         page.sample({{"scope", scope}, {"reason", label_of(static_cast<reason>(i))}},
                     to_seconds(c.held[i]));
-
-  auto const each = [&](std::string_view name, std::string_view help, auto scope_gauges::*figure) {
-    page.family(name, gauge, help);
-    for (auto const& [scope, g] : shown) page.sample({{"scope", scope}}, g.*figure);
-  };
-  each("headway_scope_rate", "Units per second that the law sends.", &scope_gauges::rate);
-  each("headway_scope_slots", "Requests that the law keeps in flight at most.",
-       &scope_gauges::slots);
-  each("headway_scope_in_flight", "Requests sent and not answered.", &scope_gauges::in_flight);
-  each("headway_scope_waiting", "Requests that wait for their turn.", &scope_gauges::waiting);
-  page.family("headway_scope_quota_remaining", gauge, "What is left of a named quota.");
-  for (auto const& [scope, g] : shown)
-    for (auto const& [quota, left] : g.quotas)
-      page.sample({{"scope", scope}, {"quota", quota}}, left);
+  write_gauges(page, now,
+               [this](std::string_view scope) { return std::string_view(entry(scope).first); });
 }
 
 }  // namespace headway::app

@@ -31,6 +31,11 @@ struct scope_gauges {
   std::vector<std::pair<std::string, double>> quotas{};  ///< what is left, by name
 };
 
+/// Adds where the scopes stand to a page, each under the name that `name_of` gives it; those of one
+/// name together.
+void write_gauges(exposition&, std::span<scope_gauges const> now,
+                  std::function<std::string_view(std::string_view)> const& name_of);
+
 /// Counters of each scope, which only grow: a scope keeps its own when its lane is gone. Beyond
 /// scopes_max all others are counted together as `other`. Threads: one.
 class metrics {
