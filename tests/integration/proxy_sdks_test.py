@@ -37,10 +37,10 @@ class Api(http.server.ThreadingHTTPServer):
     def url(self):
         return f"http://127.0.0.1:{self.server_port}"
 
-    def refuses(self, who):
+    def refuses(self, credential):
         with self.lock:
-            self.tries[who] += 1
-            return self.tries[who] <= 2
+            self.tries[credential] += 1
+            return self.tries[credential] <= 2
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -72,11 +72,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def handle_request(self):
         size = int(self.headers.get("Content-Length", 0))
         sent = self.rfile.read(size)
-        credential = self.headers.get("Authorization") or self.headers.get("x-api-key") or "none"
-        who = credential.split()[-1]
-        if self.server.refuses(who):
+        credential = (self.headers.get("Authorization") or self.headers.get("x-api-key") or "none").split()[-1]
+        if self.server.refuses(credential):
             return self.answer({"error": {"message": "slow down", "type": "rate_limit_error"}}, 429, Retry_After=1)
-        self.server.carried_out[f"{self.command} {self.path.partition('?')[0]} {who}"] += 1
+        self.server.carried_out[f"{self.command} {self.path.partition('?')[0]} {credential}"] += 1
         asked = json.loads(sent) if sent.startswith(b"{") else {}
         path = self.path.partition("?")[0]
         if path == "/v1/chat/completions" and asked.get("stream"):
