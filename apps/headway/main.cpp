@@ -181,6 +181,7 @@ int main(int argc, char** argv) {
   words tail;
   add_run(program, chosen);
   add_exec(program, chosen, tail);
+  add_proxy(program, chosen);
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The report page as a browser shows it: curves, legend, tables, switches; quiet, and alone.
 
-usage: report_test.py [SCREENSHOT-FOLDER]   with REPORT_SAMPLE in the environment
+usage: report_test.py [SCREENSHOT-FOLDER]   with PAGE_SAMPLE in the environment
 """
 import os
 import subprocess
@@ -25,7 +25,7 @@ class Report(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.file = Path(cls.folder.name) / "report.html"
-        cls.text = subprocess.run([os.environ["REPORT_SAMPLE"]], check=True, capture_output=True, timeout=30).stdout
+        cls.text = subprocess.run([os.environ["PAGE_SAMPLE"]], check=True, capture_output=True, timeout=30).stdout
         cls.file.write_bytes(cls.text)
         cls.page = chromium.Page()
 

@@ -117,6 +117,10 @@ class lane {
   /// It asks for more patience than wait_max.
   bool parked() const noexcept { return parked_until_ != time_point::min(); }
   time_point parked_until() const noexcept { return parked_until_; }
+  /// Goes on once that time has come.
+  void resume(time_point now) noexcept {
+    if (parked() && parked_until_ <= now) parked_until_ = time_point::min(), wake_ = now;
+  }
 
   /// When to open the next round, if nothing happens before.
   time_point wake() const noexcept { return std::max(wake_, gathers_until_); }

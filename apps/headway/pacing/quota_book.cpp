@@ -326,6 +326,28 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told, doubl
   t.as_of = now;
 }
 
+std::vector<quota_book::standing> quota_book::look(time_point now) const {
+  std::vector<standing> all;
+  for (auto const& q : quotas_) {
+    if (q.told) {
+      auto const& t = *q.told;
+      auto const level = std::max(t.level_at(now), 0.0);
+      std::optional<duration> reset;
+      if (t.refills && t.per_second > 0)
+        reset = from_seconds((t.limit - level) / t.per_second);
+      else if (t.full != never)
+        reset = std::max(t.full - now, duration(0));
+      all.push_back({q.name, t.limit, level, reset});
+    } else if (q.set) {
+      auto c = *q.set;
+      c.refill(now);
+      all.push_back({q.name, c.burst, std::max(c.level, 0.0),
+                     from_seconds((c.burst - c.level) / c.per_second)});
+    }
+  }
+  return all;
+}
+
 double quota_book::told_quota::level_at(time_point now) const noexcept {
   if (refills) return std::min(limit, level + per_second * to_seconds(now - as_of));
   return full <= now ? limit : level;

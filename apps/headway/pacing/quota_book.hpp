@@ -103,6 +103,15 @@ class quota_book {
   /// What was learned, for people; "" if nothing.
   std::string findings() const;
 
+  /// A quota as it stands now.
+  struct standing {
+    std::string_view name;  ///< valid as long as the book
+    double limit = 0, remaining = 0;
+    std::optional<duration> reset{};  ///< until all of it is back
+  };
+  /// Returns all quotas that are told or set.
+  std::vector<standing> look(time_point now) const;
+
   /// Whether this quota is kept here, so that the governor need not obey it.
   bool keeps(http::quota const&) const noexcept;
 

@@ -1,0 +1,44 @@
+/// The admin address: what the proxy shows of itself, and nothing that changes it.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proxy/listener.hpp"
+
+namespace headway::app::proxy {
+
+struct admin_page {
+  int status = 200;
+  std::string type, body;
+};
+
+/// Answers GET and HEAD of the pages that it is given, guarded against other sites and, with a
+/// token, against everyone who does not show it.
+class admin {
+ public:
+  using pages = std::function<std::optional<admin_page>(std::string_view path)>;
+  /// Errors: fatal(exit_usage) where it cannot listen there.
+  admin(asio::io_context&, address const&, std::vector<std::string> names, std::string token,
+        pages);
+
+  void accept() { listener_.accept(); }
+  void close() { listener_.close(); }
+  address bound() const { return listener_.bound(); }
+
+ private:
+  class visit;
+
+  std::vector<std::string> names_;
+  std::string token_;
+  pages pages_;
+  std::shared_ptr<int> visits_ = std::make_shared<int>(0);  // at once
+  listener listener_;
+};
+
+}  // namespace headway::app::proxy

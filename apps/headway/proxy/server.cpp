@@ -1,0 +1,450 @@
+#include "proxy/server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "base/url.hpp"
+#include "base/words.hpp"
+#include "pacing/laws.hpp"
+
+namespace headway::app::proxy {
+namespace {
+
+constexpr duration scope_idle_for = 150s;  // its last two minutes can still be seen
+constexpr std::size_t clients_max = 1000;  // whose figures are kept
+constexpr std::size_t clients_shown = 20;
+
+std::uint64_t seed() {
+  std::random_device entropy;
+  return std::uint64_t{entropy()} << 32 | entropy();
+}
+
+/// The lanes look at no other host than ours.
+profile profile_of(upstream_config const& u) {
+  return u.words.profile ? profile::named(*u.words.profile) : profile::of_host(host_of(u.origin));
+}
+
+duration whole_seconds(duration d) {
+  return std::max(std::chrono::ceil<std::chrono::seconds>(d), std::chrono::seconds(1));
+}
+
+}  // namespace
+
+server::server(asio::io_context& io, upstream_config settings, config const& c)
+    : io_(io),
+      settings_(std::move(settings)),
+      speaks_(profile_of(settings_)),
+      lanes_(settings_of(settings_, c)),
+      law_(settings_.words.law.value_or(std::string(shipped_laws().front().name))),
+      wires_(io, settings_),
+      chance_(seed()),
+      remembers_(!c.cold),
+      queue_max_(c.queue_max),
+      wait_max_(settings_of(settings_, c).governor.hint_max),
+      tells_costs_(!speaks_.costs_of_a_byte().empty()),
+      timer_(io) {
+  if (remembers_) lanes_.recall();
+}
+
+// ── turns ────────────────────────────────────────────────────────────────────────────────────────
+
+scope* server::scope_of(time_point now, lane_key const& key) {
+  auto* l = lanes_.at(now, key);
+  if (l == nullptr) {  // those that nothing uses give way
+    std::erase_if(scopes_, [](auto const& s) {
+      return s.second->waits() == 0 && s.second->in->in_flight() <= 1;  // its pin
+    });
+    l = lanes_.at(now, key);
+    if (l == nullptr) return nullptr;
+  }
+  auto& found = scopes_[l];
+  if (!found) {
+    found = std::make_unique<scope>();
+    found->in = l;
+    found->pin = lane_pin(*l);
+    found->name = name_of(key, *l);
+  }
+  found->used = now;
+  return found.get();
+}
+
+std::string server::name_of(lane_key const& key, lane const& l) const {
+  if (key.credential.empty()) return l.title();
+  return fmt::format("{} (key …{})", l.title(), key.credential.substr(key.credential.size() - 4));
+}
+
+std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& key) {
+  auto* const s = scope_of(now, key);
+  if (s == nullptr)
+    return refusal{{503, "scopes", "too many limits are in use at once"}, duration(1s)};
+  if (waiting_ >= queue_max_) {
+    auto const room = room_in(now, *s);
+    return refusal{{503, "queue_full",
+                    fmt::format("{} requests wait for {}; room in about {}", waiting_,
+                                settings_.name, in_words(room))},
+                   room};
+  }
+  if (s->in->parked() && s->in->parked_until() > w.deadline)
+    return refusal{{503, "hold",
+                    fmt::format("{} asks to be left alone for {}", settings_.name,
+                                in_words(s->in->parked_until() - now))},
+                   s->in->parked_until() - now};
+  if (w.told_patience)
+    if (auto const wait = expected_wait(now, *s, w.first, w.client);
+        wait && now + *wait > w.deadline)
+      return refusal{
+          {503, "deadline",
+           fmt::format("its turn would come in about {}, after its deadline", in_words(*wait))},
+          *wait};
+  if (free_.empty()) {
+    w.number_ = static_cast<std::uint32_t>(waiters_.size());
+    waiters_.push_back(&w);
+  } else {
+    w.number_ = free_.back();
+    free_.pop_back();
+    waiters_[w.number_] = &w;
+  }
+  w.where = s;
+  w.is_ = waiter::phase::queued;
+  w.place_ = s->queue.push(&w, w.first, w.client);
+  wait_until(w);
+  pump(now, *s);
+  return std::nullopt;
+}
+
+void server::wait_until(waiter& w) {
+  w.due_ = due_.emplace(w.deadline, &w);
+  ++waiting_;
+}
+
+void server::wait_no_more(waiter& w) {
+  due_.erase(w.due_);
+  --waiting_;
+}
+
+void server::leave(time_point now, waiter& w) {
+  if (w.is_ == waiter::phase::nowhere) return;
+  auto& s = *w.where;
+  switch (std::exchange(w.is_, waiter::phase::nowhere)) {
+    case waiter::phase::nowhere:
+      break;
+    case waiter::phase::at_door:
+      s.in->cancel(now, w.id_);
+      s.door = nullptr;
+      s.queue.remove(w.place_);
+      wait_no_more(w);
+      break;
+    case waiter::phase::queued:
+      s.queue.remove(w.place_);
+      wait_no_more(w);
+      break;
+    case waiter::phase::again:
+      s.in->cancel(now, w.id_);
+      --s.again;
+      wait_no_more(w);
+      break;
+    case waiter::phase::flying:
+      s.in->cancel(now, w.id_);
+      --flying_;
+      break;
+  }
+  free_.push_back(w.number_);
+  waiters_[w.number_] = nullptr;
+}
+
+void server::fill_door(time_point now, scope& s) {
+  if (s.queue.empty()) return;
+  auto& next = *s.queue.first();
+  if (s.door == &next) return;
+  empty_door(now, s);
+  auto const submitted = s.in->submit(now, next.what, next.number_);
+  auto const* const id = std::get_if<ticket>(&submitted);
+  if (id == nullptr) return;  // its bound is beyond ours, its cost is one, and nothing stops it
+  next.id_ = *id;
+  next.is_ = waiter::phase::at_door;
+  s.door = &next;
+}
+
+void server::empty_door(time_point now, scope& s) {
+  if (s.door == nullptr) return;
+  s.in->cancel(now, s.door->id_);
+  s.door->is_ = waiter::phase::queued;
+  s.door = nullptr;
+}
+
+void server::pump(time_point now, scope& s) {
+  auto& l = *s.in;
+  l.resume(now);
+  fill_door(now, s);
+  if (l.due(now)) {
+    l.open(now, true);
+    while (auto const turn = l.next(now, chance_)) {
+      auto& w = *waiters_[turn->number];
+      if (w.is_ == waiter::phase::at_door) {
+        s.door = nullptr;
+        s.queue.pop();
+      } else {
+        --s.again;
+      }
+      wait_no_more(w);
+      if (turn->what == lane::turn::kind::send) {
+        w.is_ = waiter::phase::flying;
+        ++flying_;
+        s.sent.add(second_of(now));
+        fill_door(now, s);
+        w.on_turn(now);
+      } else {
+        w.is_ = waiter::phase::nowhere;
+        free_.push_back(w.number_);
+        waiters_[w.number_] = nullptr;
+        fill_door(now, s);
+        w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
+      }
+    }
+    l.rest(now, true);
+  }
+  arm(now);
+}
+
+lane::settled server::settle(time_point now, waiter& w, judgement const& told,
+                             lane::attempt_end const& end) {
+  auto& s = *w.where;
+  count.hints_ignored += static_cast<std::uint64_t>(told.ignored);
+  auto const result = s.in->settle(now, w.id_, told, end, chance_());
+  --flying_;
+  auto const name = result.taught == outcome::success    ? "success"
+                    : result.taught == outcome::throttle ? "throttle"
+                    : result.taught == outcome::failure  ? "failure"
+                                                         : "ignore";
+  ++count.since.attempts[name];
+  auto const second = second_of(now);
+  if (result.taught == outcome::throttle) {
+    s.throttled.add(second);
+    count.throttled.add(second);
+  } else if (result.taught == outcome::failure) {
+    count.failed.add(second);
+  }
+  auto const parked = result.ruling.what == verdict::park;
+  if (result.ruling.what == verdict::retry || (parked && !result.alone)) {
+    w.is_ = waiter::phase::again;
+    ++s.again;
+    wait_until(w);
+  } else {
+    w.is_ = waiter::phase::nowhere;
+    free_.push_back(w.number_);
+    waiters_[w.number_] = nullptr;
+  }
+  return result;
+}
+
+void server::turn_again(time_point now, waiter& w) {
+  auto& s = *w.where;
+  if (free_.empty()) {
+    w.number_ = static_cast<std::uint32_t>(waiters_.size());
+    waiters_.push_back(&w);
+  } else {
+    w.number_ = free_.back();
+    free_.pop_back();
+    waiters_[w.number_] = &w;
+  }
+  w.is_ = waiter::phase::queued;
+  w.place_ = s.queue.push(&w, w.first, w.client, true);
+  wait_until(w);
+  pump(now, s);
+}
+
+/// Wakes for the next turn or deadline.
+void server::arm(time_point now) {
+  auto at = lanes_.wakeup();
+  if (!due_.empty()) at = std::min(at, due_.begin()->first);
+  at = std::max(at, now);
+  if (at == armed_) return;
+  armed_ = at;
+  if (at == never) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_after(std::chrono::nanoseconds(std::min<duration>(at - now, 1h)));
+  timer_.async_wait([this](error_code e) {
+    if (e) return;
+    armed_ = never;
+    auto const later = clock_now();
+    expire(later);
+    for (auto& [l, s] : scopes_)
+      if (l->wake() <= later || l->parked()) pump(later, *s);
+    arm(later);
+  });
+}
+
+void server::expire(time_point now) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    auto& w = *due_.begin()->second;
+    auto const again = expected_wait(now, *w.where, w.first, w.client);
+    auto const why = w.where->in->why(now);
+    leave(now, w);
+    w.on_refused(
+        {{503, "deadline",
+          fmt::format("its deadline passed while it waited for its turn ({})", to_string(why.why))},
+         again.value_or(1s)});
+  }
+}
+
+// ── estimates ────────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+constexpr std::uint64_t turns_min = 5;  // of which a rate can be told
+
+/// Turns a second, of the last ten; 0: not known.
+double turns_a_second(time_point now, scope const& s) {
+  auto const turns = s.sent.sum(second_of(now), 10);
+  return turns < turns_min ? 0 : static_cast<double>(turns) / 10;
+}
+
+}  // namespace
+
+std::optional<duration> server::expected_wait(time_point now, scope const& s, priority first,
+                                              std::string_view client) const {
+  auto const held = s.in->why(now);
+  auto const ahead = s.queue.ahead(first, client) + s.again;
+  auto const parked = s.in->parked() ? s.in->parked_until() - now : duration(0);
+  if (ahead == 0) return parked;
+  auto const hold = held.why == reason::server_hint && held.until != never
+                        ? std::max(held.until - now, duration(0))
+                        : duration(0);
+  auto const rate = turns_a_second(now, s);
+  if (rate <= 0)
+    return hold > 0ns || parked > 0ns ? std::optional(std::max(hold, parked)) : std::nullopt;
+  return std::max(hold, parked) + from_seconds(static_cast<double>(ahead) / rate);
+}
+
+duration server::room_in(time_point now, scope const& s) const {
+  auto const rate = turns_a_second(now, s);
+  auto const held = s.in->why(now);
+  auto wait = rate > 0 ? from_seconds(1 / rate) : duration(1s);
+  if (held.why == reason::server_hint && held.until != never)
+    wait = std::max(wait, held.until - now);
+  return whole_seconds(wait);
+}
+
+// ── life ─────────────────────────────────────────────────────────────────────────────────────────
+
+void server::tick(time_point now, std::map<std::string_view, duration>& where_time_went) {
+  wires_.tick(now);
+  expire(now);
+  auto const second = second_of(now);
+  for (auto it = scopes_.begin(); it != scopes_.end();) {
+    auto& s = *it->second;
+    pump(now, s);
+    auto const waits = s.waits();
+    s.waiting.add(second, static_cast<std::uint32_t>(waits));
+    auto const flies = s.in->in_flight() - 1;  // its pin
+    if (waits > 0 || flies > 0) {
+      auto const why = waits > 0 ? s.in->why(now).why : reason::none;
+      auto const name = why == reason::none ? std::string_view("not waiting") : to_string(why);
+      where_time_went[name] += 1s;
+      if (why != reason::none) s.held_for[std::string(name)] += 1s;
+      s.used = now;
+    }
+    if (s.used + scope_idle_for < now)
+      it = scopes_.erase(it);
+    else
+      ++it;
+  }
+  std::erase_if(clients_, [&](auto const& c) { return c.second.latest + 120 < second; });
+}
+
+void server::served(time_point now, std::string const& client) {
+  auto const second = second_of(now);
+  auto found = clients_.find(client);
+  if (found == clients_.end()) {
+    if (clients_.size() >= clients_max) return;
+    found = clients_.emplace(client, client_count{}).first;
+  }
+  found->second.served.add(second);
+  found->second.latest = second;
+}
+
+void server::refuse_waiting(time_point now, refusal const& why) {
+  while (!due_.empty()) {
+    auto& w = *due_.begin()->second;
+    leave(now, w);
+    w.on_refused(why);
+  }
+}
+
+void server::keep() {
+  if (remembers_) lanes_.keep();
+}
+
+// ── what it shows ────────────────────────────────────────────────────────────────────────────────
+
+upstream_state server::state(time_point now) {
+  auto u = count.since;
+  auto const second = second_of(now);
+  u.name = settings_.name;
+  u.url = settings_.url;
+  u.profile = speaks_.name();
+  u.queue_max = queue_max_;
+  u.in_flight = flying_;
+  u.connections = {wires_.idle(), wires_.busy()};
+  u.last_minute = {count.requests.sum(second, 59), count.throttled.sum(second, 59),
+                   count.failed.sum(second, 59),   count.refused.sum(second, 59),
+                   count.left.sum(second, 59),     count.waits.quantile(now, 0.5),
+                   count.waits.quantile(now, 0.99)};
+  std::map<std::string, client_state, std::less<>> clients;
+  for (auto const& [name, c] : clients_) clients[name] = {name, 0, c.served.sum(second, 59)};
+  for (auto& [l, s] : scopes_) {
+    scope_state shown;
+    shown.name = s->name;
+    shown.law = law_;
+    auto const quotas = l->quotas().findings();
+    shown.found = findings(l->law_state(), !quotas.empty());
+    if (auto const known = knowledge_of(l->law_state())) {
+      if (known->rate > 0) shown.rate = known->rate;
+      if (known->slots > 0) shown.window = known->slots;
+    }
+    shown.waiting = s->waits();
+    shown.in_flight = static_cast<std::size_t>(std::max(l->in_flight() - 1, 0));
+    if (auto const held =
+            s->in->parked() ? held_back{reason::server_hint, s->in->parked_until()} : l->why(now);
+        held.why != reason::none) {
+      shown.held.why = to_string(held.why);
+      if (held.until != never) shown.held.for_time = std::max(held.until - now, duration(0));
+    }
+    shown.held_for = s->held_for;
+    for (auto const& q : l->quotas().look(now))
+      shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});
+    shown.expected_wait = expected_wait(now, *s, priority::normal, "");
+    shown.expected_wait_interactive = expected_wait(now, *s, priority::interactive, "");
+    shown.stopped = l->stopped();
+    for (auto t = second - 120; t < second; ++t)
+      shown.recent.push_back(
+          {static_cast<int>(second - t), s->sent.at(t), s->throttled.at(t), s->waiting.at(t)});
+    for (std::size_t p = 0; p < priorities; ++p)
+      u.waiting[p] += s->queue.size(static_cast<priority>(p));
+    s->queue.each_client([&](std::string const& name, std::size_t n) {
+      auto& c = clients[name];
+      c.name = name;
+      c.waiting += n;
+    });
+    u.scopes.push_back(std::move(shown));
+  }
+  for (auto const& [at, w] : due_)
+    if (w->is_ == waiter::phase::again) ++u.waiting[static_cast<std::size_t>(w->first)];
+  std::ranges::sort(u.scopes, {}, &scope_state::name);
+  for (auto& [name, c] : clients) u.clients.push_back(std::move(c));
+  std::ranges::stable_sort(u.clients, [](auto const& a, auto const& b) {
+    return std::pair(a.waiting, a.served_minute) > std::pair(b.waiting, b.served_minute);
+  });
+  if (u.clients.size() > clients_shown) u.clients.resize(clients_shown);
+  return u;
+}
+
+}  // namespace headway::app::proxy

@@ -1,0 +1,164 @@
+/// A server behind the proxy: its limits, the requests that wait for it, and its wires.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "headway/random.hpp"
+#include "pacing/lanes.hpp"
+#include "proxy/config.hpp"
+#include "proxy/fair_queue.hpp"
+#include "proxy/figures.hpp"
+#include "proxy/state.hpp"
+#include "proxy/strict.hpp"
+#include "proxy/wire.hpp"
+
+namespace headway::app::proxy {
+
+struct scope;
+
+/// An objection that says when to come back.
+struct refusal : objection {
+  std::optional<duration> again{};
+};
+
+/// A request as a server knows it: it waits for its turn, or has had it.
+class waiter {
+ public:
+  virtual void on_turn(time_point now) = 0;
+  virtual void on_refused(refusal) = 0;  ///< it waits no more
+
+  load what{};
+  priority first = priority::normal;
+  std::string client;  ///< whose turns it takes
+  time_point deadline = never;
+  bool told_patience = false;  ///< the deadline is the client's, rather than ours
+  scope* where = nullptr;
+
+ protected:
+  ~waiter() = default;
+
+ private:
+  friend class server;
+  friend struct scope;
+  enum class phase : std::uint8_t { nowhere, queued, at_door, again, flying };
+  phase is_ = phase::nowhere;
+  std::uint32_t number_ = 0;
+  ticket id_{};
+  fair_queue<waiter*>::place place_{};
+  std::multimap<time_point, waiter*>::iterator due_{};
+};
+
+/// One limit of the server, with those that wait for it.
+///
+/// The lane knows one of them at a time, which stands at its door: the one that the fair queue says
+/// goes next. A refused request keeps its ticket in the lane.
+struct scope {
+  lane* in = nullptr;
+  lane_pin pin{};
+  std::string name;
+  fair_queue<waiter*> queue{};
+  waiter* door = nullptr;
+  std::size_t again = 0;  ///< wait for another turn
+  time_point used{};
+  last_seconds<128> sent{}, throttled{}, waiting{};
+  std::map<std::string, duration, std::less<>> held_for{};
+
+  std::size_t waits() const noexcept { return queue.size() + again; }
+};
+
+/// Threads: one.
+class server {
+ public:
+  server(asio::io_context&, upstream_config, config const&);
+  server(server const&) = delete;
+  server& operator=(server const&) = delete;
+
+  upstream_config const& settings() const noexcept { return settings_; }
+  profile const& speaks() const noexcept { return speaks_; }
+  wires& connections() noexcept { return wires_; }
+  duration wait_max() const noexcept { return wait_max_; }
+  /// Whether the bodies of its answers say what they have cost.
+  bool tells_costs() const noexcept { return tells_costs_; }
+
+  /// Lets a request wait for its turn, which may come before this returns. A refusal: it does not.
+  std::optional<refusal> join(time_point now, waiter&, lane_key const&);
+  /// It is gone: it gives back what it took, wherever it is. Harmless where it is nowhere.
+  void leave(time_point now, waiter&);
+  /// The answer to one that had its turn. Where the ruling is retry it waits already.
+  lane::settled settle(time_point now, waiter&, judgement const&, lane::attempt_end const&);
+  /// It met a closed connection, and needs another turn.
+  void turn_again(time_point now, waiter&);
+  /// Hands out the turns that have come.
+  void pump(time_point now, scope&);
+
+  /// Each second.
+  void tick(time_point now, std::map<std::string_view, duration>& where_time_went);
+  /// Those that wait are refused.
+  void refuse_waiting(time_point now, refusal const&);
+  void keep();
+  /// Nothing waits or flies.
+  bool idle() const noexcept { return waiting_ == 0 && flying_ == 0; }
+  std::size_t waiting() const noexcept { return waiting_; }
+
+  /// How long a request that came now would wait; nullopt where that is not known.
+  std::optional<duration> expected_wait(time_point now, scope const&, priority,
+                                        std::string_view client) const;
+  /// When there is room in a full queue, about.
+  duration room_in(time_point now, scope const&) const;
+
+  upstream_state state(time_point now);
+
+  // What is counted as it happens.
+  struct counts {
+    last_seconds<64> requests, throttled, failed, refused, left;
+    latest_times waits;
+    upstream_state since{};  ///< the part that counts from the start
+    std::uint64_t hints_ignored = 0;
+  } count;
+  void served(time_point now, std::string const& client);
+
+ private:
+  void fill_door(time_point now, scope&);
+  void empty_door(time_point now, scope&);
+  void arm(time_point now);
+  void expire(time_point now);
+  void wait_until(waiter&);
+  void wait_no_more(waiter&);
+  scope* scope_of(time_point now, lane_key const&);
+  std::string name_of(lane_key const&, lane const&) const;
+
+  asio::io_context& io_;
+  upstream_config const settings_;
+  profile const speaks_;
+  lanes lanes_;
+  std::string law_;
+  wires wires_;
+  rng chance_;
+  bool const remembers_;
+  std::size_t const queue_max_;
+  duration const wait_max_;
+  bool const tells_costs_;
+  std::unordered_map<lane const*, std::unique_ptr<scope>> scopes_;
+  std::vector<waiter*> waiters_;  // by number
+  std::vector<std::uint32_t> free_;
+  std::multimap<time_point, waiter*> due_;
+  std::size_t waiting_ = 0, flying_ = 0;
+  asio::steady_timer timer_;
+  time_point armed_ = never;
+  struct client_count {
+    last_seconds<64> served;
+    std::int64_t latest = 0;
+  };
+  std::map<std::string, client_count, std::less<>> clients_;
+};
+
+}  // namespace headway::app::proxy

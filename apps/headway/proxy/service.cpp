@@ -1,0 +1,284 @@
+#include "proxy/service.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <csignal>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/fatal.hpp"
+#include "base/url.hpp"
+#include "base/words.hpp"
+#include "os/descriptors.hpp"
+#include "os/notify.hpp"
+#include "proxy/metrics_text.hpp"
+#include "proxy/state_json.hpp"
+
+namespace headway::app::proxy {
+namespace {
+
+constexpr std::size_t last_max = 50;
+constexpr std::uint64_t keep_each = 60;  // ticks
+
+/// Each name leads somewhere. Errors: fatal(exit_usage).
+void require_resolved(asio::io_context& io, config const& c) {
+  tcp::resolver resolver(io);
+  for (auto const& u : c.upstreams) {
+    auto const host = std::string(host_of(u.origin));
+    error_code e;
+    static_cast<void>(resolver.resolve(host, u.origin.substr(u.origin.rfind(':') + 1), e));
+    if (e)
+      throw fatal(exit_usage,
+                  fmt::format("upstream {}: cannot resolve {}: {}", u.name, host, e.message()));
+  }
+}
+
+}  // namespace
+
+service::service(config c, std::function<config()> reread)
+    : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
+  room_for_connections(0);
+  require_resolved(io_, config_);
+  for (auto const& u : config_.upstreams)
+    servers_.push_back(std::make_shared<server>(io_, u, config_));
+  listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
+    std::make_shared<session>(*this, std::move(s))->start();
+    if (sessions_.size() >= config_.connections_max) listener_->pause();
+  });
+  if (config_.admin)
+    admin_ = std::make_unique<admin>(io_, *config_.admin, config_.admin_hosts, config_.admin_token,
+                                     [this](std::string_view path) { return page(path); });
+  if (!config_.access_log.empty()) log_ = std::make_unique<access_log>(config_.access_log);
+}
+
+service::~service() {
+  listener_->close();
+  if (admin_) admin_->close();
+  for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->close();
+  servers_.clear();
+  leaving_.clear();
+  io_.restart();
+  io_.poll();  // what was cancelled ends, and with it the last sessions
+}
+
+int service::run() {
+  take_signals();
+  listener_->accept();
+  if (admin_) admin_->accept();
+  config_.listen = listener_->bound();
+  std::string line = fmt::format("http://{} → ", config_.listen.text());
+  if (servers_.size() == 1)
+    line +=
+        fmt::format("{} (profile {})", servers_[0]->settings().url, servers_[0]->speaks().name());
+  else
+    line += describe(config_.upstreams);
+  if (admin_) line += fmt::format("; dashboard http://{}/", admin_->bound().text());
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+  notify_manager("READY=1");
+  tick();
+  io_.run();
+  for (auto const& s : servers_) s->keep();
+  if (signal_ == 0 || !cut_off_) return exit_ok;
+  return 128 + signal_;
+}
+
+// ── for its parts ────────────────────────────────────────────────────────────────────────────────
+
+std::string service::new_id() {
+  return fmt::format("r-{:x}", ++ids_);
+}
+
+void service::remove(session& s) {
+  sessions_.erase(&s);
+  if (listener_ && listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
+    listener_->accept();
+}
+
+bool service::hold_bytes(std::size_t n) noexcept {
+  if (held_ + n > config_.hold_max) return false;
+  held_ += n;
+  return true;
+}
+
+void service::release_bytes(std::size_t n) noexcept {
+  held_ -= n;
+  if (n == 0 || want_room_.empty()) return;
+  asio::post(io_, [this] {
+    for (auto const& each : std::exchange(want_room_, {}))
+      if (auto const s = each.lock()) s->room();
+  });
+}
+
+void service::wait_for_room(std::weak_ptr<session> s) {
+  want_room_.push_back(std::move(s));
+}
+
+void service::ended(log_entry const& e) {
+  if (log_) log_->write(e);
+  last_.push_front(e.what);
+  if (last_.size() > last_max) last_.pop_back();
+}
+
+// ── life ─────────────────────────────────────────────────────────────────────────────────────────
+
+void service::tick() {
+  tick_.expires_after(std::chrono::seconds(1));
+  tick_.async_wait([this](error_code e) {
+    if (e) return;
+    auto const now = clock_now();
+    auto& minute = hour_[static_cast<std::size_t>(++ticks_ / 60 % hour_.size())];
+    if (ticks_ % 60 == 0) minute.clear();
+    for (auto const& s : servers_) s->tick(now, minute);
+    for (auto const& s : leaving_) s->tick(now, minute);
+    std::erase_if(leaving_, [](auto const& s) { return s->idle(); });
+    for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->tick(now);
+    if (ticks_ % keep_each == 0)
+      for (auto const& s : servers_) s->keep();
+    check_drained();
+    tick();
+  });
+}
+
+void service::take_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (auto const s : {SIGINT, SIGTERM, SIGHUP}) signals_.add(s);
+  signals_.async_wait([this](error_code e, int signal) {
+    if (e) return;
+    if (signal == SIGHUP)
+      reload();
+    else if (draining_)
+      hurry();
+    else
+      drain(signal);
+    take_signals();
+  });
+}
+
+/// All or nothing: a wrong configuration leaves everything as it is.
+void service::reload() {
+  notify_manager("RELOADING=1");
+  try {
+    auto fresh = reread_();
+    if (fresh.listen.port == 0) fresh.listen = config_.listen;
+    if (fresh.listen != config_.listen || fresh.admin != config_.admin)
+      throw fatal(exit_usage, "listen and admin are taken at the start only");
+    require_resolved(io_, fresh);
+    std::vector<std::shared_ptr<server>> servers;
+    auto const same = [&](upstream_config const& u) {
+      return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
+    };
+    for (auto const& u : fresh.upstreams) {
+      auto const kept = same(u);
+      servers.push_back(kept != servers_.end() ? *kept : std::make_shared<server>(io_, u, fresh));
+    }
+    for (auto const& s : servers_)
+      if (std::ranges::find(servers, s) == servers.end()) {
+        s->keep();
+        s->connections().close_idle();
+        leaving_.push_back(s);
+      }
+    servers_ = std::move(servers);
+    config_ = std::move(fresh);
+    say("the configuration was read again");
+  } catch (fatal const& e) {
+    say(fmt::format("the configuration stays as it was: {}", e.what()));
+  }
+  notify_manager("READY=1");
+}
+
+void service::drain(int signal) {
+  draining_ = true;
+  signal_ = signal;
+  notify_manager("STOPPING=1");
+  listener_->close();
+  std::size_t waiting = 0, active = 0;
+  for (auto const& s : servers_) waiting += s->waiting();
+  for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) {
+    active += s->active();
+    s->drain();
+  }
+  if (active > 0)
+    say(
+        fmt::format("stopping: {} requests are finished first, of which {} wait for at most {}; "
+                    "once more stops at once",
+                    active, waiting, in_words(config_.drain)));
+  drain_.expires_after(std::chrono::nanoseconds(config_.drain));
+  drain_.async_wait([this](error_code e) {
+    if (!e) finish_drain();
+  });
+  check_drained();
+}
+
+/// Those that still wait go elsewhere.
+void service::finish_drain() {
+  for (auto const& all : {servers_, leaving_})
+    for (auto const& s : all) {
+      cut_off_ = cut_off_ || s->waiting() > 0;
+      s->refuse_waiting(clock_now(), {{503, "draining", "the proxy is being stopped"}, 1s});
+    }
+  check_drained();
+}
+
+void service::check_drained() {
+  if (!draining_) return;
+  if (std::ranges::none_of(sessions_, [](auto const* s) { return s->active(); })) {
+    asio::post(io_, [this] { io_.stop(); });
+  }
+}
+
+void service::hurry() {
+  cut_off_ = std::ranges::any_of(sessions_, [](auto const* s) { return s->active(); });
+  io_.stop();
+}
+
+// ── what it shows ────────────────────────────────────────────────────────────────────────────────
+
+std::optional<admin_page> service::page(std::string_view path) {
+  if (path == "/healthz")
+    return draining_ ? admin_page{503, "text/plain", "draining\n"}
+                     : admin_page{200, "text/plain", "ok\n"};
+  if (path == "/") return admin_page{200, "text/html; charset=utf-8", dashboard(state())};
+  if (path == "/api/state") return admin_page{200, "application/json", state_json(state())};
+  if (path == "/metrics")
+    return admin_page{200, std::string(exposition::type), metrics_text(state())};
+  return std::nullopt;
+}
+
+proxy_state service::state() {
+  auto const now = clock_now();
+  proxy_state shown;
+  shown.now = std::chrono::system_clock::now();
+  shown.uptime = now - began_;
+  shown.draining = draining_;
+  shown.listen = config_.listen.text();
+  if (admin_) shown.admin = admin_->bound().text();
+  shown.connections.clients = sessions_.size();
+  shown.connections.active = static_cast<std::size_t>(
+      std::ranges::count_if(sessions_, [](auto const* s) { return s->active(); }));
+  shown.connections.max = config_.connections_max;
+  shown.held_bytes = held_;
+  shown.held_bytes_max = config_.hold_max;
+  shown.received_bytes = received_;
+  shown.sent_bytes = sent_;
+  for (auto const& s : servers_) {
+    shown.hints_ignored += s->count.hints_ignored;
+    shown.upstreams.push_back(s->state(now));
+  }
+  shown.last.assign(last_.begin(), last_.end());
+  std::map<std::string_view, duration> hour;
+  duration all{0};
+  for (auto const& minute : hour_)
+    for (auto const& [why, took] : minute) {
+      hour[why] += took;
+      all += took;
+    }
+  for (auto const& [why, took] : hour)
+    shown.last_hour.push_back({why, to_seconds(took) / to_seconds(all)});
+  std::ranges::sort(shown.last_hour, std::greater{}, &time_share::share);
+  return shown;
+}
+
+}  // namespace headway::app::proxy

@@ -1,0 +1,93 @@
+/// The service: listener, servers and sessions of `headway proxy`, in one thread.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "proxy/access_log.hpp"
+#include "proxy/admin.hpp"
+#include "proxy/config.hpp"
+#include "proxy/listener.hpp"
+#include "proxy/server.hpp"
+#include "proxy/session.hpp"
+#include "proxy/state.hpp"
+
+namespace headway::app::proxy {
+
+class service {
+ public:
+  /// `reread`: the configuration as it is now, for SIGHUP. Errors: fatal; then nothing listens.
+  service(config, std::function<config()> reread);
+  ~service();
+  service(service const&) = delete;
+  service& operator=(service const&) = delete;
+
+  /// Serves until a signal ends it. Returns the exit code.
+  int run();
+
+  // For its parts:
+  asio::io_context& io() noexcept { return io_; }
+  config const& settings() const noexcept { return config_; }
+  bool draining() const noexcept { return draining_; }
+  bool retry_unsafe() const noexcept { return config_.retry_unsafe; }
+  std::shared_ptr<server> const& server_of(std::size_t upstream) { return servers_[upstream]; }
+  std::string new_id();
+  void ended(log_entry const&);
+  void add(session& s) { sessions_.insert(&s); }
+  void remove(session&);
+  void received(std::size_t n) noexcept { received_ += n; }
+  void sent(std::size_t n) noexcept { sent_ += n; }
+
+  /// Counts bytes of bodies that are held. False where there is no room for them now.
+  bool hold_bytes(std::size_t) noexcept;
+  void release_bytes(std::size_t) noexcept;
+  /// It is called when there may be room.
+  void wait_for_room(std::weak_ptr<session>);
+
+  proxy_state state();
+
+ private:
+  void take_signals();
+  void reload();
+  void drain(int signal);
+  void finish_drain();
+  void hurry();
+  void tick();
+  void check_drained();
+  std::optional<admin_page> page(std::string_view path);
+
+  asio::io_context io_{1};
+  config config_;
+  std::function<config()> reread_;
+  time_point const began_;
+  std::vector<std::shared_ptr<server>> servers_;
+  std::vector<std::shared_ptr<server>> leaving_;  // no request goes there any more
+  std::unordered_set<session*> sessions_;
+  std::deque<std::weak_ptr<session>> want_room_;
+  std::unique_ptr<listener> listener_;
+  std::unique_ptr<admin> admin_;
+  std::unique_ptr<access_log> log_;
+  asio::signal_set signals_{io_};
+  asio::steady_timer tick_{io_}, drain_{io_};
+  bool draining_ = false;
+  int signal_ = 0;
+  bool cut_off_ = false;
+  std::size_t held_ = 0;
+  std::uint64_t received_ = 0, sent_ = 0, ids_ = 0;
+  std::uint64_t ticks_ = 0;
+  std::deque<ended_request> last_;
+  std::array<std::map<std::string_view, duration>, 60> hour_{};  // by minute, and why
+};
+
+}  // namespace headway::app::proxy

@@ -1,0 +1,398 @@
+#include "proxy/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/json_text.hpp"
+#include "base/text.hpp"
+#include "client/headers.hpp"
+#include "proxy/guard.hpp"
+#include "proxy/service.hpp"
+
+namespace headway::app::proxy {
+namespace {
+
+constexpr std::size_t small_read = 2 * 1024, large_read = 64 * 1024;
+constexpr std::size_t rest_max = 64 * 1024;     // of what a client sends before its turn
+constexpr std::size_t unsent_max = 256 * 1024;  // of an answer that it does not take
+constexpr duration idle_max = 60s, head_max = 10s, write_max = 30s, linger_max = 2s;
+constexpr duration body_grace = 10s;
+constexpr double body_bytes_a_second = 256;
+constexpr std::size_t path_shown = 200;
+
+constexpr std::array<std::string_view, 6> safe = {"GET",    "HEAD",    "PUT",
+                                                  "DELETE", "OPTIONS", "TRACE"};
+constexpr std::array<std::string_view, 4> credentials = {"authorization", "cookie", "x-api-key",
+                                                         "api-key"};
+
+}  // namespace
+
+session::session(service& house, tcp::socket socket) : house_(house), socket_(std::move(socket)) {
+  error_code e;
+  socket_.set_option(tcp::no_delay(true), e);
+  peer_ = socket_.remote_endpoint(e).address().to_string(e);
+  house_.add(*this);
+}
+
+session::~session() {
+  if (held_ > 0) house_.release_bytes(held_);
+  house_.remove(*this);
+}
+
+void session::start() {
+  since_ = clock_now();
+  read();
+}
+
+// ── in ───────────────────────────────────────────────────────────────────────────────────────────
+
+void session::read() {
+  if (reading_ || is_ == phase::closed || is_ == phase::room || rest_.size() > rest_max) return;
+  reading_ = true;
+  auto const wanted = is_ == phase::body && order_ && order_->body.capacity() > small_read
+                          ? large_read
+                          : small_read;
+  if (in_.size() != wanted) {
+    in_ = std::vector<char>(wanted);
+  }
+  socket_.async_read_some(asio::buffer(in_),
+                          [self = shared_from_this()](error_code e, std::size_t n) {
+                            self->reading_ = false;
+                            self->on_read(e, n);
+                          });
+}
+
+void session::on_read(error_code e, std::size_t n) {
+  if (is_ == phase::closed) return;
+  if (e) return leave();
+  if (is_ == phase::lingering) return read();
+  house_.received(n);
+  rest_.append(in_.data(), n);
+  work();
+  read();
+}
+
+/// The client is gone.
+void session::leave() {
+  auto const self = shared_from_this();
+  if (auto const x = std::exchange(exchange_, nullptr)) x->leave();
+  close();
+}
+
+void session::work() {
+  if (is_ == phase::head || is_ == phase::body) feed();
+}
+
+void session::feed() {
+  std::string_view bytes = rest_;
+  if (!reader_ && !bytes.empty()) {
+    reader_ = std::make_unique<request_reader>();
+    since_ = clock_now();
+  }
+  while ((is_ == phase::head || is_ == phase::body) && !bytes.empty()) {
+    error_code e;
+    auto const used = reader_->feed(bytes, e);
+    if (e) {
+      rest_.clear();
+      if (reader_->too_long())
+        return refuse({{431, "head_too_long",
+                        fmt::format("the head is longer than {} bytes", request_head_max)},
+                       std::nullopt});
+      return refuse({{400, "malformed", "this is no request of HTTP/1.1"}, std::nullopt});
+    }
+    bytes.remove_prefix(used);
+    if (is_ == phase::head && reader_->has_head()) {
+      is_ = phase::body;
+      since_ = clock_now();
+      if (!on_head()) return;  // it was refused, or waits for room: the rest is kept
+    }
+    if (is_ == phase::body) {
+      auto& body = reader_->body;
+      if (reader_->chunked() && !body.empty()) {
+        if (order_->body.size() + body.size() > house_.settings().body_max)
+          return refuse({{413, "body_too_long",
+                          fmt::format("the body is longer than --body-max, {} bytes",
+                                      house_.settings().body_max)},
+                         std::nullopt});
+        if (!house_.hold_bytes(body.size()))
+          return refuse({{503, "memory", "the bodies that wait leave no room for this one"}, 1s});
+        held_ += body.size();
+      }
+      order_->body += body;
+      body.clear();
+      if (reader_->is_done()) {
+        rest_.erase(0, rest_.size() - bytes.size());
+        return begin();
+      }
+    }
+    if (used == 0) break;
+  }
+  rest_.erase(0, rest_.size() - bytes.size());
+}
+
+/// False where its body is not to be read (now).
+bool session::on_head() {
+  auto& r = reader_->start;
+  keeps_alive_ = reader_->keep_alive();
+  auto const no = [&](objection const& why) { return refuse({why, std::nullopt}), false; };
+  if (auto const why = objection_to(r)) return no(*why);
+  auto const& c = house_.settings();
+  if (!c.client_token.empty()) {
+    if (!shows_token(r, c.client_token))
+      return no({401, "token", "want the token of --client-token-file, as Authorization: Bearer"});
+    hide_token(r, c.client_token);
+  }
+  auto const to = route_of(c.upstreams, r);
+  if (!to)
+    return no({404, "route", "no route leads from here; there are: " + describe(c.upstreams)});
+  to_ = house_.server_of(to->upstream);
+  auto const& u = to_->settings();
+  if (!u.headers.empty()) {
+    std::vector<std::string> names = c.admin_hosts;
+    names.push_back(c.listen.text());
+    if (!u.host.empty()) names.push_back(u.host);
+    if (u.via_http_proxy) names.push_back(std::string(r.find("host").value_or("")));
+    if (auto const why = objection_of_guard(r, names)) return no(*why);
+  }
+  auto told = hints_of(r, std::chrono::system_clock::now());
+  if (auto const* const why = std::get_if<objection>(&told)) return no(*why);
+
+  order_ = std::make_unique<order>();
+  auto& o = *order_;
+  o.told = std::get<hints>(std::move(told));
+  o.method = r.method;
+  o.target = to->target;
+  o.path = r.target.substr(0, std::min(r.target.find('?'), path_shown));
+  o.base = to->base;
+  o.version = r.version;
+  o.keeps_alive = keeps_alive_;
+  o.credential = credential();
+  o.scope = o.told.scope;
+  o.client = o.told.client;
+  if (o.client.empty())
+    o.client =
+        o.credential.empty()
+            ? peer_
+            : fmt::format("key …{} from {}", o.credential.substr(o.credential.size() - 4), peer_);
+  o.trace = std::string(r.find("traceparent").value_or("").substr(0, 100));
+  o.id = house_.new_id();
+  o.idempotent = std::ranges::find(safe, r.method) != safe.end() || r.find("idempotency-key") ||
+                 to_->speaks().computes(r.method, u.origin + o.target);
+
+  auto const length = reader_->content_length();
+  if (length && *length > c.body_max)
+    return no({413, "body_too_long",
+               fmt::format("the body is longer than --body-max, {} bytes", c.body_max)});
+  if (reader_->is_done()) return true;
+  if (length && !house_.hold_bytes(*length)) {
+    is_ = phase::room;
+    house_.wait_for_room(weak_from_this());
+    return false;
+  }
+  if (length) held_ = *length;
+  read_body();
+  return true;
+}
+
+void session::room() {
+  if (is_ != phase::room) return;
+  auto const length = reader_->content_length().value_or(0);
+  if (!house_.hold_bytes(length)) return house_.wait_for_room(weak_from_this());
+  held_ = length;
+  is_ = phase::body;
+  since_ = clock_now();
+  read_body();
+  feed();
+  read();
+}
+
+void session::read_body() {
+  if (auto const length = reader_->content_length()) order_->body.reserve(*length);
+  if (reader_->start.find("expect")) {
+    out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+    flush();
+  }
+}
+
+/// The digest of what the client shows to the server, as lanes know it.
+std::string session::credential() {
+  std::vector<std::string> lines;
+  auto const& u = to_->settings();
+  for (auto const& f : reader_->start.fields)
+    for (auto const name : credentials)
+      if (equal_ignoring_case(f.name, name) && !has_header(u.headers, name))
+        lines.push_back(fmt::format("{}: {}", name, f.value));
+  for (auto const& line : u.headers) lines.push_back(line);
+  if (lines.empty()) return {};
+  std::string all;
+  for (auto const& line : lines) all.append(line).append("\n");
+  if (all != credential_of_) {
+    credential_ = credential_digest(lines);
+    credential_of_ = std::move(all);
+  }
+  return credential_;
+}
+
+/// The request is whole.
+void session::begin() {
+  auto const self = shared_from_this();
+  auto& o = *order_;
+  o.head = request_head(reader_->start, to_->settings(), o.target, o.body.size());
+  if (held_ != o.body.size()) house_.release_bytes(held_ - o.body.size());
+  held_ = 0;  // the exchange's
+  reader_.reset();
+  is_ = phase::answering;
+  ended_ = false;
+  exchange_ = std::make_shared<exchange>(house_, *this, std::move(to_), std::move(*order_));
+  order_.reset();
+  auto const x = exchange_;
+  x->start(clock_now());
+}
+
+// ── out ──────────────────────────────────────────────────────────────────────────────────────────
+
+void session::refuse(refusal const& why) {
+  auto const self = shared_from_this();
+  auto const only_head = reader_ && reader_->has_head() && reader_->start.method == "HEAD";
+  if (to_) ++to_->count.since.refused[std::string(why.code)];
+  is_ = phase::answering;
+  // What of the body has not been read would be the next request.
+  keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done();
+  answer_begins(exchange::own_answer(why, keeps_alive_, only_head));
+  answer_ends(false, keeps_alive_);
+}
+
+void session::answer_begins(std::string head) {
+  if (out_.empty())
+    out_ = std::move(head);
+  else
+    out_ += head;
+}
+
+void session::answer_goes_on(std::string_view bytes, bool chunked) {
+  if (bytes.empty()) return;
+  if (chunked) {
+    fmt::format_to(std::back_inserter(out_), "{:x}\r\n", bytes.size());
+    out_.append(bytes).append("\r\n");
+  } else {
+    out_.append(bytes);
+  }
+  flush();
+}
+
+void session::answer_ends(bool chunked, bool keeps_alive) {
+  exchange_.reset();
+  if (chunked) out_ += "0\r\n\r\n";
+  keeps_alive_ = keeps_alive;
+  ended_ = true;
+  flush();
+}
+
+void session::answer_breaks() {
+  exchange_.reset();
+  close();  // no client takes half for whole
+}
+
+bool session::is_full() const noexcept {
+  return out_.size() + writing_.size() > unsent_max;
+}
+
+void session::flush() {
+  if (is_ == phase::closed || !writing_.empty()) return;
+  if (out_.empty()) {
+    if (ended_) next();
+    return;
+  }
+  std::swap(writing_, out_);
+  write_due_ = clock_now() + write_max;
+  house_.sent(writing_.size());
+  asio::async_write(
+      socket_, asio::buffer(writing_),
+      [self = shared_from_this()](error_code e, std::size_t) { self->on_written(e); });
+}
+
+void session::on_written(error_code e) {
+  write_due_ = never;
+  writing_.clear();
+  if (is_ == phase::closed) return;
+  if (e) return leave();
+  if (exchange_ && out_.size() <= unsent_max / 4) exchange_->go_on();
+  flush();
+}
+
+/// The answer has gone: the next request, or the end.
+void session::next() {
+  ended_ = false;
+  order_.reset();
+  to_.reset();
+  reader_.reset();
+  if (held_ > 0) house_.release_bytes(std::exchange(held_, 0));
+  if (writing_.capacity() > small_read) writing_ = {};
+  if (out_.capacity() > small_read) out_ = {};
+  since_ = clock_now();
+  if (!keeps_alive_ || drains_) {
+    is_ = phase::lingering;  // closing with unread bytes would reset the connection
+    rest_ = {};
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    return read();
+  }
+  is_ = phase::head;
+  if (rest_.empty()) {
+    rest_ = {};
+    return read();
+  }
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->work();
+    self->read();
+  });
+}
+
+// ── life ─────────────────────────────────────────────────────────────────────────────────────────
+
+void session::tick(time_point now) {
+  auto const self = shared_from_this();
+  if (exchange_) {
+    auto const x = exchange_;
+    x->tick(now);
+  }
+  auto due = never;
+  switch (is_) {
+    case phase::head:
+      due = since_ + (reader_ ? head_max : idle_max);
+      break;
+    case phase::body: {
+      auto const received = order_ ? order_->body.size() : 0;
+      due = since_ + body_grace + from_seconds(static_cast<double>(received) / body_bytes_a_second);
+      break;
+    }
+    case phase::lingering:
+      due = since_ + linger_max;
+      break;
+    case phase::room:
+    case phase::answering:
+    case phase::closed:
+      break;
+  }
+  if (now >= std::min(due, write_due_)) leave();
+}
+
+void session::drain() {
+  drains_ = true;
+  if (is_ == phase::head && !reader_) close();
+}
+
+void session::close() {
+  if (is_ == phase::closed) return;
+  is_ = phase::closed;
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+}  // namespace headway::app::proxy
