@@ -2,6 +2,7 @@
 
 #include "headway/law/shipped.hpp"
 #include "headway/sim/simulation.hpp"
+#include "headway/text/law.hpp"
 
 namespace headway::sim {
 namespace {

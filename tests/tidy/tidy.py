@@ -10,10 +10,11 @@ from pathlib import Path
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
 TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
-OUTER = ("driver", "http", "shared", "sim")  # folders of include/headway and src that are not core
+OUTER = ("driver", "http", "shared", "sim", "text")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "core": ({"core"}, False),
-    "sim": ({"core", "sim"}, False),
+    "text": ({"core", "text"}, False),
+    "sim": ({"core", "sim", "text"}, False),
     "http": ({"core", "http"}, True),
     "shared": ({"core", "shared"}, False),
     "driver": ({"core", "driver", "shared"}, True),

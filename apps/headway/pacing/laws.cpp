@@ -11,6 +11,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "headway/text/law.hpp"
 
 namespace headway::app {
 namespace {

@@ -1,3 +1,5 @@
+#include "headway/text/law.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,8 +9,6 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
-
-#include "headway/law/shipped.hpp"
 
 namespace headway {
 namespace {
