@@ -36,6 +36,16 @@ contender shipped(shipped_law const& l) {
           .pool = l.name == "auto-sleeper" ? 100 : 1};
 }
 
+/// Learns from an answer when it has ended, as a client does that waits for the whole of it.
+contender at_ends() {
+  return {.name = "seek-ends",
+          .what = "hears of an answer at its end, not at its head",
+          .make = [](scenario const& s) -> client_governor {
+            return default_governor({}, {}, settings(s, after_throttle::stand_first));
+          },
+          .hears_ends_only = true};
+}
+
 contender variant(std::string_view name, std::string_view what, seek law) {
   return {.name = name, .what = what, .make = [law](scenario const& s) -> client_governor {
             return default_governor({}, law, settings(s, after_throttle::stand_first));
@@ -65,6 +75,7 @@ std::vector<contender> all_variants() {
       variant("seek-no-company", "cuts to what it measured, also among others",
               {.with = {.company = false}}),
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
+      at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),
       variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),

@@ -402,6 +402,9 @@ void read_server(section& in, sim::scenario& s) {
     server.latency = std::visit([](auto d) { return sim::distribution(d); }, latency.parts[0].of);
   else if (!latency.parts.empty())
     server.latency = latency;
+  in.text("head", [&](auto v) {
+    server.head = std::visit([](auto d) { return sim::distribution(d); }, parse_latency(v).of);
+  });
   in.text("slowdowns", [&](auto v) {
     parse_steps(v, [&](time_point at, std::string_view factor) {
       server.slowdowns.push_back({at, parse_number(factor, 0, 1e6)});

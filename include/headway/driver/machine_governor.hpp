@@ -54,6 +54,12 @@ class machine_governor {
     inner_.start(now, t, u);
     if (waiting() == 0) look(now);  // it waits no more
   }
+  /// The head of an answer; what it taught is everybody's.
+  bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+    auto const taught = inner_.learn(now, t, head, u);
+    look(now);
+    return taught;
+  }
   /// The answer; what it taught is everybody's.
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     auto const decided = inner_.finish(now, t, result, u);

@@ -62,6 +62,8 @@ struct behaviour {
   drift drifts{};                       ///< of the schedule's limit
   symptom refusal = symptom::throttle;  ///< how a refusal looks, unless the limit has its own way
   distribution latency{};  ///< how long an accepted request is worked on and holds its slot
+  /// How long until the head of a good answer comes; absent: with its end.
+  std::optional<distribution> head{};
   std::vector<slowdown> slowdowns{};  ///< ascending
   duration error_latency{};           ///< how long until a refused one is told
   double failures = 0;  ///< the share of accepted requests that end in an unrelated failure
@@ -73,13 +75,14 @@ struct behaviour {
 struct answer {
   outcome what = outcome::success;  ///< success, throttle or failure
   duration after{};                 ///< from arrival to answer; duration::max(): none ever comes
+  duration head = after;            ///< from arrival to the head of a success
   /// On a throttle: how long after the answer the request would be admitted if nothing else arrived
   /// and the limits stay; absent if waiting does not help. Honest unless the hints are faulty.
   std::optional<duration> retry_after{};
   /// Of the bucket or window with the least left, if there is one and the answer comes: what is
   /// left after this request, and how long after the answer all of it is back.
   std::optional<std::int64_t> remaining{};
-  std::optional<duration> reset{};  ///< as honest as retry_after
+  std::optional<duration> reset{};  ///< after the head; as honest as retry_after
 
   /// Whether one ever does.
   bool comes() const noexcept { return after != duration::max(); }

@@ -29,7 +29,8 @@ struct contender {
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
   int pool = 1;  ///< as many workers share a client's batch: for laws that are one worker
-  bool omits_poisoned = false;  ///< knows what is refused whatever the load, and never sends it
+  bool hears_ends_only = false;  ///< not the head of an answer
+  bool omits_poisoned = false;   ///< knows what is refused whatever the load, and never sends it
 };
 
 /// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
