@@ -37,7 +37,7 @@ class rolling_count {
     auto until = now;
     for (auto n = oldest; n <= newest_ && counted > 0 && counted + units > most * (1 + 1e-9); ++n) {
       counted -= at(n);
-      until = time_point(slice_ * (n + slots));
+      until = time_point(slice_ * n);  // slots later, and counted from `slots`
     }
     return until;
   }
@@ -46,14 +46,17 @@ class rolling_count {
   static constexpr std::int64_t slots = 32;
   static constexpr std::int64_t covering = slots - 1;  // the newest is not over
 
-  std::int64_t slot_of(time_point t) const noexcept { return t.time_since_epoch() / slice_; }
+  /// From `slots` on, so that none before it is below zero.
+  std::int64_t slot_of(time_point t) const noexcept {
+    return slots + t.time_since_epoch() / slice_;
+  }
   double& at(std::int64_t n) noexcept { return sent_[static_cast<std::size_t>(n % slots)]; }
   double at(std::int64_t n) const noexcept { return sent_[static_cast<std::size_t>(n % slots)]; }
 
   duration window_;
   duration slice_;
   std::array<double, slots> sent_{};
-  std::int64_t newest_ = slots;  // 0 <= n - slots, so that `%` is no less than zero
+  std::int64_t newest_ = slots;
 };
 
 }  // namespace headway::app
