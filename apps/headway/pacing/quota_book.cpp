@@ -252,7 +252,7 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
     if (q == nullptr) continue;
     if (!answer.refused || !told.remaining || !q->told) continue;
     // What is there again at once has not been short.
-    auto const wanted = std::min(std::max(taken.cost, 1e-9), *told.limit);
+    auto const wanted = std::min(taken.cost, *told.limit);
     if (*told.remaining >= wanted || q->told->level_at(now) >= wanted) continue;
     blamed = true;
     if (answer.hold) q->hold = std::max(q->hold, later(now, std::max(*answer.hold, 0ns)));

@@ -146,6 +146,9 @@ TEST(quota_book, what_is_there_again_at_once_excuses_no_refusal) {
   for (auto const reset : {duration(0s), duration(5s)}) {
     quota_book book;
     auto state = policy("q", 1e6, 1s);
+    state.remaining = 1e6;
+    state.reset = 1s;
+    tell(book, 0s, state);
     state.remaining = 0;
     state.reset = reset;
     auto receipt = book.take(at(0s), {});
