@@ -197,6 +197,82 @@ TEST(governor, what_an_answer_leads_to) {
   }
 }
 
+// Hears how often it is taught, and what of.
+struct counting_law {
+  int successes = 0, throttles = 0, failures = 0;
+  duration rtt{};
+  int heard = 0;
+
+  time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
+  double allowed() const noexcept { return 100; }
+  stamp take(time_point now, std::int64_t, fraction) noexcept { return {.sent = now}; }
+  void on_success(time_point, sample const& s, fraction) noexcept {
+    ++successes, rtt = s.rtt, heard = s.heard;
+  }
+  void on_throttle(time_point, sample const&, resource, fraction) noexcept { ++throttles; }
+  void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
+  void on_hint(time_point, hint const&) noexcept {}
+  friend bool operator==(counting_law const&, counting_law const&) = default;
+};
+
+TEST(governor, a_head_teaches_once_and_the_end_gives_the_permit_back) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const go = [&] {
+    auto const t = std::get<ticket>(g.submit(at(0s)));
+    g.start(at(0s), t, 0);
+    return t;
+  };
+  auto const first = go(), second = go();
+  EXPECT_TRUE(g.learn(at(1s), first, {}, 0));
+  EXPECT_EQ(g.law_state().rtt, 1s);
+  EXPECT_EQ(g.law_state().heard, 0);
+  EXPECT_FALSE(g.learn(at(1s), first, {}, 0)) << "the second of one attempt";
+  EXPECT_TRUE(g.learn(at(2s), second, {}, 0));
+  EXPECT_EQ(g.law_state().heard, 1);
+  EXPECT_EQ(g.in_flight(), 2);
+  EXPECT_EQ(g.finish(at(20s), first, {}, 0).what, verdict::done);
+  EXPECT_EQ(g.in_flight(), 1);
+  EXPECT_EQ(g.law_state().successes, 2);
+  g.cancel(at(21s), second);
+  EXPECT_EQ(g.in_flight(), 0);
+  EXPECT_FALSE(g.learn(at(22s), second, {}, 0)) << "it flies no more";
+}
+
+TEST(governor, a_body_that_breaks_after_a_good_head_is_broken_and_no_second_success) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const t = std::get<ticket>(g.submit(at(0s)));
+  for (int again = 1; again <= 2; ++again) {
+    auto const now = 10s * again;
+    g.start(at(now), t, 0);
+    EXPECT_TRUE(g.learn(at(now + 1s), t, {}, 0)) << "each attempt has a head of its own";
+    EXPECT_EQ(g.finish(at(now + 2s), t, {.what = outcome::failure}, 0).why, reason::backoff);
+    EXPECT_EQ(g.law_state().successes, again);
+    EXPECT_EQ(g.law_state().failures, again);
+  }
+}
+
+TEST(governor, a_head_that_is_no_success_is_for_the_end) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const t = std::get<ticket>(g.submit(at(0s)));
+  g.start(at(0s), t, 0);
+  EXPECT_FALSE(g.learn(at(1s), t, {outcome::throttle, {}, {.retry_after = 9s}}, 0));
+  EXPECT_LE(g.held_until(), at(1s));
+  g.finish(at(2s), t, {outcome::throttle, {}, {.retry_after = 9s}}, 0);
+  EXPECT_EQ(g.law_state().throttles, 1);
+  EXPECT_EQ(g.held_until(), at(11s));
+}
+
+TEST(governor, what_a_head_advises_is_as_old_as_the_head) {
+  auto g = make();
+  submit(g, 0s);
+  auto const t = send(g, 0s);
+  attempt_result const told{.advice = {.remaining = 0, .reset = 5s}};
+  g.learn(at(1s), t, told, 0);
+  EXPECT_EQ(g.held_until(), at(6s));
+  g.finish(at(20s), t, told, 0);
+  EXPECT_EQ(g.held_until(), at(6s));
+}
+
 TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
   governor<constant_backoff, seek> g({.wait = 1s}, {}, {.first_alone = 0ns});
   std::get<ticket>(g.submit(at(0s)));

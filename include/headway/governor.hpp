@@ -205,6 +205,7 @@ class governor {
     HEADWAY_REQUIRE(next(now) == t);
     auto& r = requests_[index_of(t)];
     r.where = place::flying;
+    r.heard = false;
     queue_.pop();
     if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index]);
     --waiting_;
@@ -224,25 +225,37 @@ class governor {
     prune();
   }
 
-  /// Ends an attempt. One of a cancelled or unknown ticket teaches nothing.
+  /// Hears the head of an answer, before its end. A success teaches here what it would teach at its
+  /// end; the permit stays out, and finish() must follow. Any other head is for finish() alone.
+  /// Returns whether it taught: never twice for one attempt, nor for a cancelled or unknown ticket.
+  bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+    if (!holds(t, place::flying) || head.what != outcome::success) return false;
+    auto& r = requests_[index_of(t)];
+    if (r.heard) return false;
+    auto const s = sample_of(now, r, head);
+    first_answered_ = true;
+    obey(now, r, head.advice, s.rtt);
+    succeed(now, s, u);
+    r.heard = true;
+    ++heard_;
+    return true;
+  }
+
+  /// Ends an attempt. After learn() a success frees its permit and teaches nothing more; a body
+  /// that breaks or refuses teaches that. One of a cancelled or unknown ticket teaches nothing.
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
     auto& r = requests_[index];
-    sample const s{.sent = r.permit,
-                   .in_flight = in_flight_,
-                   .rtt = now - r.permit.sent,
-                   .app_limited = result.held_elsewhere || application_limited(now, r)};
+    auto const s = sample_of(now, r, result);
     --in_flight_;
+    heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
-    obey(now, r, result.advice, s.rtt);
+    obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
       case outcome::success:
-        law_.on_success(now, s, derive(u, 0));
-        level_.on_success();
+        if (!r.heard) succeed(now, s, u);
         settings_.budget.deposit();
-        ++lead_;
-        accepted_any_ = true;
         break;
       case outcome::throttle:
         blame(now, r);
@@ -267,10 +280,12 @@ class governor {
   void cancel(time_point, ticket t) {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
-    if (requests_[index].where == place::flying)
+    if (requests_[index].where == place::flying) {
       --in_flight_;
-    else
+      heard_ -= requests_[index].heard ? 1 : 0;
+    } else {
       --waiting_;
+    }
     release(index);
   }
 
@@ -342,6 +357,15 @@ class governor {
  protected:
   /// Returns the law, for a decorator of this governor.
   L& law_to_tell() noexcept { return law_; }
+  /// Returns the advice of an answer that its head has not given. What remained is as old as the
+  /// head. Requires: it flies.
+  hint unheard(ticket t, attempt_result const& result) const noexcept {
+    if (!requests_[index_of(t)].heard) return result.advice;
+    if (result.what == outcome::success) return {};
+    return {.retry_after = result.advice.retry_after};
+  }
+  /// Returns whether a request flies.
+  bool flies(ticket t) const noexcept { return holds(t, place::flying); }
 
  private:
   enum class place : std::uint8_t { nowhere, waiting, flying };
@@ -364,6 +388,7 @@ class governor {
     time_point alone_since = never;  // others were first accepted while it was refused
     reason waits_for = reason::none;
     place where = place::nowhere;
+    bool heard = false;  // the head of its answer
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -396,6 +421,21 @@ class governor {
   bool holds(ticket t, place where) const noexcept {
     auto const index = index_of(t);
     return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
+  }
+
+  /// Returns the answer to `r` as the law sees it.
+  sample sample_of(time_point now, request const& r, attempt_result const& result) const noexcept {
+    return {.sent = r.permit,
+            .in_flight = in_flight_,
+            .rtt = now - r.permit.sent,
+            .app_limited = result.held_elsewhere || application_limited(now, r),
+            .heard = heard_};
+  }
+  void succeed(time_point now, sample const& s, fraction u) noexcept {
+    law_.on_success(now, s, derive(u, 0));
+    level_.on_success();
+    ++lead_;
+    accepted_any_ = true;
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
@@ -563,6 +603,7 @@ class governor {
   lazy_heap<due> deadlines_;
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
+  int heard_ = 0;  // of these: the head of the answer has come
   std::uint32_t next_sequence_ = 0;
   std::uint32_t lead_ =
       0;  // accepted requests, less refusals that were not a request.s own; modulo 2^32

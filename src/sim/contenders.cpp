@@ -28,6 +28,16 @@ governor_settings settings(scenario const& s, after_throttle throttled,
           .budget = s.budget};
 }
 
+/// Learns from an answer when it has ended, as a client does that waits for the whole of it.
+contender at_ends() {
+  return {.name = "seek-ends",
+          .what = "hears of an answer at its end, not at its head",
+          .make = [](scenario const& s) -> client_governor {
+            return default_governor({}, {}, settings(s, after_throttle::stand_in_line));
+          },
+          .hears_ends_only = true};
+}
+
 contender variant(std::string_view name, std::string_view what, seek law) {
   return {
       .name = std::string(name), .what = what, .make = [law](scenario const& s) -> client_governor {
@@ -60,6 +70,7 @@ std::vector<contender> all_variants() {
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
       variant("seek-no-demand", "cuts also where its pace was not in use",
               {.with = {.demand = false}}),
+      at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),
       variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),

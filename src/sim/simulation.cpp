@@ -15,7 +15,7 @@
 namespace headway::sim {
 namespace {
 
-enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply };
+enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply, head };
 
 struct event {
   kind what;
@@ -35,6 +35,7 @@ struct client {
   std::int64_t number = 0;   // of the next one in the group's work
   int pool = 1;              // workers that share it
   duration connect{};
+  bool hears_ends_only = false;
   bool omits_poisoned = false;
   bool on = true;  // of on/off arrivals
   bool gone = false;
@@ -112,6 +113,7 @@ class world {
         c.number = worker;
         c.connect = way(g, i);
         c.pool = pool;
+        c.hears_ends_only = law.hears_ends_only;
         c.omits_poisoned = law.omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
           c.unasked = b->requests / pool + (worker < b->requests % pool ? 1 : 0);
@@ -168,6 +170,9 @@ class world {
       case kind::arrival:
         arrive(e, c);
         return;
+      case kind::head:
+        hear(e, c);
+        break;
       case kind::reply:
         reply(e, c);
         break;
@@ -331,15 +336,27 @@ class world {
     if (a.what == outcome::success) {
       if (net.misread > 0 && unit(c.chance()) < net.misread) answer.came = outcome::throttle;
       if (!c.of->background) server_latency_.add(a.after);
+      if (a.head < a.after && answer.came == outcome::success && !c.hears_ends_only)
+        events_.push(now_ + a.head, {.what = kind::head, .client = e.client, .id = e.id});
     }
     events_.push(now_ + a.after, answer);
   }
 
-  void reply(event const& e, client& c) {
-    if (c.gone) return;
+  static attempt_result came_of(event const& e, client const& c) {
     attempt_result result{.what = e.came};
     if (auto const slot = static_cast<std::uint32_t>(e.id); slot < c.told.size())
       result.advice = c.told[slot];
+    return result;
+  }
+
+  void hear(event const& e, client& c) {
+    if (c.gone) return;
+    std::visit([&](auto& g) { g.learn(now_, e.id, came_of(e, c), c.chance()); }, c.governor);
+  }
+
+  void reply(event const& e, client& c) {
+    if (c.gone) return;
+    auto const result = came_of(e, c);
     if (auto const wait = result.advice.retry_after)
       c.held_until = std::max(c.held_until, later(now_, *wait));
     auto const ruling =

@@ -51,6 +51,7 @@ constexpr std::uint32_t enhance_your_calm = 11;
 constexpr std::uint32_t http_1_1_required = 13;
 
 constexpr std::size_t read_max = 100 * CURL_MAX_WRITE_SIZE;  // by libcurl, of one answer at once
+constexpr std::size_t head_body_max = 64 * 1024;             // of a body that may tell of its head
 constexpr std::size_t origins_max = 1000;  // that are remembered for their HTTP version
 
 /// The number behind the last of these words, each searched for behind the one before.
@@ -84,8 +85,11 @@ std::string obstacle_of(CURLcode code, long error) {
 
 class transport::impl {
  public:
-  impl(poller& events, transport_options options, done on_done)
-      : poller_(events), options_(std::move(options)), done_(std::move(on_done)) {
+  impl(poller& events, transport_options options, head on_head, done on_done)
+      : poller_(events),
+        options_(std::move(options)),
+        head_(std::move(on_head)),
+        done_(std::move(on_done)) {
     static bool const initialised = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     multi_ = initialised ? curl_multi_init() : nullptr;
     if (multi_ == nullptr) throw std::runtime_error("libcurl cannot be initialised");
@@ -124,6 +128,9 @@ class transport::impl {
     e.sent = e.died = e.unsent = e.refused = e.calm = false;
     e.stream = 0;
     e.head_ended = e.two_lengths = false;
+    e.sequence = ++sends_;
+    e.open = true;
+    e.heard = false;
     e.length.clear();
     e.head.clear();
     e.socket = -1;
@@ -157,12 +164,10 @@ class transport::impl {
       curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
       pause_the_crowd();
     }
-    int left = 0;
-    while (has_room()) {
-      auto const* const message = curl_multi_info_read(multi_, &left);
-      if (message == nullptr) break;
-      if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
-    }
+    take_ended();
+    for (; !ended_.empty() && has_room(); ended_.pop_front())
+      finish(*ended_.front().first, ended_.front().second);
+    tell_heads();
     resume();
   }
 
@@ -174,6 +179,7 @@ class transport::impl {
   struct exchange {
     CURL* easy = nullptr;
     std::uint64_t key = 0;
+    std::uint64_t sequence = 0;  // of all sends
     std::string body;
     std::string_view sending;  // the request's body
     std::string_view unread;   // what of it has not been sent
@@ -184,6 +190,9 @@ class transport::impl {
     bool calm = false;         // and that there is too much of it
     std::string connection;    // both of its ends, over TLS
     std::uint32_t stream = 0;  // 0: it is not HTTP/2, as far as we know
+    bool open = false;         // it has no end yet
+    bool heard = false;        // the head of its answer was told, or needs not be
+    bool news = false;         // it is in news_
     bool head_ended = false;
     bool two_lengths = false;
     std::string length;  // the answer's Content-Length
@@ -320,10 +329,22 @@ class transport::impl {
                   std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
   }
 
-  void finish(CURL* easy, CURLcode code) {
-    exchange* found = nullptr;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found);
-    auto& e = *found;
+  /// Answers that come together are told in the order of their requests: in that order the server
+  /// has judged them, and the first of them may explain the others.
+  void take_ended() {
+    int left = 0;
+    while (auto const* const message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      exchange* e = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &e);
+      ended_.emplace_back(e, message->data.result);
+    }
+    std::ranges::sort(ended_, {}, [](auto const& end) { return end.first->sequence; });
+  }
+
+  void finish(exchange& e, CURLcode code) {
+    auto* const easy = e.easy;
+    e.open = false;
     reply r;
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -385,6 +406,32 @@ class transport::impl {
       make_handle(e);
     }
     idle_.push_back(&e);
+  }
+
+  /// More of the answer to `e` has come.
+  static void note_news(exchange& e) {
+    if (!e.heard && !std::exchange(e.news, true)) e.owner->news_.push_back(&e);
+  }
+
+  /// Tells of answers that have begun and not ended.
+  void tell_heads() {
+    for (auto* const e : news_) {
+      e->news = false;
+      long status = 0;
+      curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
+      if (!e->open || !e->head_ended || e->two_lengths || status < 200) continue;
+      read_fields(e->head);
+      char const* type = nullptr;
+      curl_easy_getinfo(e->easy, CURLINFO_CONTENT_TYPE, &type);
+      reply const so_far{.state = send_state::answered,
+                         .reached = true,
+                         .status = static_cast<int>(status),
+                         .body = e->body,
+                         .type = type == nullptr ? "" : type,
+                         .fields = fields_};
+      e->heard = head_(e->key, so_far) || e->body.size() >= head_body_max;
+    }
+    news_.clear();
   }
 
   /// With what error, as libcurl tells it, the server closed the exchange's stream.
@@ -503,6 +550,7 @@ class transport::impl {
     e.crowded_out = !e.owner->admit(e, block.size());
     if (e.crowded_out) return false;
     e.body += block;
+    note_news(e);
     return true;
   }
 
@@ -520,6 +568,7 @@ class transport::impl {
       e.head.clear();
     } else if (line == "\r\n" || line == "\n") {
       e.head_ended = true;
+      note_news(e);
       if (e.two_lengths)
         return false;  // where it ends, and the next one begins, is anybody's guess
     } else if (!e.head_ended) {
@@ -666,7 +715,11 @@ class transport::impl {
 
   poller& poller_;
   transport_options options_;
+  head head_;
   done done_;
+  std::vector<exchange*> news_;                       // of answers that have not ended
+  std::deque<std::pair<exchange*, CURLcode>> ended_;  // and are to be told
+  std::uint64_t sends_ = 0;
   CURLM* multi_ = nullptr;
   std::vector<std::unique_ptr<exchange>> exchanges_;
   std::vector<exchange*> idle_;
@@ -681,8 +734,9 @@ class transport::impl {
   std::size_t pausing_ = 0;      // so many of them are paused already
 };
 
-transport::transport(poller& events, transport_options options, done on_done)
-    : impl_(std::make_unique<impl>(events, std::move(options), std::move(on_done))) {}
+transport::transport(poller& events, transport_options options, head on_head, done on_done)
+    : impl_(std::make_unique<impl>(events, std::move(options), std::move(on_head),
+                                   std::move(on_done))) {}
 transport::~transport() = default;
 void transport::send(std::uint64_t key, attempt const& a) {
   impl_->send(key, a);

@@ -69,8 +69,11 @@ struct attempt {
 class transport {
  public:
   using done = std::function<void(std::uint64_t key, reply const&)>;
+  /// The head of an answer has come, and its end has not: `body` is what there is of it. Called
+  /// from within flush(), again as more of the body comes, until it returns true.
+  using head = std::function<bool(std::uint64_t key, reply const&)>;
 
-  transport(poller&, transport_options, done);
+  transport(poller&, transport_options, head, done);
   ~transport();
   transport(transport const&) = delete;
   transport& operator=(transport const&) = delete;

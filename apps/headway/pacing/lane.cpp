@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
@@ -96,6 +97,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       return turn{e.number, turn::kind::elsewhere};
     }
     e.receipt = quotas.take(now, e.what.size);
+    e.heard = false;
     return turn{e.number};
   }
   return std::nullopt;
@@ -125,6 +127,20 @@ void lane::rest(time_point now, bool may_send) {
   wake_ = std::min(wake_, parts_.shared->look_again(now));
 }
 
+bool lane::held_elsewhere(time_point now, entry& e) const noexcept {
+  return std::exchange(e.held, false) || held_.why != reason::none || gathers_until_ > now;
+}
+
+void lane::hear(time_point now, ticket t, judgement const& head, int status, fraction u) {
+  auto& e = of(t);
+  auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max);
+  if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
+  parts_.quotas.hear(now, e.receipt, head.quotas);
+  taught.held_elsewhere = held_elsewhere(now, e);
+  parts_.governor.learn(now, t, taught, u);
+  wake_ = now;
+}
+
 lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,
                            fraction u) {
   auto& e = of(t);
@@ -132,14 +148,16 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   if (end.says_nothing) taught.what = outcome::ignore;
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
+  if (refused) ban_.throttled(now, end.sent);
+  if (told.what == reaction::served) ban_.served(end.sent);
+  auto const news = std::span(told.quotas).subspan(e.heard ? told.in_fields : 0);
   auto const blamed = parts_.quotas.settle(
       now, e.receipt, e.what.size,
-      {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
+      {.quotas = news, .costs = told.costs, .refused = refused, .hold = told.hold});
   // A server that goes on refusing whatever the quotas do is the law's, whatever it says.
   refused_in_a_row_ = refused ? refused_in_a_row_ + 1 : 0;
   auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
-  auto const holds = held_.why != reason::none || gathers_until_ > now;
-  taught.held_elsewhere = ours || (!refused && (std::exchange(e.held, false) || holds));
+  taught.held_elsewhere = ours || (!refused && held_elsewhere(now, e));
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
   taught.may_retry = end.may_repeat;
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};
@@ -198,8 +216,13 @@ hindrance lane::hindered(time_point now) const {
   switch (what) {
     case none:
       return {};
-    case turn:
-      return {what, title_, std::string(words_of(held.why)), "", held.until};
+    case turn: {
+      auto words = std::string(words_of(held.why));
+      auto const shared = held.why == reason::pace || held.why == reason::window;
+      if (auto const n = company(); shared && n > 0)
+        words += fmt::format(", shared with {} other run{}", n, n > 1 ? "s" : "");
+      return {what, title_, std::move(words), "", held.until};
+    }
     case throttled: {
       auto const hint = held.why == reason::server_hint;
       if (lately_.throttled() == 0)

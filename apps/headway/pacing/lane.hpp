@@ -15,6 +15,7 @@
 #include "base/outcomes.hpp"
 #include "headway/random.hpp"
 #include "headway/shared/pace.hpp"
+#include "pacing/ban.hpp"
 #include "pacing/impasse.hpp"
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
@@ -85,6 +86,7 @@ class lane {
   /// What the caller knows of an attempt besides its judgement.
   struct attempt_end {
     int status = 0;             ///< 0: no answer
+    time_point sent{};          ///< when it went
     bool says_nothing = false;  ///< of the limit
     bool may_repeat = true;
     std::string_view error{};  ///< what went wrong, if anything did
@@ -94,9 +96,16 @@ class lane {
     decision ruling{};
     bool alone = false;  ///< it was refused alone for longer than wait_max, and is forgotten
   };
+  /// The head of the answer to a request that was sent, which says by itself what the answer is: so
+  /// much the sooner others may go. Its end is for settle().
+  void hear(time_point now, ticket, judgement const& head, int status, fraction u);
   /// The answer to a request that was sent. Where it is stopped, nothing that would wait again
   /// keeps its ticket.
   settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
+  /// Whether a refusal of the caller by this status is a throttle's: see ban.
+  bool bans(time_point now, int status) const noexcept {
+    return ban_.says(status, now, parts_.wait_max);
+  }
   /// Forgets a request, waiting or sent: it gives back what it took.
   void cancel(time_point now, ticket);
 
@@ -157,8 +166,12 @@ class lane {
     bool held = false;        // by the quotas, since its last attempt …
     time_point held_until{};  // … until then
     bool called_back = false;
+    bool heard = false;  // the head of its answer
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
+  /// Whether not the law, but something else kept a good answer's request or the next one from
+  /// going.
+  bool held_elsewhere(time_point now, entry&) const noexcept;
   void look_at_others(time_point now, bool may_send);
   hindrance::kind plight(reason held) const noexcept;
 
@@ -167,6 +180,7 @@ class lane {
   std::vector<entry> entries_{};  // by the ticket's low half
   held_back held_{};              // what the quotas hold the next request back for
   impasse trouble_{};
+  ban ban_{};
   lately lately_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;

@@ -79,7 +79,7 @@ void trace::head(trace_head const& h) {
       R"({{"headway_trace":{},"version":"{}","began":{},"law":"{}","attempts_max":{},"queue_max":{},)"
       R"("hint_max":{},"first_alone":{},"throttled":"{}","quiet_successes":{},"in_flight_max":{},)"
       R"("budget":{{"ratio":{},"per_second":{},"balance_max":{},"balance":{}}})",
-      trace_format, h.version, began_.time_since_epoch().count(), h.law.name, s.attempts_max,
+      h.format, h.version, began_.time_since_epoch().count(), h.law.name, s.attempts_max,
       s.queue_max, s.hint_max.count(), s.first_alone.count(),
       name_of(after_throttle_names, s.throttled), s.quiet_successes, s.in_flight_max,
       s.budget.ratio, s.budget.per_second, s.budget.balance_max, s.budget.balance);
@@ -130,10 +130,30 @@ void trace::start(int scope, time_point now, ticket t, fraction u,
   close_line();
 }
 
+void trace::learn(int scope, time_point now, ticket t, attempt_result const& r, fraction u,
+                  bool taught) {
+  open_line("learn", scope, now);
+  result(t, r);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"u":{},"taught":{})"), u, taught);
+  close_line();
+}
+
 void trace::finish(int scope, time_point now, ticket t, attempt_result const& r, fraction u,
                    decision const& answer) {
-  auto const out = std::back_inserter(lines_);
   open_line("finish", scope, now);
+  result(t, r);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
+                 name_of(verdict_names, answer.what));
+  if (answer.what != verdict::done) {
+    fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"why":"{}")"),
+                   to_string(answer.why));
+    field("until", answer.until);
+  }
+  close_line();
+}
+
+void trace::result(ticket t, attempt_result const& r) {
+  auto const out = std::back_inserter(lines_);
   fmt::format_to(out, FMT_COMPILE(R"(,"ticket":{},"outcome":"{}")"), static_cast<std::uint64_t>(t),
                  name_of(outcome_names, r.what));
   if (r.short_of != resource::unknown)
@@ -145,13 +165,6 @@ void trace::finish(int scope, time_point now, ticket t, attempt_result const& r,
   if (r.advice.reset) fmt::format_to(out, FMT_COMPILE(R"(,"reset":{})"), r.advice.reset->count());
   if (!r.may_retry) lines_ += R"(,"may_retry":false)";
   if (r.held_elsewhere) lines_ += R"(,"held_elsewhere":true)";
-  fmt::format_to(out, FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
-                 name_of(verdict_names, answer.what));
-  if (answer.what != verdict::done) {
-    fmt::format_to(out, FMT_COMPILE(R"(,"why":"{}")"), to_string(answer.why));
-    field("until", answer.until);
-  }
-  close_line();
 }
 
 void trace::cancel(int scope, time_point now, ticket t) {
@@ -242,6 +255,13 @@ void traced_governor::start(time_point now, ticket t, fraction u,
   scope_governor::start(now, t, u);
   last_ = now;
   if (trace_) trace_->start(scope_, now, t, u, quota_until);
+}
+
+bool traced_governor::learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+  auto const taught = scope_governor::learn(now, t, head, u);
+  last_ = now;
+  if (trace_) trace_->learn(scope_, now, t, head, u, taught);
+  return taught;
 }
 
 decision traced_governor::finish(time_point now, ticket t, attempt_result const& r, fraction u) {

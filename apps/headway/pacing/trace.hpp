@@ -15,7 +15,7 @@
 
 namespace headway::app {
 
-inline constexpr int trace_format = 1;
+inline constexpr int trace_format = 2;  // 1 has no heads of answers
 
 using scope_governor = governor<any_backoff, shared_law>;
 
@@ -30,6 +30,7 @@ inline constexpr std::array<std::string_view, 3> after_throttle_names = {"stand_
 
 /// What all governors of a run were made from.
 struct trace_head {
+  int format = trace_format;
   std::string version = HEADWAY_VERSION;
   shipped_law law;
   governor_settings settings;
@@ -56,6 +57,7 @@ class trace {
   void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
   void start(int scope, time_point now, ticket, fraction u,
              std::optional<time_point> quota_until = {});
+  void learn(int scope, time_point now, ticket, attempt_result const&, fraction u, bool taught);
   void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
               decision const&);
   void cancel(int scope, time_point now, ticket);
@@ -71,6 +73,7 @@ class trace {
  private:
   void open_line(std::string_view call, int scope, time_point now);
   void field(std::string_view name, time_point);
+  void result(ticket, attempt_result const&);
   void close_line();
 
   std::optional<file> file_;
@@ -91,6 +94,7 @@ class traced_governor : private scope_governor {
   std::variant<ticket, refused> submit(time_point now, request_terms const&);
   /// `quota_until`: when the quotas let it go, where they held it.
   void start(time_point now, ticket, fraction u, std::optional<time_point> quota_until = {});
+  bool learn(time_point now, ticket, attempt_result const& head, fraction u);
   decision finish(time_point now, ticket, attempt_result const&, fraction u);
   void cancel(time_point now, ticket);
   time_point wakeup(time_point now);

@@ -101,10 +101,13 @@ class runner {
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
         lanes_(pacing_of(options_)),
-        http_(events_, options_.http, [this](std::uint64_t key, reply const& r) {
-          on_reply(key, r);
-          requests_.unload(static_cast<std::uint32_t>(key));
-        }) {}
+        http_(
+            events_, options_.http,
+            [this](std::uint64_t key, reply const& r) { return on_head(key, r); },
+            [this](std::uint64_t key, reply const& r) {
+              on_reply(key, r);
+              requests_.unload(static_cast<std::uint32_t>(key));
+            }) {}
 
   int run() {
     if (options_.dry_run) {
@@ -481,6 +484,14 @@ class runner {
 
   // ── answers come back ───────────────────────────────────────────────────────────────────────
 
+  /// An answer has begun. False where more of it is needed to know what it says.
+  bool on_head(std::uint64_t key, reply const& so_far) {
+    auto const& r = requests_[static_cast<std::uint32_t>(key)];
+    auto const told = judge_head(r, so_far);
+    if (told) r.where->hear(clock_now(), r.id, *told, so_far.status, chance_());
+    return told.has_value();
+  }
+
   void on_reply(std::uint64_t key, reply const& answer) {
     auto const index = static_cast<std::uint32_t>(key);
     auto& r = requests_[index];
@@ -504,6 +515,7 @@ class runner {
       whole.body = *joined;
       told = judge_whole(r, whole, std::move(told));
     }
+    if (told.what == reaction::permanent && l.bans(now, answer.status)) told.what = reaction::rate;
     r.denied = told.what == reaction::permanent && answer.status / 100 == 2;
     // A server may close a kept connection whenever it likes: that says nothing of its limit.
     auto const gone = answer.stale && !std::exchange(r.stale, true);
@@ -525,10 +537,13 @@ class runner {
     auto const may_repeat = safe && !answer.futile && told.what != reaction::permanent;
     r.said = without_secrets(told.code, r.headers);
     auto const error = told.what == reaction::served ? "" : error_of(r, answer);
-    auto const [taught, ruling, alone] = l.settle(
-        now, r.id, told,
-        {.status = answer.status, .says_nothing = gone, .may_repeat = may_repeat, .error = error},
-        chance_());
+    auto const [taught, ruling, alone] = l.settle(now, r.id, told,
+                                                  {.status = answer.status,
+                                                   .sent = r.sent,
+                                                   .says_nothing = gone,
+                                                   .may_repeat = may_repeat,
+                                                   .error = error},
+                                                  chance_());
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;

@@ -252,6 +252,9 @@ void read_server(section& in, sim::scenario& s) {
     server.latency = std::visit([](auto d) { return sim::distribution(d); }, latency.parts[0].of);
   else if (!latency.parts.empty())
     server.latency = latency;
+  in.text("head", [&](auto v) {
+    server.head = std::visit([](auto d) { return sim::distribution(d); }, parse_latency(v).of);
+  });
   in.text("slowdowns", [&](auto v) {
     for (auto const& [at, factor] : parse_steps(v, "20s:10"))
       server.slowdowns.push_back({at, parse_number(factor, 0, 1e6)});

@@ -62,6 +62,9 @@ replayed replay(std::string const& path) {
         }
         g.start(call->at, call->id, call->u, call->quota_until);
         break;
+      case kind::learn:
+        g.learn(call->at, call->id, call->result, call->u);
+        break;
       case kind::finish:
         g.finish(call->at, call->id, call->result, call->u);
         break;

@@ -25,8 +25,8 @@ template <class Number>
 constexpr std::pair<Number, Number> any_of_type = {std::numeric_limits<Number>::min(),
                                                    std::numeric_limits<Number>::max()};
 
-constexpr std::array<std::string_view, 7> call_names = {"scope",  "submit", "start", "finish",
-                                                        "cancel", "wakeup", "end"};
+constexpr std::array<std::string_view, 8> call_names = {"scope",  "submit", "start",  "learn",
+                                                        "finish", "cancel", "wakeup", "end"};
 
 }  // namespace
 
@@ -112,7 +112,7 @@ void trace_reader::read_head() {
   if (!read_line()) throw fatal(exit_usage, path_ + ": it is empty, not a trace");
   auto const o = parse();
   if (!o.has("headway_trace")) fail("no trace begins so: see headway run --trace");
-  o.whole<int>("headway_trace", {trace_format, trace_format});
+  head_.format = o.whole<int>("headway_trace", {1, trace_format});
   head_.version = o.text("version");
   try {
     head_.law = parse_law(o.text("law"));
@@ -173,13 +173,14 @@ std::optional<traced_call> trace_reader::next() {
       c.terms.throttles = o.whole<int>("throttles", {0, any_of_type<int>.second});
     c.ended = o.has("refused");
   }
-  auto const has_ticket = c.what == kind::start || c.what == kind::finish ||
-                          c.what == kind::cancel || (c.what == kind::submit && !c.ended);
+  auto const answers = c.what == kind::learn || c.what == kind::finish;
+  auto const has_ticket = answers || c.what == kind::start || c.what == kind::cancel ||
+                          (c.what == kind::submit && !c.ended);
   if (has_ticket) c.id = ticket{o.natural("ticket")};
-  if (c.what == kind::start || c.what == kind::finish) c.u = o.natural("u");
+  if (answers || c.what == kind::start) c.u = o.natural("u");
   if (c.what == kind::start && o.has("quota_until"))
     c.quota_until = head_.began + duration(o.whole("quota_until", {0, instant_max}));
-  if (c.what == kind::finish) {
+  if (answers) {
     c.result.what = o.one_of<outcome>("outcome", outcome_names);
     if (o.has("short_of")) c.result.short_of = o.one_of<resource>("short_of", resource_names);
     if (o.has("retry_after")) c.result.advice.retry_after = duration(o.whole("retry_after"));
@@ -188,6 +189,8 @@ std::optional<traced_call> trace_reader::next() {
     if (o.has("reset")) c.result.advice.reset = duration(o.whole("reset"));
     if (o.has("may_retry")) c.result.may_retry = o.flag("may_retry");
     if (o.has("held_elsewhere")) c.result.held_elsewhere = o.flag("held_elsewhere");
+  }
+  if (c.what == kind::finish) {
     auto const v = o.one_of<verdict>("verdict", verdict_names);
     c.ended = v == verdict::done || v == verdict::give_up;
   }

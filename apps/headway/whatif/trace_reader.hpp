@@ -20,7 +20,7 @@ namespace headway::app {
 
 /// One line of a trace. What the governor answered is not taken apart: see trace_reader::text().
 struct traced_call {
-  enum class kind : std::uint8_t { scope, submit, start, finish, cancel, wakeup, end };
+  enum class kind : std::uint8_t { scope, submit, start, learn, finish, cancel, wakeup, end };
   kind what = kind::scope;
   int scope = 0;
   time_point at{};
@@ -28,7 +28,7 @@ struct traced_call {
   fraction u = 0;
   std::optional<time_point> quota_until{};  ///< of start, where a quota held it
   request_terms terms{};                    ///< of submit
-  attempt_result result{};                  ///< of finish
+  attempt_result result{};                  ///< of learn and finish
   bool ended = false;  ///< submit: it was refused; finish: the request has come to its end
   std::string name{};  ///< of scope
   std::optional<remembered> memory{};  ///< of scope

@@ -136,7 +136,8 @@ struct seek {
   };
   latency wait{};    ///< for answers
   double unit = 1;   ///< mean cost of an answered request
-  double room = 64;  ///< permits, while they are not the limit
+  double room = 64;  ///< permits without an answer, while they are not the limit
+  int heard = 0;     ///< permits with an answer that has begun, as of the last one
 
   /// The parts that can be left out, to see what each buys (docs/default-law.md).
   struct parts {
@@ -185,7 +186,7 @@ struct seek {
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
   double allowed() const noexcept {
-    return slots ? std::max(1.0, std::floor(share() * level)) : room;
+    return slots ? std::max(1.0, std::floor(share() * level)) : room + heard;
   }
 
   /// Units per second that are sent.
@@ -460,7 +461,8 @@ struct seek {
     if (wait.mean > 4 * half)
       held = (held - static_cast<double>(successes - s.sent.successes) / 2) * wait.mean /
              (wait.mean - half);
-    if (with.slots && luck.doubts() == 0 && held > 16 && successes >= 12) {
+    if (with.slots && luck.doubts() == 0 && held > 16 &&
+        successes >= 12U + static_cast<std::uint64_t>(s.heard)) {
       slots = true;
       touched = false;
       ceiling = held;
@@ -566,14 +568,16 @@ struct seek {
 
   void learn_latency(time_point now, sample const& s) noexcept {
     auto const rtt = to_seconds(s.rtt);
+    auto const unheard = s.in_flight - s.heard;
+    heard = s.heard;
     if (wait.mean == 0) {
       wait.mean = rtt;
-      room = s.in_flight + 4.0;
+      room = unheard + 4.0;
       if (ceiling == 0)
         level = std::max(level, 0.25 * unit / std::max(rtt, 1e-6));  // a near server
     }
     wait.mean += (rtt - wait.mean) / std::max(20.0, per_unit(rate_of(level)) * wait.mean);
-    room = s.in_flight >= room - 1
+    room = unheard >= room - 1
                ? room + 1
                : std::max(usual_room(), room + (usual_room() - room) / std::max(20.0, room));
     if (with.drain) judge_latency(now, s);
@@ -615,9 +619,9 @@ struct seek {
     if (wait.base == 0) {
       wait.base = wait.lowest;
     } else if (ramping() && !slots && delivered < 1.25 * before &&
-               s.in_flight > 1.5 * delivered / unit * wait.mean + 8) {
+               s.in_flight - s.heard > 1.5 * delivered / unit * wait.mean + 8) {
       level = delivered;  // we ramp, what is delivered does not
-      drain(now, s.in_flight * unit / delivered);
+      drain(now, (s.in_flight - s.heard) * unit / delivered);
     } else if (wait.lowest <= 1.5 * wait.base + std::max(latency_min, wait.mean / 4)) {
       wait.base += (wait.lowest - wait.base) / (wait.lowest < wait.base ? 4 : 32);
       wait.high = 0;

@@ -29,6 +29,7 @@ struct contender {
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
   int pool = 1;  ///< workers that share a client's batch, for laws that are one worker
+  bool hears_ends_only = false;  ///< learns nothing from the head of an answer
   bool omits_poisoned = false;  ///< knows the requests that are refused at any load, and skips them
 };
 
