@@ -131,7 +131,11 @@ struct naive_governor {
                    own_ceiling || (!r->paced && !one_waits && in_flight() < law.allowed())};
     answered = true;
     r->flying = false;
-    auto const& [wait, left, reset] = result.advice;
+    bool const blamed =
+        result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
+    if (blamed && !r->alone_since) r->alone_since = now;
+    bool const its_own = result.what == outcome::throttle && r->alone_since;
+    auto const [wait, left, reset] = its_own ? hint{} : result.advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     if (left && reset) {
       remaining.reset();
@@ -146,12 +150,7 @@ struct naive_governor {
       ++lead, accepted = true;
       if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
     } else if (result.what == outcome::throttle) {
-      ++r->throttles;
-      if (r->throttles > 2 && lead > r->lead_before) {
-        if (!r->alone_since) r->alone_since = now;
-      } else {
-        --lead;
-      }
+      if (!blamed) --lead;
       law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
@@ -168,7 +167,9 @@ struct naive_governor {
       } else {
         return again(now, *r, reason::none);
       }
-      r->ready_since = now + r->last_delay;
+      if (r->alone_since && result.advice.retry_after)
+        r->last_delay = std::max(r->last_delay, *result.advice.retry_after);
+      r->ready_since = later(now, r->last_delay);
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       law.on_failure(now, s, for_law);
@@ -196,8 +197,9 @@ struct naive_governor {
     return {verdict::retry, why, earliest};
   }
   bool refused_too_long(request const& r) const {
-    return r.rests == reason::refused_alone && r.waits_alone > 2 &&
-           r.ready_since > later(*r.alone_since, settings.hint_max);
+    return r.rests == reason::refused_alone &&
+           (r.last_delay > settings.hint_max ||
+            (r.waits_alone > 2 && r.ready_since > later(*r.alone_since, settings.hint_max)));
   }
   decision give_up(ticket id, reason why) {
     end(id);
