@@ -432,6 +432,9 @@ class history {
       EXPECT_EQ(real_.wakeup(now_), never) << "no spin";
       while (!naive_.alive.empty()) end(naive_.alive.front().id);
     }
+    auto const all = naive_.alive;
+    for (auto const& r : all)  // … also where it refuses one alone
+      if (!r.flying && r.ready_since > now_ + 24h) end(r.id);
     for (auto left = 4 * naive_.alive.size() + 8; !naive_.alive.empty(); --left) {
       ASSERT_GT(left, 0U) << "still alive: " << naive_.alive.size();
       pump();
