@@ -93,7 +93,7 @@ class ManyHosts(unittest.TestCase):
                 self.assertEqual(len(log.accepted()), count)
                 self.assertEqual(log.twice(), [])
                 self.assertLessEqual(log.throttled_share(), 0.08)
-            self.assertLess(free.log().seconds(), 0.5 * slow.log().seconds(), "nobody waits for another's limit")
+            self.assertLess(free.log().seconds(), 0.5 * slow.log().seconds(), "no host waits for another's limit")
             said = work.stderr()
             self.assertIn("920 succeeded, 4 failed, 0 unknown, 5 left", said)
             self.assertRegex(said, rf"(?m)^failed at {slow.url[7:]}: 1 × status 404 \(line \d+")

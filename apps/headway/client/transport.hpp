@@ -15,7 +15,6 @@
 
 namespace headway::app {
 
-
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
   not_sent,  ///< no byte of it has left, or the server says that it has not acted on it
