@@ -371,6 +371,33 @@ TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
   EXPECT_EQ(answer(g, 15s, bad, outcome::success).what, verdict::done);
 }
 
+TEST(governor, a_hint_for_a_request_that_is_refused_alone_holds_no_other) {
+  auto g = make({.hint_max = 10s, .first_alone = 0ns});
+  auto const refuse = [&](duration at, ticket t, duration again) {
+    return g.finish(time_point(at), t,
+                    {.what = outcome::throttle,
+                     .advice = {.retry_after = again, .remaining = 0, .reset = again}},
+                    0);
+  };
+  auto now = duration(0s);
+  auto const bad = submit(g, now);
+  for (int i = 0; i < 2; ++i, now += 5s) {
+    ASSERT_EQ(send(g, now), bad);
+    EXPECT_EQ(refuse(now, bad, 5s).why, reason::server_hint) << "it may be all of them";
+    submit(g, now - 1ms);
+    answer(g, now + 5s, send(g, now + 5s), outcome::success);
+  }
+  ASSERT_EQ(send(g, now), bad);
+  EXPECT_EQ(refuse(now, bad, 5s), (decision{verdict::retry, reason::refused_alone, at(now + 5s)}));
+  EXPECT_LE(g.held_until(), at(now));
+  accept_another(g, now);
+  now += 5s;
+  ASSERT_EQ(send(g, now), bad);
+  EXPECT_EQ(refuse(now, bad, 1h), (decision{verdict::park, reason::refused_alone, at(now + 1h)}));
+  accept_another(g, now);
+  EXPECT_LE(g.held_until(), at(now));
+}
+
 TEST(governor, a_request_waits_by_itself_only_while_others_are_accepted) {
   struct {
     char const* what;

@@ -156,8 +156,8 @@ class lazy_heap : public heap<Item> {
 /// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
 /// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
 /// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
-/// ever longer. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
-/// objects safe, shared objects unsafe.
+/// ever longer, and a hint that comes with it holds no other. Retries never lack queue space. A
+/// waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -251,19 +251,20 @@ class governor {
     --in_flight_;
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
-    obey(now, r, unheard(t, result), s.rtt);
+    auto const refused_it = result.what == outcome::throttle;
+    if (refused_it) blame(now, r);
+    if (!refused_it || r.alone_since == never) obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
       case outcome::success:
         if (!r.heard) succeed(now, s, u);
         settings_.budget.deposit();
         break;
       case outcome::throttle:
-        blame(now, r);
         if (!result.held_elsewhere) {
           law_.on_throttle(now, s, result.short_of, derive(u, 0));
           level_.on_throttle();
         }
-        return wait_again(now, index, after_throttled(now, r, derive(u, 1)));
+        return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
       case outcome::failure:
         law_.on_failure(now, s, derive(u, 0));
         if (++r.failures >= settings_.attempts_max || !result.may_retry)
@@ -499,15 +500,16 @@ class governor {
   }
   /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
   bool hopeless(request const& r) const noexcept {
-    return r.waits_alone > 2 && r.alone_since != never &&
-           r.ready_since > later(r.alone_since, settings_.hint_max);
+    if (r.alone_since == never) return false;
+    return r.last_delay > settings_.hint_max ||
+           (r.waits_alone > 2 && r.ready_since > later(r.alone_since, settings_.hint_max));
   }
 
   struct again {
     reason why;
     time_point since;  // ready since, for the turn order
   };
-  again after_throttled(time_point now, request& r, fraction u) {
+  again after_throttled(time_point now, request& r, hint const& advice, fraction u) {
     auto const alone = r.alone_since != never;
     auto const why = alone ? reason::refused_alone : reason::backoff;
     if (settings_.throttled == after_throttle::back_off) {
@@ -521,6 +523,7 @@ class governor {
       auto const gives_way = r.throttles > 1 || !accepted_any_;
       return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
     }
+    if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
     return {why, later(now, r.last_delay)};
   }
   again after_failed(time_point now, request& r, fraction u) {
@@ -532,7 +535,7 @@ class governor {
 
   decision wait_again(time_point now, std::uint32_t index, again a) {
     auto& r = requests_[index];
-    if (a.since == never) return give_up(index, a.why);
+    if (a.since == never && a.why == reason::retry_budget) return give_up(index, a.why);
     auto const held = held_until(r.terms.cost);
     auto const earliest = std::max(a.since, held);
     if (earliest > r.terms.deadline) return give_up(index, reason::deadline);

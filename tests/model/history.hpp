@@ -168,18 +168,17 @@ struct naive_governor {
     r->flying = false;
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
-    obey(now, *r, result.advice, s.rtt);
+    bool const blamed =
+        result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
+    if (blamed && !r->alone_since) r->alone_since = now;
+    bool const its_own = result.what == outcome::throttle && r->alone_since;
+    if (!its_own) obey(now, *r, result.advice, s.rtt);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
       if (!r->heard) succeed(now, s, u);
       settings.budget.deposit();
     } else if (result.what == outcome::throttle) {
-      ++r->throttles;
-      if (r->throttles > 2 && lead > r->lead_before) {
-        if (!r->alone_since) r->alone_since = now;
-      } else {
-        --lead;
-      }
+      if (!blamed) --lead;
       law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
@@ -196,7 +195,9 @@ struct naive_governor {
       } else {
         return again(now, *r, reason::none);
       }
-      r->ready_since = now + r->last_delay;
+      if (r->alone_since && result.advice.retry_after)
+        r->last_delay = std::max(r->last_delay, *result.advice.retry_after);
+      r->ready_since = later(now, r->last_delay);
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       law.on_failure(now, s, for_law);
@@ -224,8 +225,9 @@ struct naive_governor {
     return {verdict::retry, why, earliest};
   }
   bool refused_too_long(request const& r) const {
-    return r.rests == reason::refused_alone && r.waits_alone > 2 &&
-           r.ready_since > later(*r.alone_since, settings.hint_max);
+    return r.rests == reason::refused_alone &&
+           (r.last_delay > settings.hint_max ||
+            (r.waits_alone > 2 && r.ready_since > later(*r.alone_since, settings.hint_max)));
   }
   decision give_up(ticket id, reason why) {
     end(id);
@@ -469,6 +471,9 @@ class history {
       EXPECT_EQ(real_.wakeup(now_), never) << "no spin";
       while (!naive_.alive.empty()) end(naive_.alive.front().id);
     }
+    auto const all = naive_.alive;
+    for (auto const& r : all)  // … also where it refuses one alone
+      if (!r.flying && r.ready_since > now_ + 24h) end(r.id);
     for (auto left = 4 * naive_.alive.size() + 8; !naive_.alive.empty(); --left) {
       ASSERT_GT(left, 0U) << "still alive: " << naive_.alive.size();
       pump();

@@ -15,9 +15,6 @@
 
 namespace headway::app {
 
-inline constexpr std::size_t fields_max = 256;
-inline constexpr std::size_t header_max = 256 * 1024;  // bytes of an answer, trailers included
-
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
   not_sent,  ///< no byte of it has left, or the server says that it has not acted on it

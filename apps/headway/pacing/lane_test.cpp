@@ -136,6 +136,27 @@ TEST(lane, an_answer_does_not_end_the_wait_for_the_turns_of_a_burst) {
   EXPECT_EQ(l.wake(), wake);
 }
 
+TEST(lane, while_turns_of_a_burst_wait_for_each_other_the_ceiling_binds_and_not_the_law) {
+  trace calls;
+  auto l = test_lane("fixed", {.first_alone = 0ns, .rate_ceiling = gcra::per(100, 1s, 3)},
+                     quota_book(), 15min, "api.example", &calls);
+  rng chance{1};
+  time_point const begin{1h};
+  std::array<ticket, 4> t{};
+  for (auto& one : t) one = std::get<ticket>(l.submit(begin, {}, 0));
+  l.open(begin, true);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(l.next(begin, chance));
+  l.rest(begin, true);
+  ASSERT_EQ(l.wake(), begin + 11ms);
+  auto const told_at = [&](duration at, ticket which) {
+    calls.clear();
+    l.settle(begin + at, which, {}, {.status = 200}, chance());
+    return calls.lines().find(R"("held_elsewhere":true)") != std::string_view::npos;
+  };
+  EXPECT_TRUE(told_at(10500us, t[0])) << "by the ceiling it might go";
+  EXPECT_FALSE(told_at(11500us, t[1]));
+}
+
 TEST_F(lane_test, a_turn_without_a_send_costs_no_quota) {
   go(0, submit(6));
   ASSERT_TRUE(std::holds_alternative<ticket>(l.submit(now, {.turn_only = true}, 4)));

@@ -32,8 +32,9 @@ TEST(quota_book, reads_what_the_caller_sets) {
   EXPECT_EQ(parse_quota("tokens=90k/min"), (quota_ceiling{"tokens", 90000, 1min, 0}));
   EXPECT_EQ(parse_quota("input-tokens=1.5M/h:20k"),
             (quota_ceiling{"input-tokens", 1.5e6, 1h, 20000}));
+  EXPECT_EQ(parse_quota("tokens=1M/day"), (quota_ceiling{"tokens", 1e6, 24h, 0}));
   for (auto const* const text : {"", "tokens", "tokens=90k", "=90k/min", "90k/min", "To kens=1/s",
-                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/day",
+                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/week",
                                  "tokens=9/s:10", "tokens=9/s:", "tokens=nan/s", "tokens=1e3/s"})
     EXPECT_THROW(parse_quota(text), std::invalid_argument) << text;
 }

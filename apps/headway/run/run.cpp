@@ -414,8 +414,8 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
   run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
   run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
-  for (auto const* const other :
-       {"--out", "--out-dir", "--out-name", "--out-headers", "--keep-order", "--failed", "--again"})
+  for (auto const* const other : {"--out", "--out-dir", "--out-name", "--out-headers",
+                                  "--keep-order", "--failed", "--again", "--id", "--meta"})
     raw->excludes(run->get_option(other));
   raw->excludes(kept)->excludes(select);
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
