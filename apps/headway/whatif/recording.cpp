@@ -68,6 +68,7 @@ recording of_trace(std::string const& file) {
         if (s.costs.erase(c.id) > 0) --s.live;
         break;
       case kind::scope:
+      case kind::learn:  // its end is what a server can be measured by
       case kind::wakeup:
       case kind::end:
         break;
