@@ -13,6 +13,7 @@
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "headway/text/law.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
