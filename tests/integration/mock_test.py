@@ -93,8 +93,8 @@ class MockAndSimulator(unittest.TestCase):
                 stdout=subprocess.PIPE, text=True)
             try:
                 url = re.search(r"http://\S+", mock.stdout.readline()).group()
-                with Work([f"{url}/1"]) as work:
-                    code = work.run("--cold", "--alone", "--timeout", "1s")
+                with Work([json.dumps({"url": f"{url}/1", "timeout": "1s"})]) as work:
+                    code = work.run("--cold", "--alone")
                     self.assertEqual(code, 0, work.stderr())
             finally:
                 mock.terminate()
