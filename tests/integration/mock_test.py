@@ -12,38 +12,38 @@ from pathlib import Path
 
 from work import BINARY, Work, measured
 
-PACED = "fixed(rate=120/s)"
-WINDOW = "tahoe(cut=0.5,cwnd=10)"
+RATE = "adaptive-rate(start=150/s,cut=0.8,rise=0.2/s,no-backoff)"
 CASES = {  # limit: law, requests
-    "rate=100/s,burst=10": (PACED, 300),
-    "concurrent=8": (WINDOW, 400),
-    "table=80/s,level=1%,saved=10s": (PACED, 300),
-    "queue=4,waiting=5": (WINDOW, 300),
-    "rate=60/s,burst=1": (PACED, 200),
-    "rate=200/s,burst=50": ("fixed(rate=300/s)", 600),
-    "rate=20/s,burst=5": ("adaptive-rate(start=40/s,no-backoff)", 100),
-    "concurrent=3": (WINDOW, 200),
-    "concurrent=20,error-holds=20ms": (WINDOW, 500),
-    "window=100/s": (PACED, 300),
-    "window=30/500ms": (PACED, 200),
-    "window=100/s,aligned": (PACED, 300),
-    "sliding=80/s": (PACED, 240),
-    "sliding=20/250ms": (PACED, 240),
-    "sliding=140/s,counts-rejects": (PACED, 300),
-    "queue=2,waiting=20": (WINDOW, 120),
-    "ban=5/10s,for=2s": ("fixed(rate=20/s)", 60),
-    "table=50/s,level=1%,saved=5s": (PACED, 150),
-    "slope=50%/1s,from=50/s,burst=5": (PACED, 300),
-    "slope=20%/2s,from=80/s": (PACED, 300),
+    "rate=100/s,burst=10": (RATE, 300),
+    "concurrent=8": ("seek", 500),
+    "table=80/s,level=1%,saved=10s": (RATE, 300),
+    "slope=50%/1s,from=50/s,burst=5": ("seek", 300),
+    "queue=4,waiting=5": ("seek", 400),
+    "rate=60/s,burst=1": ("seek", 300),
+    "rate=200/s,burst=50": (RATE, 600),
+    "rate=20/s,burst=5": ("seek", 120),
+    "concurrent=3": ("seek", 300),
+    "concurrent=20,error-holds=20ms": ("seek", 900),
+    "window=100/s": ("seek", 300),
+    "window=30/500ms": ("seek", 300),
+    "window=100/s,aligned": ("seek", 300),
+    "sliding=80/s": ("seek", 300),
+    "sliding=20/250ms": ("seek", 300),
+    "sliding=140/s,counts-rejects": ("seek", 500),
+    "queue=2,waiting=20": ("seek", 200),
+    "ban=5/10s,for=2s": ("seek", 100),
+    "table=50/s,level=1%,saved=5s": ("seek", 200),
+    "slope=20%/2s,from=80/s": ("seek", 300),
 }
 ALONE = {"ban=5/10s,for=2s": ["rate=15/s,burst=2"]}  # what a ban is for
-LATENCY = "40ms"
+LATENCY, ERROR_LATENCY = "40ms", "20ms"
 SHORT = 4
 
 
 def simulated(limits, law, requests, folder):
     """(seconds, refused share), medians of nine seeds."""
-    text = f"limit = {json.dumps(limits)}\nlatency = \"{LATENCY}\"\nclients = {{ requests = {requests} }}\n"
+    text = (f'limit = {json.dumps(limits)}\nlatency = "{LATENCY}"\nerror-latency = "{ERROR_LATENCY}"\n'
+            f"clients = {{ requests = {requests} }}\n")
     Path(folder, "s.toml").write_text(text)
     done = subprocess.run([BINARY, "simulate", "s.toml", "--law", law, "--json", "-"], cwd=folder,
                           capture_output=True, text=True, timeout=120, check=True)
@@ -56,7 +56,8 @@ def served(limits, law, requests, folder):
     log = Path(folder, "log")
     options = [word for limit in limits for word in ("--limit", limit)]
     mock = subprocess.Popen(
-        [BINARY, "mock", "--listen", "127.0.0.1:0", "--log", log, "--latency", LATENCY, *options],
+        [BINARY, "mock", "--listen", "127.0.0.1:0", "--log", log, "--latency", LATENCY,
+         "--error-latency", ERROR_LATENCY, *options],
         stdout=subprocess.PIPE, text=True)
     try:
         url = re.search(r"http://\S+", mock.stdout.readline()).group()
