@@ -1,6 +1,7 @@
 // The three jitters of seed text 004, chosen by name: five sleeps of each, from 1 s up to 10 s.
 
 #include <headway/headway.hpp>
+#include <headway/text/law.hpp>
 
 #include <cstdio>
 

@@ -149,8 +149,8 @@ std::vector<contender> all() {
                     free.budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9};
                     return rival_governor({}, {told(s.told.rate, s.told.window)}, free);
                   },
-                  .backoff = {constant_backoff{.wait = 0ns}},  // a contest is over first without
-                  .omits_poisoned = true});
+                  .omits_poisoned = true,
+                  .backoff = {constant_backoff{.wait = 0ns}}});  // a contest is over first without
   return list;
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "headway/law/shipped.hpp"
+#include "headway/text/law.hpp"
 
 namespace headway {
 namespace {
@@ -39,7 +39,7 @@ TEST(law_text, settings_are_where_they_belong) {
   auto const pace = std::get<paced<adaptive_rate, fixed_window>>(adaptive.law.choice).pace;
   EXPECT_EQ(pace, (adaptive_rate{20, 0.7, 0.1, 1, 50, {}}));
   EXPECT_EQ(adaptive.quiet_successes, 3);
-  EXPECT_EQ(parse_law("adaptive-rate(no-backoff)").throttled, after_throttle::stand_first);
+  EXPECT_EQ(parse_law("adaptive-rate(no-backoff)").throttled, after_throttle::stand_in_line);
 
   EXPECT_EQ(backoff("backoff(full,base=1s,cap=10s)"), any_backoff{(full_jitter{1s, 10s})});
   EXPECT_EQ(backoff("backoff(equal,base=1s,cap=10s)"), any_backoff{(equal_jitter{1s, 10s})});
