@@ -82,10 +82,12 @@ std::vector<contender> all_variants() {
 
 contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
                 after_throttle throttled) {
-  return {
-      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
-        return any_governor(backoff, law, settings(s, throttled));
-      }};
+  return {.name = std::string(name),
+          .what = what,
+          .make = [=](scenario const& s) -> client_governor {
+            return any_governor(backoff, law, settings(s, throttled));
+          },
+          .backoff = backoff};
 }
 
 contender rival(std::string_view name, std::string_view what, rival_law law,
@@ -147,7 +149,8 @@ std::vector<contender> all() {
                     free.budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9};
                     return rival_governor({}, {told(s.told.rate, s.told.window)}, free);
                   },
-                  .omits_poisoned = true});
+                  .omits_poisoned = true,
+                  .backoff = {constant_backoff{.wait = 0ns}}});  // a contest is over first without
   return list;
 }
 
@@ -180,7 +183,8 @@ contender contender_of(shipped_law const& l) {
               return default_governor({}, std::get<seek>(l.law.choice), governs);
             return any_governor(l.backoff, l.law, governs);
           },
-          .pool = std::holds_alternative<auto_sleeper>(l.law.choice) ? 100 : 1};
+          .pool = std::holds_alternative<auto_sleeper>(l.law.choice) ? 100 : 1,
+          .backoff = l.backoff};
 }
 
 contender contender_of(std::string_view text) {

@@ -362,6 +362,9 @@ class world {
     auto const ruling =
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
     if (!c.of->background) count(e.came);
+    if (&c == clients_.data() && figures_.points.size() < options_.points_max)
+      figures_.points.push_back(
+          {now_.time_since_epoch(), delay_after(ruling, c), e.came == outcome::success});
     if (ruling.what == verdict::retry || ruling.what == verdict::park) return;
     ++c.ended;
     if (ruling.what == verdict::done && e.came == outcome::success)
@@ -374,6 +377,14 @@ class world {
       else if (c.unasked > 0)
         events_.push(now_ + loop->think, {.what = kind::submit, .client = e.client});
     }
+  }
+
+  /// Until the client may send again: this request, or where that has ended another.
+  duration delay_after(decision const& ruling, client const& c) const {
+    auto const paced =
+        std::visit([](auto const& g) { return g.law_state().ready_at(1); }, c.governor);
+    auto const again = ruling.what == verdict::retry && ruling.until != never ? ruling.until : now_;
+    return std::max({again, paced, now_}) - now_;
   }
 
   void succeed(event const& e, client& c) {
@@ -451,6 +462,8 @@ class world {
       std::visit(
           [&](auto const& g) {
             moment_.window = g.law_state().allowed();
+            if constexpr (requires { g.law_state().ssthresh(); })
+              moment_.ssthresh = g.law_state().ssthresh();
             moment_.in_flight = g.in_flight();
           },
           clients_.front().governor);
@@ -551,7 +564,22 @@ class world {
 
 }  // namespace
 
+/// The contest of a scenario as a simulation: a write in vain is a throttle.
+static figures contested(optimistic_lock contest, contender const& law, std::uint64_t seed) {
+  contest.backoff = law.backoff;
+  auto const came = simulate(contest, seed);
+  return {.requests = contest.clients,
+          .attempts = came.calls,
+          .throttled = came.calls - contest.clients,
+          .done = contest.clients,
+          .completion = came.time,
+          .finished = true,
+          .digest = mix(static_cast<std::uint64_t>(came.calls) ^
+                        static_cast<std::uint64_t>(came.time.count()))};
+}
+
 figures simulate(scenario const& s, contender const& law, simulation_options options) {
+  if (s.contest) return contested(*s.contest, law, options.seed);
   return world(s, law, options).run();
 }
 

@@ -96,7 +96,11 @@ std::string findings(any_law const& l, bool quotas_bind) {
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
     return fmt::format("a rate of {}", rate_in_words(a->pace.rate));
   if (auto const* a = std::get_if<auto_sleeper>(&l.choice))
-    return fmt::format("an interval of {:.3g} s", to_seconds(a->current_interval));
+    return fmt::format(
+        "an interval of {:.3g} s; of {} answers {} raised it and {} lowered it, {} "
+        "sleeps of {} in all",
+        to_seconds(a->current_interval), a->metrics.total_invocation, a->metrics.total_went_up,
+        a->metrics.total_went_down, a->metrics.total_slept, in_words(a->metrics.total_sleep_time));
   return "";
 }
 

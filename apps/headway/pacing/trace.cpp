@@ -139,7 +139,7 @@ void trace::learn(int scope, time_point now, ticket t, attempt_result const& r, 
 }
 
 void trace::finish(int scope, time_point now, ticket t, attempt_result const& r, fraction u,
-                   decision const& answer) {
+                   decision const& answer, any_law const& law) {
   open_line("finish", scope, now);
   result(t, r);
   fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
@@ -149,6 +149,9 @@ void trace::finish(int scope, time_point now, ticket t, attempt_result const& r,
                    to_string(answer.why));
     field("until", answer.until);
   }
+  if (auto const ssthresh = law.ssthresh(); ssthresh > 0)
+    fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"cwnd":{},"ssthresh":{})"),
+                   law.allowed(), ssthresh);
   close_line();
 }
 
@@ -267,7 +270,7 @@ bool traced_governor::learn(time_point now, ticket t, attempt_result const& head
 decision traced_governor::finish(time_point now, ticket t, attempt_result const& r, fraction u) {
   auto const answer = scope_governor::finish(now, t, r, u);
   last_ = now;
-  if (trace_) trace_->finish(scope_, now, t, r, u, answer);
+  if (trace_) trace_->finish(scope_, now, t, r, u, answer, law_state());
   return answer;
 }
 

@@ -58,8 +58,9 @@ class trace {
   void start(int scope, time_point now, ticket, fraction u,
              std::optional<time_point> quota_until = {});
   void learn(int scope, time_point now, ticket, attempt_result const&, fraction u, bool taught);
-  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
-              decision const&);
+  /// Of a law with a congestion window, that and its ssthresh are told, too.
+  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u, decision const&,
+              any_law const&);
   void cancel(int scope, time_point now, ticket);
   void wakeup(int scope, time_point now, time_point at, reason);
   void end(int scope, time_point now, scope_governor const&);

@@ -309,6 +309,17 @@ sim::scenario read(section& in, std::string const& file) {
       wrong("are all background: there are none to measure");
   });
 
+  in.number("price", s.price, 0, 1e6);
+  in.table("contest", [&](section& contest) {
+    sim::optimistic_lock lock;
+    contest.number("writers", lock.clients, 1, 1e5);
+    contest.text("delay", time_into(lock.delay_mean));
+    contest.text("deviation", time_into(lock.delay_deviation));
+    s.contest = lock;
+  });
+  if (s.contest)
+    for (std::string_view const key : {"limit", "schedule", "clients"}) in.not_with(key, "contest");
+
   in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
   in.text("first-alone", time_into(s.first_alone));
   in.number("attempts-max", s.attempts_max, 1, 1e6);

@@ -63,6 +63,8 @@ recording of_trace(std::string const& file) {
         }
         if (c.ended) --s.live, s.costs.erase(c.id);
         break;
+      case kind::learn:  // the head of an answer, whose end follows
+        break;
       case kind::cancel:  // taken back, or ended by its deadline
         s.flying.erase(c.id);
         if (s.costs.erase(c.id) > 0) --s.live;

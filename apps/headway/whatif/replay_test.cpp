@@ -120,8 +120,9 @@ TEST(trace, reads_back_every_call) {
     to.submit(3, began + 2ns, {}, refused{reason::quota, never});
     to.start(3, began + 3ns, ticket{7}, ~fraction{0});
     to.learn(3, began + 4ns, ticket{7}, {.advice = {.remaining = 5, .reset = 1s}}, 10, true);
-    to.finish(3, began + 5ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s});
-    to.finish(3, began + 6ns, ticket{7}, {}, 12, {});
+    to.finish(3, began + 5ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s},
+              {});
+    to.finish(3, began + 6ns, ticket{7}, {}, 12, {}, {});
     to.cancel(3, began + 7ns, ticket{8});
     to.wakeup(3, began + 8ns, never, reason::window);
     to.end(3, began + 9ns, scope_governor{});
