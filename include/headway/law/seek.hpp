@@ -44,7 +44,8 @@ struct learned {
 /// fail than usual; a cut that they outlast is given back, and so many are usual from then on.
 /// While nothing answers at all, it is probed, and the rate is kept. Among others (`company`) a cut
 /// takes a stride of the level, which a fixed time gives back; refusals that come by chance
-/// (`chance`) are asked again before they count.
+/// (`chance`) are asked again before they count. A caller that wants less than its pace allows
+/// (`demand`) asks again later, and keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -230,8 +231,7 @@ struct seek {
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) &&
-        !(with.demand && wanted.is_low()))
+    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) && !wants_little())
       grow(cost);
   }
 
@@ -248,7 +248,7 @@ struct seek {
     } else if (test) {
       return;  // of the cut before
     }
-    if (with.demand && wanted.is_low()) {
+    if (wants_little()) {
       auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
       next = std::max(next, later(now, from_seconds(pause)));
       return;
@@ -370,6 +370,8 @@ struct seek {
   bool crowd() const noexcept {
     return with.company && others.crowd() && (slots || luck.limit() || !with.chance);
   }
+  /// Returns whether refusals are not its pace's doing.
+  bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
   double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
   double rest() const noexcept {
