@@ -62,8 +62,7 @@ class Metrics(unittest.TestCase):
     def test_prometheus_scrapes_it(self):
         if not shutil.which("prometheus"):
             self.skipTest("no prometheus")
-        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work, servers.closed_port() as port, \
-                servers.closed_port() as own, tempfile.TemporaryDirectory() as folder:
+        with servers.closed_port() as port, servers.closed_port() as own:
             pass
         with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work, \
                 tempfile.TemporaryDirectory() as folder:
@@ -92,9 +91,9 @@ class Metrics(unittest.TestCase):
             self.agree(query_names, work)
 
     def test_what_may_fetch_it(self):
-        with servers.nginx(latency_ms=(5, 5)) as server, servers.closed_port() as port, Work(gets(server, 400)) as work:
+        with servers.closed_port() as port:
             pass
-        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 400)) as work:
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 100)) as work:
             with work.start("--metrics", f":{port}", "--rate", "100/s") as run:
                 wait_for(lambda: servers.listening(port))
 
@@ -121,7 +120,7 @@ class Metrics(unittest.TestCase):
                 f"127.0.0.1:{server.port}": "Address already in use",
                 "nowhere": "want FILE.prom, or HOST:PORT",
                 "localhost:x": "want HOST:PORT",
-                "localhost:99999": "99999",
+                "localhost:99999": "want HOST:PORT",
             }.items():
                 with self.subTest(where):
                     self.assertEqual(work.run("--metrics", where), 2, work.stderr())

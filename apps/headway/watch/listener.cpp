@@ -137,10 +137,10 @@ file listen_at(std::string_view option, std::string const& address) {
     return fatal(exit_usage, fmt::format("{} {}: {}", option, in_quotes(address), why));
   };
   auto const colon = address.rfind(':');
+  auto const port = address.substr(colon == address.npos ? 0 : colon + 1);
   auto host = address.substr(0, colon);
-  if (colon == address.npos || colon + 1 == address.size() ||
-      !std::all_of(address.begin() + static_cast<std::ptrdiff_t>(colon) + 1, address.end(),
-                   is_digit))
+  if (colon == address.npos || port.empty() || port.size() > 5 ||
+      !std::ranges::all_of(port, is_digit) || std::stoi(port) > 65535)
     throw wrong("want HOST:PORT, as 127.0.0.1:9464");
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   addrinfo hints{};
@@ -148,7 +148,7 @@ file listen_at(std::string_view option, std::string const& address) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   auto const error = getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(),
-                                 address.substr(colon + 1).c_str(), &hints, &found);
+                                 port.c_str(), &hints, &found);
   if (error != 0) throw wrong(gai_strerror(error));
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> const all(found, freeaddrinfo);
   file socket(::socket(all->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), address);
