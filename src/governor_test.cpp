@@ -376,32 +376,26 @@ TEST(governor, holds_what_was_said_elsewhere) {
   EXPECT_NE(g.next(at(9s)), std::nullopt);
 }
 
-TEST(governor, a_new_ceiling_takes_over_what_is_owed_and_no_more) {
+TEST(governor, its_ceilings_may_change) {
   auto g = make();
-  auto const one_a_second = gcra::per(1, 1s), ten_a_second = gcra::per(10, 1s);
-  for (int i = 0; i < 5; ++i) submit(g, 0s);
-  g.limit(at(0s), ten_a_second, 100);
+  for (int i = 0; i < 3; ++i) submit(g, 0s);
+  g.limit(gcra::per(1, 1s), 100);
   send(g, 0s);
-  EXPECT_EQ(g.why(at(0s)).why, reason::quota);
-  g.limit(at(0s), one_a_second, 100);
   EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, at(1s)}));
-  g.limit(at(500ms), ten_a_second, 100);  // half a unit is owed
-  EXPECT_EQ(g.why(at(500ms)).until, at(550ms) - ten_a_second.burst_tolerance);
-  for (int i = 0; i < 50; ++i) g.limit(at(500ms), i % 2 ? one_a_second : ten_a_second, 100);
-  EXPECT_EQ(g.next(at(500ms)), std::nullopt);
-  g.limit(at(500ms), std::nullopt, 1);
-  EXPECT_EQ(g.why(at(500ms)), (held_back{reason::quota, never}));
-  g.limit(at(500ms), std::nullopt, 2);
-  EXPECT_NE(g.next(at(500ms)), std::nullopt);
+  g.limit(std::nullopt, 1);
+  EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, never}));
+  g.limit(std::nullopt, 2);
+  EXPECT_NE(g.next(at(0s)), std::nullopt);
 }
 
 TEST(governor, every_reason_has_a_name) {
   std::string all;
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
-  EXPECT_EQ(all,
-            "none, server hint, first answer, pace, window, quota, backoff, "
-            "this request refused alone, retry budget, queue, deadline, attempts, paused, cancelled, ");
+  EXPECT_EQ(
+      all,
+      "none, server hint, first answer, pace, window, quota, backoff, "
+      "this request refused alone, retry budget, queue, deadline, attempts, paused, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

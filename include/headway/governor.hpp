@@ -316,11 +316,8 @@ class governor {
   /// larger scope. Never makes a hold shorter.
   void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
 
-  /// Sets the caller's own ceilings anew. What was sent beyond the old rate counts against the new
-  /// one, so that no change gives a burst away; beyond the new burst nothing is owed.
-  void limit(time_point now, std::optional<gcra> rate, int in_flight_max) noexcept {
-    if (auto const& old = settings_.rate_ceiling; rate && old)
-      rate->tat = later(now, rate->debt_of(old->units_owed(now)));
+  /// Sets the caller's own ceilings anew; `rate` with what is owed of it.
+  void limit(std::optional<gcra> rate, int in_flight_max) noexcept {
     settings_.rate_ceiling = rate;
     settings_.in_flight_max = in_flight_max;
   }

@@ -56,6 +56,9 @@ class Guide(unittest.TestCase):
     def test_run(self):
         self.tries("docs/run.md", 6, JOBS)
 
+    def test_watching(self):
+        self.tries("docs/watching.md", 1, JOBS)
+
     def test_the_readme_and_testing(self):
         self.tries("README.md", 2, JOBS)
         self.tries("docs/testing.md", 1, {})

@@ -22,7 +22,7 @@ namespace headway::app {
 namespace {
 
 /// A line for a run: what it does, how far it is and what holds it back.
-std::string row_of(live_run const& who, simdjson::dom::element state) {
+std::string row_of(live_run const& living, simdjson::dom::element state) {
   std::string_view jobs;
   auto const run = state["run"];
   std::int64_t done = 0, total = 0;
@@ -31,7 +31,7 @@ std::string row_of(live_run const& who, simdjson::dom::element state) {
   auto const is = [](auto error) { return error == simdjson::SUCCESS; };
   if (!is(state["jobs"].get(jobs))) jobs = "?";
   if (!is(run["done"].get(done))) done = 0;
-  auto text = fmt::format("{:<8}{:<7}{}  {}", who.pid, who.surface, printable(jobs), done);
+  auto text = fmt::format("{:<8}{:<7}{}  {}", living.pid, living.surface, printable(jobs), done);
   if (is(run["total"].get(total))) text += fmt::format(" / {}", total);
   if (is(run["per_second"].get(speed)) && speed > 0) text += " · " + rate_in_words(speed);
   if (is(run["left_s"].get(left))) text += fmt::format(" · {} left", in_words(from_seconds(left)));

@@ -212,7 +212,7 @@ time_point lanes::parked_until() noexcept {
   return at;
 }
 
-reason lanes::look(time_point now, duration since, lane& l) {
+reason lanes::look_at(time_point now, duration since, lane& l) {
   auto const before = l.look(l.why(now).why);
   if (before != reason::none)
     (l.in_trouble(before) ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) += since;

@@ -76,12 +76,15 @@ class lanes {
   /// Puts what a user changed into the trace.
   void note(time_point now, std::string_view words);
 
-  /// Counts why they waited since the last look, which was `since` ago, and tells it of each lane
-  /// and reason.
+  /// Counts why they waited since the last look, which was `since` ago.
+  void look(time_point now, duration since) {
+    look(now, since, [](lane const&, reason) {});
+  }
+  /// The same, and tells it of each lane and reason.
   template <class F>
   void look(time_point now, duration since, F tell) {
     for (auto& [key, l] : all_)
-      if (auto const why = look(now, since, l); why != reason::none) tell(l, why);
+      if (auto const why = look_at(now, since, l); why != reason::none) tell(l, why);
   }
   /// What holds them back: of those in trouble all up to `most`, the worst first; where there are
   /// none, of the first that waits.
@@ -103,7 +106,7 @@ class lanes {
     std::string account{}, partition{};
   };
   lane make(std::string_view key, wanted const&);
-  reason look(time_point now, duration since, lane&);
+  reason look_at(time_point now, duration since, lane&);
   shared_pace join_machine(std::string_view key, any_law const& begins);
   void obey(time_point now, std::string_view key, lane&, lane_order const&);
   profile const& profile_of(std::string_view origin) const;

@@ -13,7 +13,7 @@
 namespace headway::app {
 
 /// The answers of a page since the tape was taken last, but for those that follow from what was
-/// known: that nobody else has acted, that what was published is valid, that seats are as they
+/// known: that no other process has acted, that what was published is valid, that seats are as they
 /// were.
 ///
 /// An answer is the number of its question and what it was: "2v" another has acted; "3r5=1.5,9=0" a

@@ -241,21 +241,6 @@ std::vector<known_quota> quota_book::knows() const {
   return all;
 }
 
-std::vector<quota_units> quota_book::left(time_point now) const {
-  std::vector<quota_units> all;
-  for (auto const& q : quotas_) {
-    auto const told = q.told && !q.told->remembered;
-    if (!told && !q.set) continue;
-    auto least = told ? q.told->level_at(now) : q.set->units;
-    if (auto own = q.set) {
-      own->refill(now);
-      least = std::min(least, own->level);
-    }
-    all.push_back({q.name, std::max(least, 0.0)});
-  }
-  return all;
-}
-
 void quota_book::remember(time_point now, std::span<known_quota const> known, duration age) {
   for (auto const& k : known) {
     auto* const q = find_or_make(k.name);

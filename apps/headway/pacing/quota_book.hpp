@@ -100,9 +100,6 @@ class quota_book {
   /// Begins with what an earlier run knew, `age` ago; what answers tell takes its place.
   void remember(time_point now, std::span<known_quota const>, duration age);
 
-  /// What is left of each now, by name.
-  std::vector<quota_units> left(time_point now) const;
-
   /// What was learned, for people; "" if nothing.
   std::string findings() const;
 

@@ -37,6 +37,14 @@ std::string state(T const& v) {
   return out;
 }
 
+/// Until when what was sent beyond the `old` rate counts against the `next`: as many units, and at
+/// most its burst and one.
+time_point owed(time_point now, gcra const& old, gcra const& next) {
+  auto const units = to_seconds(std::max(old.tat - now, duration(0))) / to_seconds(old.interval);
+  auto const most = later(time_point(next.interval), next.burst_tolerance) - time_point();
+  return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
+}
+
 /// At most name_max bytes, cut between characters.
 std::string_view shortened(std::string_view name) noexcept {
   if (name.size() <= name_max) return name;
@@ -341,7 +349,10 @@ time_point traced_governor::look_again(time_point now) const {
 }
 
 void traced_governor::limit(time_point now, std::optional<gcra> const& rate, int in_flight_max) {
-  scope_governor::limit(now, rate, in_flight_max);
+  auto taken_over = rate;
+  if (auto const& old = settings().rate_ceiling; rate && old)
+    taken_over->tat = owed(now, *old, *rate);
+  scope_governor::limit(taken_over, in_flight_max);
   last_ = now;
   if (trace_) trace_->limit(scope_, now, rate, in_flight_max);
 }

@@ -127,7 +127,8 @@ class traced_governor : private scope_governor {
   /// Other processes that share its pace.
   int company() const { return shared_.with ? shared_.with->company() : 0; }
 
-  /// Its user's ceilings from now on.
+  /// Its user's ceilings from now on. What was sent beyond the old rate counts against the new one,
+  /// so that no change gives a burst away.
   void limit(time_point now, std::optional<gcra> const& rate, int in_flight_max);
   /// It leaves that share of the limit from now on, and shares this pace. Requires: a law that can.
   void leave(time_point now, double share, shared_pace);

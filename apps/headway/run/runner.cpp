@@ -843,7 +843,7 @@ class runner {
                      .slots = known(s.slots),
                      .in_flight = l.in_flight(),
                      .waiting = static_cast<std::int64_t>(l.waiting())};
-      for (auto& q : l.quotas().left(now)) g.quotas.emplace_back(std::move(q.quota), q.units);
+      for (auto const& q : l.quotas().look(now)) g.quotas.emplace_back(q.name, q.remaining);
       scopes.push_back(std::move(g));
     }
     exposition page;

@@ -151,9 +151,9 @@ std::vector<live_run> live_runs() {
   return all;
 }
 
-std::optional<std::string> ask(live_run const& whom, std::string_view line) try {
+std::optional<std::string> ask(live_run const& run, std::string_view line) try {
   auto const folder = open_folder(false);
-  auto const peer = connect_to(folder, name_of(whom));
+  auto const peer = connect_to(folder, name_of(run));
   auto const whole = std::string(line) + "\n";
   if (send(peer.fd(), whole.data(), whole.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(whole.size()))

@@ -147,8 +147,8 @@ file listen_at(std::string_view option, std::string const& address) {
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  auto const error = getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(),
-                                 port.c_str(), &hints, &found);
+  auto const error =
+      getaddrinfo(host.empty() ? "127.0.0.1" : host.c_str(), port.c_str(), &hints, &found);
   if (error != 0) throw wrong(gai_strerror(error));
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> const all(found, freeaddrinfo);
   file socket(::socket(all->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), address);

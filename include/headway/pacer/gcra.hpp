@@ -38,18 +38,6 @@ struct gcra {
   }
   void on_success(time_point, sample const&) noexcept {}
   void on_throttle(time_point, sample const&, fraction) noexcept {}
-  /// Returns the units that were sent before their time.
-  double units_owed(time_point now) const noexcept {
-    return tat <= now
-               ? 0
-               : static_cast<double>((tat - now).count()) / static_cast<double>(interval.count());
-  }
-  /// Returns the time that so many units take, at most as much as makes one unit wait for its
-  /// interval.
-  duration debt_of(double units) const noexcept {
-    auto const most = later(time_point(), burst_tolerance) + interval - time_point();
-    return std::min(from_nanoseconds(units * static_cast<double>(interval.count())), most);
-  }
   friend bool operator==(gcra const&, gcra const&) = default;
 
  private:
