@@ -185,6 +185,7 @@ int main(int argc, char** argv) {
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);
+  add_report(program, chosen);
   add_ctl(program, chosen);
   add_limits(program, chosen);
   add_generate(program, chosen);

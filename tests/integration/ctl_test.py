@@ -15,7 +15,7 @@ import servers
 from replay_test import replay
 from work import BINARY, Work, gets, measured, succeeded, wait_for
 
-CHANGES = int(os.environ.get("HEADWAY_CHANGES", "60"))
+CHANGES = int(os.environ.get("HEADWAY_CHANGES", "24"))
 
 
 def ctl(work, *words, **environment):

@@ -13,6 +13,7 @@
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "headway/text/law.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
@@ -185,6 +186,11 @@ std::optional<traced_call> trace_reader::next() {
     if (o.has("throttles"))
       c.terms.throttles = o.whole<int>("throttles", {0, any_of_type<int>.second});
     c.ended = o.has("refused");
+  }
+  if (c.what == kind::wakeup) {
+    auto const why = o.text("why");
+    while (c.why < reason::cancelled && to_string(c.why) != why)
+      c.why = static_cast<reason>(static_cast<int>(c.why) + 1);
   }
   if (c.what == kind::look) c.held_elsewhere = o.has("held_elsewhere");
   if (c.what == kind::claim) {

@@ -51,6 +51,7 @@ struct traced_call {
   std::optional<gcra> rate{};          ///< of limit
   int in_flight_max = 0;               ///< of limit
   double share = 0;                    ///< of leave
+  reason why = reason::none;           ///< of wakeup: what holds the next request back
   std::string words{};                 ///< of ctl, which is of no scope
   std::optional<learned> belief{};     ///< of the law after the call, where that is another
 };
