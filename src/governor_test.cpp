@@ -479,13 +479,26 @@ TEST(governor, holds_what_was_said_elsewhere) {
   EXPECT_NE(g.next(at(9s)), std::nullopt);
 }
 
+TEST(governor, its_ceilings_may_change) {
+  auto g = make();
+  for (int i = 0; i < 3; ++i) submit(g, 0s);
+  g.limit(gcra::per(1, 1s), 100);
+  send(g, 0s);
+  EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, at(1s)}));
+  g.limit(std::nullopt, 1);
+  EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, never}));
+  g.limit(std::nullopt, 2);
+  EXPECT_NE(g.next(at(0s)), std::nullopt);
+}
+
 TEST(governor, every_reason_has_a_name) {
   std::string all;
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
-  EXPECT_EQ(all,
-            "none, server hint, first answer, pace, window, quota, backoff, "
-            "this request refused alone, retry budget, queue, deadline, attempts, cancelled, ");
+  EXPECT_EQ(
+      all,
+      "none, server hint, first answer, pace, window, quota, backoff, "
+      "this request refused alone, retry budget, queue, deadline, attempts, paused, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

@@ -49,6 +49,7 @@ enum class reason : std::uint8_t {
   queue,          ///< as many wait as may
   deadline,       ///< it would come too late
   attempts,       ///< it failed as often as it may
+  paused,         ///< its user has paused it; a driver's answer, never a governor's
   cancelled,      ///< its owner cancelled it; a driver's answer, never a governor's
 };
 /// Returns it in words, for people: "server hint".
@@ -330,6 +331,16 @@ class governor {
   /// Holds all requests until `until`, as the server said elsewhere: to another process, or of a
   /// larger scope. Never makes a hold shorter.
   void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
+
+  /// Sets the caller's own ceilings anew; `rate` with what is owed of it.
+  void limit(std::optional<gcra> rate, int in_flight_max) noexcept {
+    settings_.rate_ceiling = rate;
+    settings_.in_flight_max = in_flight_max;
+  }
+  /// Returns what the caller has set.
+  governor_settings const& settings() const noexcept { return settings_; }
+  /// Goes on with another law.
+  void follow(L law) noexcept { law_ = std::move(law); }
 
   /// Returns the number of permits out.
   int in_flight() const noexcept { return in_flight_; }

@@ -65,6 +65,9 @@ class Guide(unittest.TestCase):
             "prompts.jsonl": '{"prompt": "hello"}\n',
         })
 
+    def test_watching(self):
+        self.tries("docs/watching.md", 1, JOBS)
+
     def test_the_readme_and_testing(self):
         self.tries("README.md", 2, JOBS)
         self.tries("docs/testing.md", 1, {})

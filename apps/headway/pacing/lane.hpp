@@ -41,10 +41,9 @@ struct load {
 class lane {
  public:
   struct parts {
-    std::string account;           ///< that stop() is about
-    std::string name;              ///< for people: without the credential
-    bool renewable = false;        ///< it sends headers of --header-cmd
-    std::shared_ptr<pace> shared;  ///< null: it paces alone
+    std::string account;     ///< that stop() is about
+    std::string name;        ///< for people: without the credential
+    bool renewable = false;  ///< it sends headers of --header-cmd
     traced_governor governor;
     quota_book quotas;
     profile const& speaks;
@@ -149,10 +148,29 @@ class lane {
   /// Until when one that knows nothing could be faster in its place.
   time_point busy_until() const noexcept;
 
+  /// The last refusal that made its law send less.
+  struct cut {
+    time_point at{};
+    std::string by{};  ///< the answer, in words
+  };
+  std::optional<cut> const& last_cut() const noexcept { return last_cut_; }
+
   any_law const& law_state() const noexcept { return parts_.governor.law_state(); }
   quota_book const& quotas() const noexcept { return parts_.quotas; }
   /// Other processes that share its pace.
-  int company() const { return parts_.shared ? parts_.shared->company() : 0; }
+  int company() const { return parts_.governor.company(); }
+
+  /// Holds back what waits, until it is resumed; what flies is not.
+  void pause(time_point now, bool yes) noexcept;
+  bool paused() const noexcept { return paused_since_ != never; }
+  time_point paused_since() const noexcept { return paused_since_; }
+  /// The dearest request so far.
+  std::int64_t cost_max() const noexcept { return cost_max_; }
+  governor_settings const& ceilings() const noexcept { return parts_.governor.settings(); }
+  /// Its user's ceilings from now on.
+  void limit(time_point now, std::optional<gcra> const& rate, int in_flight_max);
+  /// It leaves that share from now on, and shares this pace.
+  void leave(time_point now, double share, shared_pace);
   /// There are no more calls: the trace is whole.
   void end() { parts_.governor.end(); }
 
@@ -182,11 +200,14 @@ class lane {
   impasse trouble_{};
   ban ban_{};
   lately lately_{};
+  std::optional<cut> last_cut_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();
   time_point gathers_until_ = time_point::min();
   time_point parked_until_ = time_point::min();
+  time_point paused_since_ = never;  // never: it is not
+  std::int64_t cost_max_ = 1;
   bool stopped_ = false;
   int pins_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <variant>
 
@@ -23,6 +24,7 @@ concept knowing = requires(L l, learned const& k, duration age) {
   l.knows();
   l.remember(k, age);
   l.leave;
+  l.epoch;
 };
 
 /// f of a law that learns; a default R of another.
@@ -75,6 +77,21 @@ std::optional<double> leave_of(any_law const& l) {
 
 bool leave(any_law& l, double share) {
   return if_knowing<bool>(l, [&](auto& one) { return one.leave = share, true; });
+}
+
+speeds speeds_of(any_law const& l) noexcept {
+  constexpr auto none = std::numeric_limits<double>::infinity();
+  if (auto const* s = std::get_if<seek>(&l.choice))
+    return {s->pace(), s->slots ? s->allowed() : none};
+  if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
+    return {a->pace.rate, none};
+  if (auto const* f = std::get_if<paced<gcra, fixed_window>>(&l.choice))
+    return {1 / to_seconds(f->pace.interval), l.allowed()};
+  return {none, l.allowed()};
+}
+
+std::uint64_t cuts_of(any_law const& l) noexcept {
+  return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.epoch; });
 }
 
 std::string findings(any_law const& l, bool quotas_bind) {

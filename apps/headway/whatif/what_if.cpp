@@ -284,6 +284,7 @@ class experiment {
     if (!call) return false;
     auto const& c = *call;
     using kind = traced_call::kind;
+    if (c.what == kind::ctl) return true;
     if (c.what == kind::scope) {
       scopes_.insert_or_assign(c.scope, scope{.governor = sender(law_.make(client_))});
       return true;
@@ -333,6 +334,11 @@ class experiment {
         break;
       case kind::scope:
       case kind::wakeup:
+      case kind::look:
+      case kind::claim:
+      case kind::limit:
+      case kind::leave:
+      case kind::ctl:
         break;
     }
     return true;
