@@ -86,7 +86,7 @@ void admit_and_settle(benchmark::State& state) {
 }
 BENCHMARK(admit_and_settle)->Threads(1)->Threads(2)->UseRealTime();
 
-/// The same with the default law, at the rate that it would come to here: nobody waits.
+/// The same with the default law, at the rate that it would come to here: no thread waits.
 void admit_and_settle_default_law(benchmark::State& state) {
   static throttled api(default_governor({}, {.level = seek::rate_max}));
   for (auto _ : state) std::get<throttled::permit>(api.admit()).settle();

@@ -4,7 +4,7 @@
 usage: amalgamate.py VERSION OUT SOURCES...
 
 HEADWAY_EXPORT stands on the first declaration of every function that is defined in a source; here it means `inline`.
-The instantiations that the library ships are left to whoever includes the header.
+The instantiations that the library ships are left to the file that includes the header.
 """
 import re
 import sys

@@ -40,7 +40,7 @@ foreach(component IN LISTS headway_components)
   endif()
   target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${headers_of_${component}})
   get_target_property(links ${target} INTERFACE_LINK_LIBRARIES)
-  if(links)  # warnings are ours alone, nothing for those who link a static library
+  if(links)  # warnings are ours alone, not those of users that link a static library
     list(REMOVE_ITEM links "$<LINK_ONLY:headway_warnings>")
     set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES ${links})
   endif()

@@ -1,4 +1,4 @@
-# HEADWAY_WEB: the report page. npm fetches uPlot (pinned in web/package-lock.json) into the build folder.
+# HEADWAY_WEB: the pages. npm fetches uPlot (pinned in web/package-lock.json) into the build folder.
 find_program(NPM_PROGRAM npm)
 find_program(NODE_PROGRAM NAMES node nodejs)
 if(NOT DEFINED HEADWAY_WEB)  # not cached: npm may come later
@@ -25,25 +25,26 @@ function(headway_npm_ci from into installed)
   set(${installed} ${done} PARENT_SCOPE)
 endfunction()
 
-# Sets `source` to the C++ source of page_head and page_tail.
-function(headway_report_page source)
+# Sets `source` to the C++ source of NAME_page (base/web_page.hpp), made of web/NAME.*.
+function(headway_web_page name source)
   set(web ${PROJECT_SOURCE_DIR}/web)
   set(built ${PROJECT_BINARY_DIR}/web)
-  set(page ${built}/page_text.cpp)
+  set(page ${built}/${name}_page.cpp)
   if(NOT HEADWAY_WEB)
-    set(page ${built}/no_page_text.cpp)
-    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "page/page_text.hpp"
+    set(page ${built}/no_${name}_page.cpp)
+    file(CONFIGURE OUTPUT ${page} CONTENT [[#include "base/web_page.hpp"
 namespace headway::app {
-std::string_view const page_head;
-std::string_view const page_tail;
+extern web_page const @name@_page;
+web_page const @name@_page{};
 }
-]])
+]] @ONLY)
   else()
     headway_npm_ci(${web} ${built} installed)
     add_custom_command(OUTPUT ${page}
-      COMMAND ${NODE_PROGRAM} ${web}/build.mjs ${built}/node_modules ${page}
-      DEPENDS ${installed} ${web}/build.mjs ${web}/report.html ${web}/report.css ${web}/report.js
-      COMMENT "Inlining the report page" VERBATIM)
+      COMMAND ${NODE_PROGRAM} ${web}/build.mjs ${built}/node_modules ${name} ${page}
+      DEPENDS ${installed} ${web}/build.mjs ${web}/common.css ${web}/common.js
+        ${web}/${name}.html ${web}/${name}.css ${web}/${name}.js
+      COMMENT "Inlining the page of ${name}" VERBATIM)
   endif()
   set(${source} ${page} PARENT_SCOPE)
 endfunction()

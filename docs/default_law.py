@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/default-law.md: simulates for some minutes on two cores.
+"""Writes docs/measured/default-law.md: simulates for some minutes on two cores.
 
   docs/default_law.py                      writes them all
   docs/default_law.py --only company,trouble --seeds 3 --law seek,adaptive-rate
@@ -20,7 +20,7 @@ import tomllib
 from which_law import FAMILIES, between, percent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "default-law.md"
+PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/which-law.md and the plots of docs/plots from scenarios/golden.
+"""Writes docs/measured/which-law.md and the plots of docs/plots from scenarios/golden.
 
   docs/which_law.py            writes them
   docs/which_law.py --check    fails if they are not what the golden results say
@@ -13,7 +13,7 @@ import sys
 
 DOCS = pathlib.Path(__file__).resolve().parent
 GOLDEN = DOCS.parent / "scenarios" / "golden"
-PAGE = DOCS / "which-law.md"
+PAGE = DOCS / "measured" / "which-law.md"
 
 FAMILIES = {
     "rate": ["emr", "bucket-50-5ms", "bucket-50-50ms", "bucket-50-200ms", "bucket-200-workers", "bucket-10000",

@@ -1,4 +1,4 @@
-// Coroutines that share a limit nobody told them: co_await waits for its turn, and tries again.
+// Coroutines that share an unknown limit: co_await waits for its turn, and tries again.
 // Usage: example_asio_coroutines PORT
 
 #include <boost/asio/as_tuple.hpp>

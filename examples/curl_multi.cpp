@@ -1,4 +1,4 @@
-// Somebody else's loop: libcurl's multi interface, paced. Usage: example_curl_multi URL
+// A loop that is not ours: libcurl's multi interface, paced. Usage: example_curl_multi URL
 
 #include <curl/curl.h>
 #include <headway/driver/polled.hpp>

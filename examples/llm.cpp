@@ -41,7 +41,7 @@ int main() {
     std::printf("%s: %s\n", model, answer.text.c_str());
   }
 
-  // 5,000 at once and no more: who needs more than that is refused, not kept waiting for ever.
+  // 5,000 at once and no more: a request that needs more is refused, not kept waiting for ever.
   auto const book = api.try_call([&] { return complete(prompt); }, judge, {.cost = 100'000});
   std::puts(book ? "sent" : "larger than the quota");
   return book ? 1 : 0;

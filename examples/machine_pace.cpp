@@ -14,7 +14,7 @@
 
 using namespace std::chrono_literals;
 
-// Stands for the API: 100 requests a second, whoever sends them; else come back in 300 ms.
+// Stands for the API: 100 requests a second, of any process; else come back in 300 ms.
 struct server {
   headway::shared_pacer pace{headway::gcra::per(100, 1s, 10)};
   std::atomic<headway::duration> told{};  // until when to wait

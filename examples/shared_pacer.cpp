@@ -1,4 +1,4 @@
-// The limit is known and nobody needs an order: a pacer in one atomic, for any number of threads.
+// The limit is known and no order is needed: a pacer in one atomic, for any number of threads.
 
 #include <headway/driver/shared_pacer.hpp>
 

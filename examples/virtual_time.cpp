@@ -8,7 +8,7 @@
 
 namespace {
 
-/// The code under test: it uploads items, told the time by whoever runs it.
+/// The code under test: it uploads items, and takes the time as an argument.
 struct uploader {
   headway::default_governor governor{};
   headway::rng chance{42};

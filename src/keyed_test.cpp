@@ -82,7 +82,7 @@ int sent_by_two_scopes(std::size_t most, Governor const& each, attempt_result co
   return sent;
 }
 
-// Whoever is evicted comes back as new: were it sooner than its pace, a map that is full would let
+// An evicted scope comes back as new: were it sooner than its pace, a map that is full would let
 // each of its scopes go without any.
 TEST(keyed, no_scope_is_faster_for_lack_of_room) {
   default_governor const plain;

@@ -109,10 +109,10 @@ struct parked_request {
 
 /// Where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
-  stand_first,  ///< keeps its place, hence stands at the front, and waits for the law; from the
-                ///< second refusal on it stands last
-  back_off,     ///< waits out a backoff of its own, as plain retry libraries do
-  share_level,  ///< waits out a backoff at the scope's retry level (seed text 002)
+  stand_in_line,  ///< keeps its place, hence stands at the front, and waits for the law; from the
+                  ///< second refusal on it stands last
+  back_off,       ///< waits out a backoff of its own, as plain retry libraries do
+  share_level,    ///< waits out a backoff at the scope's retry level (seed text 002)
 };
 
 /// What a caller may set; everything has a default.
@@ -121,12 +121,12 @@ struct governor_settings {
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
   duration hint_max = 15min;  ///< what a server's hint holds, or what is refused alone, for longer
                               ///< is parked
-  duration first_alone = 250ms;                            ///< zero: off
-  after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
-  int quiet_successes = 10;                                ///< of the shared retry level
-  std::optional<gcra> rate_ceiling{};                      ///< besides the law
-  int in_flight_max = std::numeric_limits<int>::max();     ///< besides the law
-  retry_budget budget{};                                   ///< of failures, not of throttles
+  duration first_alone = 250ms;                              ///< zero: off
+  after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
+  int quiet_successes = 10;                                  ///< of the shared retry level
+  std::optional<gcra> rate_ceiling{};                        ///< besides the law
+  int in_flight_max = std::numeric_limits<int>::max();       ///< besides the law
+  retry_budget budget{};                                     ///< of failures, not of throttles
   friend bool operator==(governor_settings const&, governor_settings const&) = default;
 };
 

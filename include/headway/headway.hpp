@@ -5,7 +5,7 @@
 ///   while (auto turn = governor.next(now))  // the request that may go now, if any
 ///     governor.start(now, *turn, draw());   // send it; then, when its answer comes:
 ///   governor.finish(now, ticket, {outcome}, draw());
-///   sleep_until(governor.wakeup(now));
+///   wait_until(governor.wakeup(now));
 #pragma once
 
 #include "headway/backoff/any.hpp"

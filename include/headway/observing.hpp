@@ -117,7 +117,7 @@ class observing_governor : private governor<B, observed_law<L>> {
     s.first_alone = 0ns;
     s.rate_ceiling.reset();
     s.in_flight_max = std::numeric_limits<int>::max();
-    if (s.throttled == after_throttle::stand_first) s.throttled = after_throttle::back_off;
+    if (s.throttled == after_throttle::stand_in_line) s.throttled = after_throttle::back_off;
     return s;
   }
 };

@@ -316,7 +316,7 @@ TEST_F(asio_driver, cancelling_the_wait_for_a_retry) {
   EXPECT_EQ(api.metrics().held.why, reason::server_hint);
   signal.emit(net::cancellation_type::terminal);
   io.restart();
-  io.run();  // ends now, not in a minute: nobody waits for the alarm
+  io.run();  // ends now, not in a minute: the alarm is cancelled
   EXPECT_EQ(ended, reason::cancelled);
   EXPECT_EQ(api.metrics().given_up, 1);
   EXPECT_EQ(api.metrics().waiting, 0U);
@@ -438,13 +438,13 @@ TEST_F(asio_driver, what_the_server_said_elsewhere_holds_until_then) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(asio_driver_alone, a_context_that_is_destroyed_takes_along_who_waits_and_who_flies) {
+TEST(asio_driver_alone, a_context_that_is_destroyed_takes_along_waiting_and_flying_requests) {
   auto const alive = std::make_shared<int>();
   {
     net::io_context io;
     net::steady_timer flight(io, 1h);
     shared api{io.get_executor(), one_by_one()};
-    // Frames that own what they wait for: nobody else would ever destroy them.
+    // Frames that own what they wait for: nothing else would ever destroy them.
     auto const program = [](shared own, net::steady_timer& timer,
                             [[maybe_unused]] std::shared_ptr<int> const kept) -> awaitable<void> {
       auto const permit = co_await own.async_admit(net::use_awaitable);
@@ -470,7 +470,7 @@ TEST(asio_driver_alone, a_context_that_is_destroyed_takes_along_who_waits_and_wh
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST(asio_driver_alone, it_may_go_before_those_who_wait) {
+TEST(asio_driver_alone, it_may_go_before_waiting_requests) {
   net::io_context io;
   int calls = 0;
   for (auto api = std::make_unique<shared>(io.get_executor(), one_by_one()); api; api.reset())
@@ -484,7 +484,7 @@ TEST(asio_driver_alone, many_threads_that_cancel_expire_and_throttle_lose_nothin
   std::atomic<int> inside = 0, most = 0, ended = 0, went = 0, served = 0;
   net::thread_pool pool(4);
   shared api{pool.get_executor(), one_by_one({.queue_max = 64})};
-  // Each on a strand of its own, as Asio demands of who emits cancellation signals.
+  // Each on a strand of its own, as Asio demands for cancellation signals.
   auto const program = [&](unsigned seed) -> awaitable<void> {
     rng chance(seed);
     for (int call = 0; call < 100; ++call) {
@@ -577,7 +577,7 @@ TEST_F(asio_driver, what_makes_governors_makes_one_of_each_key) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(asio_driver, a_scope_in_which_somebody_flies_is_never_forgotten) {
+TEST_F(asio_driver, a_scope_with_a_request_in_flight_is_never_forgotten) {
   basic_throttled<plain> api{io.get_executor(), plain(), 1};
   api.scope("busy").async_call(answers(io, calls), always(outcome::success), [](auto const&...) {});
   EXPECT_THROW(api.scope("other"), refused_error);

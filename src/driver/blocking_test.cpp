@@ -125,7 +125,7 @@ TEST(blocking_driver, a_throttled_call_goes_before_those_that_wait) {
   EXPECT_EQ(std::string(order.begin(), order.end()), "aab");
 }
 
-TEST(blocking_driver, stop_wakes_who_waits_for_ever) {
+TEST(blocking_driver, stop_wakes_a_thread_that_waits_for_ever) {
   shared api(one_by_one());
   auto const held = api.admit();
   std::stop_source stop;

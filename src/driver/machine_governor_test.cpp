@@ -37,7 +37,7 @@ TEST_F(machine_governor_test, a_turn_that_one_took_is_not_the_other_s) {
 }
 
 // Nothing of its own will wake it: it must ask again by itself.
-TEST_F(machine_governor_test, who_waits_for_permits_of_another_hears_of_them) {
+TEST_F(machine_governor_test, a_wait_for_permits_of_another_ends_when_they_are_free) {
   seek const one_slot{.level = 1, .ceiling = 1, .slots = true};
   auto a = join(one_slot);
   auto b = join(one_slot);

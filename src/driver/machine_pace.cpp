@@ -54,7 +54,7 @@ class checksum {
   std::uint64_t b_ = 0x9e3779b97f4a7c15U;
 };
 
-/// Of the key, and of this boot and time namespace, whose clock the state is told in. Nobody but
+/// Of the key, and of this boot and time namespace, since the state has times of their clock. Only
 /// the user can choose keys that collide. Source: FNV-1a, twice, from different bases.
 std::string digest(std::string_view key) {
   std::string all;
@@ -93,7 +93,7 @@ bool set_lock(int fd, short how, int byte) noexcept {
   return fcntl(fd, F_OFD_SETLK, &what) == 0;
 }
 
-/// Removes the file if nobody uses it. Whoever comes meanwhile waits for that, and makes another.
+/// Removes the file if no process uses it. One that joins meanwhile waits, and makes another.
 void remove_unused(int folder, char const* name, int fd) noexcept {
   struct stat about {};
   if (set_lock(fd, F_WRLCK, door) && fstat(fd, &about) == 0 && about.st_nlink > 0)
@@ -217,7 +217,7 @@ descriptor machine_page::open() const {
   sweep(within.get());
   for (int tries = 0; tries < 100; ++tries) {
     if (auto opened = open_file(within.get())) return opened;
-    std::this_thread::sleep_for(1ms);  // somebody is removing it
+    std::this_thread::sleep_for(1ms);  // another process is removing it
   }
   throw std::runtime_error(path_ + " is being removed for too long");
 }
@@ -248,7 +248,7 @@ descriptor machine_page::open_file(int folder) const {
   return opened;
 }
 
-/// Removes the paces that only dead processes left, which nobody else would join any more.
+/// Removes the paces that only dead processes left, and that no other process would join.
 void machine_page::sweep(int folder) const noexcept {
   auto* const entries = fdopendir(dup(folder));
   if (entries == nullptr) return;

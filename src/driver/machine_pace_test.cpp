@@ -52,7 +52,7 @@ TEST_F(machine_pace_test, a_turn_is_taken_once) {
   EXPECT_GT(b.ready_at(1), start);
 }
 
-TEST_F(machine_pace_test, who_joins_goes_on_with_the_law_of_those_who_are_there) {
+TEST_F(machine_pace_test, a_new_member_goes_on_with_the_law_of_the_others) {
   machine_pace a(within(), "k", law(10));
   machine_pace const b(within(), "k", law(1000));
   machine_pace const other(within(), "another key", law(1000));
@@ -81,7 +81,7 @@ TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
   EXPECT_TRUE(b.claim(start + 5s, 1, u));
 }
 
-TEST_F(machine_pace_test, who_was_served_least_recently_goes_first) {
+TEST_F(machine_pace_test, the_least_recently_served_goes_first) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
   b.refresh(start, 0, true);
@@ -111,7 +111,7 @@ TEST_F(machine_pace_test, permits_of_the_dead_come_back) {
   int status = 0;
   waitpid(child, &status, 0);
   ASSERT_TRUE(WIFSIGNALED(status));
-  a.refresh(start, 0, true);  // the first look is at who lives
+  a.refresh(start, 0, true);  // the first look is at which members live
   EXPECT_EQ(a.allowed(), before);
 }
 
@@ -138,7 +138,7 @@ TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
   EXPECT_LT(a.held_until(), start);
 }
 
-TEST_F(machine_pace_test, another_clock_holds_nobody) {
+TEST_F(machine_pace_test, another_clock_holds_no_member) {
   for (auto const offset : {duration(-24h), duration(90000s), duration(24h)}) {
     machine_pace a(within(), "k", law(10));
     a.refresh(start + 48h, 0, true);
@@ -158,7 +158,7 @@ TEST_F(machine_pace_test, another_clock_holds_nobody) {
   }
 }
 
-TEST_F(machine_pace_test, what_another_clock_left_holds_nobody) {
+TEST_F(machine_pace_test, what_another_clock_left_holds_no_member) {
   machine_pace a(within(), "k", law(10));
   a.refresh(start, 0, true);
   {
@@ -211,7 +211,7 @@ TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
   }
 }
 
-TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
+TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_the_next_member) {
   machine_pace const living(within(), "living", law(10));
   if (auto const child = fork(); child == 0) {
     machine_pace const b(within(), "dead", law(10));
@@ -222,7 +222,7 @@ TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_whoever_comes) {
   std::ofstream(within() + "/another's") << "no pace";
   ASSERT_EQ(files(), 3);
   machine_pace const a(within(), "k", law(10));
-  EXPECT_EQ(files(), 3) << "its own, that of the living one, and what is nobody's pace";
+  EXPECT_EQ(files(), 3) << "its own, that of the living one, and a file that is no pace";
 }
 
 // A forked process of a test's own, which ends with it, as do those that it forks.
@@ -235,7 +235,7 @@ class process {
     close(id_ == 0 ? to_[1] : to_[0]);
     close(id_ == 0 ? from_[0] : from_[1]);
     if (id_ != 0) return;
-    alarm(20);  // nobody waits for longer for it
+    alarm(20);  // the longest wait for it
     f(*this);
     _exit(testing::Test::HasFailure());
   }
@@ -363,7 +363,7 @@ TEST_F(machine_pace_test, a_child_that_cannot_join_goes_on_alone) {
 }
 
 // One that a signal has stopped gets its answers, but cannot say so.
-TEST_F(machine_pace_test, who_is_stopped_holds_no_permits_and_its_late_answers_teach_nothing) {
+TEST_F(machine_pace_test, a_stopped_member_holds_no_permits_and_its_late_answers_teach_nothing) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
   b.refresh(start, 0, true);
@@ -379,7 +379,7 @@ TEST_F(machine_pace_test, who_is_stopped_holds_no_permits_and_its_late_answers_t
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
 }
 
-TEST_F(machine_pace_test, who_waits_for_an_answer_only_is_not_stopped) {
+TEST_F(machine_pace_test, a_member_that_only_waits_for_an_answer_is_not_stopped) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
   b.refresh(start, 0, true);
@@ -393,7 +393,7 @@ TEST_F(machine_pace_test, who_waits_for_an_answer_only_is_not_stopped) {
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
 }
 
-TEST_F(machine_pace_test, who_waits_for_its_turn_but_never_takes_it_costs_no_pace) {
+TEST_F(machine_pace_test, a_member_that_never_takes_its_turn_costs_no_pace) {
   machine_pace a(within(), "k", law(200));
   std::vector<std::unique_ptr<machine_pace>> idle;
   for (int i = 0; i < 6; ++i) idle.push_back(std::make_unique<machine_pace>(within(), "k", law(1)));
@@ -430,7 +430,7 @@ TEST_F(machine_pace_test, acts_of_many_processes_are_neither_lost_nor_torn) {
   EXPECT_EQ(s.units, static_cast<double>(s.successes));
 }
 
-// A child says that it begins an act and that it ended: of the last one nobody knows.
+// A child says that it begins an act and that it ended: of the last one it is not known.
 TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing) {
   machine_pace a(within(), "k", law(10));
   std::uint64_t surely = 0;

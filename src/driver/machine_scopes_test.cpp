@@ -41,7 +41,7 @@ TEST_F(machine_scopes_test, what_holds_a_scope_holds_it_wherever_it_is_shared) {
   EXPECT_TRUE(may_go(other));
 }
 
-TEST_F(machine_scopes_test, who_calls_without_a_scope_shares_with_a_machine_governor) {
+TEST_F(machine_scopes_test, a_call_without_a_scope_shares_with_a_machine_governor) {
   basic_throttled api(of("k"));
   blocking::shared_governor single(machine_governor("k", {}, {}, folder + "/headway"));
   single.hold(steady_now() + 10min);

@@ -73,7 +73,7 @@ TEST(shared_pacer, no_more_slots_than_there_are) {
   EXPECT_EQ(pace.in_flight(), 0);
 }
 
-TEST(shared_pacer, who_got_no_slot_took_no_units) {
+TEST(shared_pacer, a_request_without_a_slot_took_no_units) {
   shared_pacer pace(gcra{.interval = 1s}, 1);
   EXPECT_LE(pace.admit(time_point(10s)), time_point(10s));
   EXPECT_EQ(pace.admit(time_point(20s)), never);

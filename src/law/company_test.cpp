@@ -13,7 +13,7 @@ company after(std::initializer_list<double> ceilings, double count = 1000) {
   return c;
 }
 
-TEST(company, who_finds_the_ceiling_where_it_was_is_alone) {
+TEST(company, a_ceiling_that_stays_where_it_was_is_not_shared) {
   auto const c = after({100, 100.1, 99.9, 100, 100.1, 99.8});
   EXPECT_FALSE(c.crowd());
   EXPECT_EQ(c.stride(), company::stride_min);

@@ -55,7 +55,7 @@ TEST(gcra, golang_rate_table) {
                                      {9 * d, 0, true}});
 }
 
-// TestSimpleReserve and TestMix there: what is taken ahead of its time is paid for by who comes
+// TestSimpleReserve and TestMix there: what is taken ahead of its time is paid for by what comes
 // next.
 TEST(gcra, golang_rate_reservations) {
   auto pace = gcra::per(10, 1s, 2);

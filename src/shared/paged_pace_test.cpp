@@ -327,7 +327,7 @@ class world {
     auto const& is = shelf_.value;
     if (p.act == process::joins) {
       if (std::ranges::any_of(all_, [](auto const& each) { return each->shares(); })) {
-        EXPECT_EQ(is.law, was.law) << "it goes on with the law of those who are there";
+        EXPECT_EQ(is.law, was.law) << "it goes on with the law of the present members";
         return;
       }
       EXPECT_EQ(is.law, setting_.law) << "what the dead left is not believed";

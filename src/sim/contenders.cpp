@@ -38,18 +38,18 @@ contender shipped(shipped_law const& l) {
 
 contender variant(std::string_view name, std::string_view what, seek law) {
   return {.name = name, .what = what, .make = [law](scenario const& s) -> client_governor {
-            return default_governor({}, law, settings(s, after_throttle::stand_first));
+            return default_governor({}, law, settings(s, after_throttle::stand_in_line));
           }};
 }
 
 /// Remembers what `told` is told, from an hour ago.
 contender warm() {
-  return {
-      .name = "seek-warm", .what = "remembers the limit", .make = [](scenario const& s) {
-        seek law;
-        law.remember({.rate = s.told.rate, .slots = s.told.window, .latency = 0.6}, 1h);
-        return client_governor(default_governor({}, law, settings(s, after_throttle::stand_first)));
-      }};
+  return {.name = "seek-warm", .what = "remembers the limit", .make = [](scenario const& s) {
+            seek law;
+            law.remember({.rate = s.told.rate, .slots = s.told.window, .latency = 0.6}, 1h);
+            return client_governor(
+                default_governor({}, law, settings(s, after_throttle::stand_in_line)));
+          }};
 }
 
 std::vector<contender> all_variants() {
@@ -82,7 +82,7 @@ contender plain(std::string_view name, std::string_view what, any_backoff backof
 }
 
 contender rival(std::string_view name, std::string_view what, rival_law law,
-                after_throttle throttled = after_throttle::stand_first) {
+                after_throttle throttled = after_throttle::stand_in_line) {
   return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
             return rival_governor({}, law, settings(s, throttled));
           }};
@@ -91,7 +91,7 @@ contender rival(std::string_view name, std::string_view what, rival_law law,
 /// A law without a bound of its own before its first throttle: that of a pool of 100 workers.
 contender pool_of_100(std::string_view name, std::string_view what, rival_law law) {
   return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
-            auto bounded = settings(s, after_throttle::stand_first);
+            auto bounded = settings(s, after_throttle::stand_in_line);
             bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
             return rival_governor({}, law, bounded);
           }};
@@ -106,11 +106,11 @@ std::vector<contender> all() {
   for (auto const& l : shipped_laws()) list.push_back(shipped(l));
   list.push_back(plain("tahoe-0.9", "a congestion window that starts again, ssthresh cut to 0.9",
                        {}, {paced<unpaced, tahoe>{.win = {.beta = 0.9}}},
-                       after_throttle::stand_first));
+                       after_throttle::stand_in_line));
   list.push_back(plain("adaptive-rate-only",
                        "seed text 002's rate without the decaying retry level", {},
                        {paced<adaptive_rate, headway::fixed_window>{.win = everything}},
-                       after_throttle::stand_first));
+                       after_throttle::stand_in_line));
   list.push_back(exponential("exponential-none", "50 ms × 2^k up to 30 s, without jitter",
                              {exponential_backoff{.initial = 50ms, .cap = 30s}}));
   list.push_back(exponential("exponential-full", "the same with full jitter",
@@ -133,7 +133,7 @@ std::vector<contender> all() {
                   .what = "knows the limit: paces evenly just at it",
                   .make = [](scenario const& s) -> client_governor {
                     // What all are measured by loses nothing and waits for nothing but the limit.
-                    auto free = settings(s, after_throttle::stand_first);
+                    auto free = settings(s, after_throttle::stand_in_line);
                     free.attempts_max = std::numeric_limits<int>::max();
                     free.budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9};
                     return rival_governor({}, {told(s.told.rate, s.told.window)}, free);

@@ -137,8 +137,8 @@ TEST(limit, decides_each_arrival) {
        {.limits = {queue{1, 0}}, .latency = {100ms}},
        {0ms, 0ms, 99ms, 100ms},
        "+--+"},
-      {"queue: nobody works", only(queue{0, 9}), {0ms, 1h}, "--"},
-      {"queue: who waits holds a slot",
+      {"queue: no server works", only(queue{0, 9}), {0ms, 1h}, "--"},
+      {"queue: a request that waits holds a slot",
        {.limits = {concurrency{2}, queue{1, 9}}, .latency = {100ms}},
        {0ms, 0ms, 99ms, 100ms, 100ms},
        "++-+-"},
@@ -249,7 +249,7 @@ TEST(limit, knows_an_honest_retry_after) {
 
 /// 10/s that bans for 60 s after more than 5 rejects in 10 s: hammering gets one request each
 /// 60.06 s.
-TEST(limit, bans_who_hammers) {
+TEST(limit, bans_a_client_that_hammers) {
   behaviour const b{.limits = {token_bucket{100ms, 1}, ban{}}};
   EXPECT_EQ(served(b, 10ms, 10min), 10);
   EXPECT_EQ(served(b, 100ms, 10min), 6000);
@@ -320,7 +320,7 @@ TEST(limit, a_queue_makes_latency_rise) {
        {{at(0s), queue{1, 9}}, {at(50ms), queue{2, 9}}},
        {0ms, 0ms, 60ms, 70ms},
        {100ms, 200ms, 100ms, 190ms}},
-      {"one less and one more: nobody busy is forgotten",
+      {"one less and one more: no busy one is forgotten",
        {{at(0s), queue{2, 9}}, {at(50ms), queue{1, 9}}, {at(60ms), queue{2, 9}}},
        {0ms, 30ms, 70ms, 70ms},
        {100ms, 100ms, 130ms, 160ms}},

@@ -143,7 +143,7 @@ TEST(server, shows_overload_as_it_is_told) {
        {.limits = {one}, .schedule = {dark, dawn}},
        {0s, 0s, 1s, 2s},
        "+-.-"},
-      {"outage: bans nobody",
+      {"outage: does not ban",
        {.limits = {ban{0, 1h, 1h}}, .schedule = {dark, dawn}},
        {1s, 1s, 2s},
        "..+"},
@@ -260,7 +260,7 @@ TEST(server, drifts_within_bounds) {
   }
   EXPECT_TRUE(rose && fell);
 
-  auto const seldom = capacity(d, 3);  // the walk does not depend on who comes when
+  auto const seldom = capacity(d, 3);  // the walk does not depend on arrivals
   for (std::size_t i = 0; i < seldom.size(); ++i) EXPECT_EQ(seldom[i], seen[3 * i]);
   d.seed = 8;
   EXPECT_NE(capacity(d, 1), seen);

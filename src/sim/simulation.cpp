@@ -98,7 +98,7 @@ class world {
     return b;
   }
 
-  // ── who takes part ──────────────────────────────────────────────────────────────────────────
+  // ── members ────────────────────────────────────────────────────────────────────────────────
 
   void add(group const& g, contender const& subject) {
     auto const* const law = g.law.empty() ? &subject : contender_named(g.law);
@@ -386,14 +386,14 @@ class world {
                            std::to_string(to_seconds(now_.time_since_epoch())) + " s: " + what);
   }
 
-  /// Nobody goes before the law's pace, beyond its window, or while a hint holds the scope.
+  /// No request goes before the law's pace, beyond its window, or while a hint holds the scope.
   void audit_start(client const& c, auto const& g) const {
     if (g.in_flight() >= g.law_state().allowed()) broken("sent beyond the window");
     if (g.law_state().ready_at(1) > now_) broken("sent before its pace");
     if (c.held_until > now_) broken("sent while a hint held it");
   }
 
-  /// Every request is waiting, in flight or ended, and who waits alone will be woken.
+  /// Every request is waiting, in flight or ended, and one that waits alone will be woken.
   void audit(client const& c) const {
     std::visit(
         [&](auto const& g) {

@@ -30,7 +30,7 @@ class Page:
             [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--remote-debugging-pipe", f"--user-data-dir={self.home}", "--no-first-run",
              "--disable-background-networking", "--disable-component-update",
-             "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank"],
+             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "about:blank"],
             preexec_fn=pipes, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env={**os.environ, "HOME": self.home})
         os.close(to_read)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The report page as a browser shows it: curves, legend, tables, switches; quiet, and alone.
 
-usage: report_test.py [SCREENSHOT-FOLDER]   with REPORT_SAMPLE in the environment
+usage: report_test.py [SCREENSHOT-FOLDER]   with PAGE_SAMPLE in the environment
 """
 import os
 import subprocess
@@ -25,7 +25,7 @@ class Report(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.file = Path(cls.folder.name) / "report.html"
-        cls.text = subprocess.run([os.environ["REPORT_SAMPLE"]], check=True, capture_output=True, timeout=30).stdout
+        cls.text = subprocess.run([os.environ["PAGE_SAMPLE"]], check=True, capture_output=True, timeout=30).stdout
         cls.file.write_bytes(cls.text)
         cls.page = chromium.Page()
 
@@ -223,7 +223,7 @@ class Report(unittest.TestCase):
         self.assertLess(self.ask("document.getElementById('s1-rate').chart.width"), before)
         self.assertGreater(self.pixels("s1-rate", "--c1"), 20)
 
-    def test_is_small_and_may_ask_nobody(self):
+    def test_is_small_and_may_ask_no_server(self):
         begin = self.text.index(b'id="data">')
         self.assertLess(len(self.text) - (self.text.index(b"</script>", begin) - begin), 250 * 1024)
         refused = self.ask("""new Promise(done => {

@@ -37,7 +37,7 @@ governor_settings any_settings(bytes& draw) {
   s.hint_max = one_of<duration>(draw, {15min, 0ns, 1s});
   s.first_alone = one_of<duration>(draw, {250ms, 0ns, 1ns});
   s.throttled = one_of(
-      draw, {after_throttle::stand_first, after_throttle::back_off, after_throttle::share_level});
+      draw, {after_throttle::stand_in_line, after_throttle::back_off, after_throttle::share_level});
   s.quiet_successes = one_of(draw, {10, 1, 3});
   if (draw() % 2 == 1)
     s.rate_ceiling = gcra::per(one_of(draw, {20.0, 0.5, 1e4}), 1s, one_of<long>(draw, {5, 20}));

@@ -50,7 +50,7 @@ class Authority:
         return Certificate(name, Path(f"{file}.pem").read_text(), Path(f"{file}.key").read_text())
 
     def weak(self):
-        """OpenSSL's settings for who takes anything: the server, which is not what is tested."""
+        """OpenSSL's settings that allow anything: for the server, which is not what is tested."""
         file = self.folder / "weak.cnf"
         file.write_text(WEAK + "[req]\ndistinguished_name=names\n[names]\n")
         return file

@@ -62,7 +62,7 @@ class Crash(unittest.TestCase):
 
     def judge(self, durability):
         hits, exit_code, outcomes, log = self.runs[durability].result()
-        # What was not throttled may have been carried out, even if nobody took the answer.
+        # What was not throttled may have been carried out, even if the answer was not read.
         carried_out = Counter(r.path[1:] for r in log if r.status not in (429, 503))
         unknown = [id for id, outcome in outcomes.items() if outcome == "unknown"]
         again = [id for id, count in carried_out.items() if count > 1]

@@ -61,7 +61,7 @@ class HeaderCommand(unittest.TestCase):
             self.assertEqual(t.leaks(), [])
 
     def test_a_refused_one_is_asked_for_again_and_the_request_is_sent_again(self):
-        """Also what must not be sent twice: who refuses it has not carried it out."""
+        """Also what must not be sent twice: a server that refuses it has not carried it out."""
         both = lambda server: gets(server, 150) + [post(server, f"p{i}") for i in range(50)]
         with tokens(both, latency_ms=(5, 5)) as t:
             t.accept("secret-1", "secret-2")

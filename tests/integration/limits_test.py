@@ -1,4 +1,4 @@
-"""Close to a limit that nobody told, with few rejections: by the log of who has the limit.
+"""Close to an unknown limit, with few rejections: by the log of the server that has it.
 
 HEADWAY_LONG=1 sends 5,000 requests where otherwise a minute is enough.
 """
@@ -136,7 +136,7 @@ class Limits(unittest.TestCase):
         self.assertLessEqual(log.peak_in_flight(), 60)
         self.assertLessEqual(log.p95(), 0.8)
 
-    def test_who_hammers_where_rejects_count_never_finishes(self):
+    def test_a_client_that_hammers_where_rejects_count_never_finishes(self):
         with counts_rejects(50) as server:
             self.assertFalse(hammer(server, 150, seconds=10))
             log = server.log()

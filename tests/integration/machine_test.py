@@ -165,7 +165,7 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(without, 0.88 * RATE)
         self.assertGreaterEqual(after, 0.88 * RATE)
 
-    def test_whom_its_own_rate_holds_back_costs_the_others_nothing(self):
+    def test_a_run_that_its_own_rate_holds_back_costs_the_others_nothing(self):
         with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
             slow, _ = many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
             fast, runs = many(nginx, 2, 5 * JOBS, runtime=runtime)

@@ -1,4 +1,4 @@
-"""Redirects are followed: by the rules, at the pace of whom they lead to, without its neighbour's secrets."""
+"""Redirects are followed: by the rules, at the pace of the server they lead to, without its neighbour's secrets."""
 import bisect
 import collections
 import json
@@ -191,7 +191,7 @@ class Redirects(unittest.TestCase):
                 self.assertGreater(len(other.log().throttled()), 0)
 
     def test_a_secret_reaches_its_origin_only_however_urls_are_written(self):
-        """By a proxy's log: to whom libcurl sends, and what."""
+        """By a proxy's log: where libcurl sends, and what."""
         urls = [
             "http://victim.example#@evil.example/1",
             "http://victim.example?@evil.example/2",

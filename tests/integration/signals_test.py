@@ -1,4 +1,4 @@
-"""What servers say beyond a status: obeyed, by the log of the one who said it."""
+"""What servers say beyond a status: obeyed, by the log of the server that said it."""
 import json
 import math
 import time
@@ -150,7 +150,7 @@ class Signals(unittest.TestCase):
             self.assertEqual(work.run(*options[:3]), 0, work.stderr())
             self.assertEqual(len(server.log), 50)
 
-    def test_a_cost_that_nobody_says_cannot_be_bounded(self):
+    def test_a_cost_that_is_not_stated_cannot_be_bounded(self):
         with Scripted(lambda n, _: (200, {}, {})) as server, Work(gets(server, 50)) as work:
             self.assertEqual(work.run("--spend-max", "tokens=1k"), 77, work.stderr())
             self.assertIn("no answer says what it costs in tokens", work.stderr())

@@ -46,7 +46,7 @@ class Connection(socketserver.StreamRequestHandler):
                 self.wfile.write(answer)
                 before += 1
                 continue
-            with contextlib.suppress(ConnectionError):  # who has had enough hangs up
+            with contextlib.suppress(ConnectionError):  # a client that has had enough hangs up
                 for part in answer or ():
                     self.wfile.write(part)
             return

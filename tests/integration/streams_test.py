@@ -48,7 +48,7 @@ class Streams(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(5), 130, work.stderr())
 
-    def test_input_that_nobody_wants_any_more_is_not_looked_at(self):
+    def test_input_that_is_no_longer_wanted_is_not_looked_at(self):
         with servers.nginx(latency_ms=(3000, 3000)) as server, Work(gets(server, 3)) as work:
             jobs = (work.path / "jobs.txt").read_bytes()
             with work.start(jobs="-", stdin=subprocess.PIPE) as process:

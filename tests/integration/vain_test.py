@@ -28,7 +28,7 @@ def dead_runs(dead, server):
         "little patience": (lines, ("--request-deadline", "1s", "--wait-max", "1s")),
         "50 hosts in turn": ([f"{dead[i % 50]}/{i}" for i in range(10_000)], ()),
         "50 hosts one by one": ([f"{dead[i // 200]}/{i}" for i in range(10_000)], ()),
-        "names that are not found": ([f"http://nobody{i}.invalid/" for i in range(100)], ()),
+        "names that are not found": ([f"http://none{i}.invalid/" for i in range(100)], ()),
         "others answer": (
             [line for i, url in enumerate(gets(server, 200)) for line in (url, f"{dead[i % 2]}/{i}")],
             (),

@@ -1,4 +1,4 @@
-// Below its high-water mark the governor does not allocate, and a lack of memory harms nobody:
+// Below its high-water mark the governor does not allocate, and a lack of memory does no harm:
 // operator new, and what Asio takes for it, is counted, and fails when it is told to.
 
 #include <gtest/gtest.h>
@@ -208,7 +208,7 @@ TEST(out_of_memory, a_thread_that_cannot_wait_is_gone_and_others_go_on) {
     }
     EXPECT_EQ(api.call([] { return 5; }, [](int) { return outcome::success; }), 5);
   });
-  EXPECT_GT(failed, 1) << "the queue's, and the place's among those who wait";
+  EXPECT_GT(failed, 1) << "the queue's, and the place's among waiting ones";
 }
 
 TEST(out_of_memory, a_retry_that_cannot_wait_is_gone_and_others_go_on) {
@@ -286,7 +286,7 @@ TEST_F(out_of_memory_of_a_machine, its_limit_is_joined_or_not) {
     fail(call);
     call();
     machine_governor const after(key, {}, {}, folder);
-    EXPECT_EQ(after.company(), 0) << "who was there is gone";
+    EXPECT_EQ(after.company(), 0) << "the other members are gone";
     EXPECT_EQ(after.in_flight(), 0);
   });
   EXPECT_GT(failed, 5);

@@ -123,12 +123,12 @@ struct naive_governor {
   decision finish(time_point now, ticket id, attempt_result const& result, fraction u) {
     auto* const r = find(id);
     if (!r || !r->flying) return {};
-    bool const somebody_waits = std::ranges::any_of(
+    bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
     bool const own_ceiling = in_flight() >= settings.in_flight_max ||
                              (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
     sample const s{r->permit, in_flight(), now - r->permit.sent,
-                   own_ceiling || (!r->paced && !somebody_waits && in_flight() < law.allowed())};
+                   own_ceiling || (!r->paced && !one_waits && in_flight() < law.allowed())};
     answered = true;
     r->flying = false;
     auto const& [wait, left, reset] = result.advice;
@@ -255,7 +255,7 @@ class history {
       case 9:
         return pump();
       case 10:
-        return nobody();
+        return unknown_ticket();
       case 11:
         return cancel();
       default:
@@ -356,8 +356,8 @@ class history {
   void cancel() {
     if (auto const id = any(pick(2) == 0)) end(*id);
   }
-  /// Acts on tickets that nobody flies: nothing may change.
-  void nobody() {
+  /// Acts on tickets that are not in flight: nothing may change.
+  void unknown_ticket() {
     auto const before = real_;
     auto id = ticket{draw_() % 4 == 0 ? draw_() : pick(64)};
     if (auto const waits = any(false); waits && pick(2) == 0) id = *waits;

@@ -17,7 +17,7 @@ auto_sleeper graphed() {
           .down_multiplier_threshold = 5};
 }
 
-/// Refuses whoever comes sooner than `gap` after the last call, refused or not: fails while a
+/// Refuses a call that comes sooner than `gap` after the last call, refused or not: fails while a
 /// worker's delay is too short. The gap narrows, as a table's does that scales.
 behaviour too_soon() {
   auto const at_most_one_in = [](duration gap) {

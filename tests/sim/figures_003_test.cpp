@@ -27,7 +27,7 @@ contender exponential_003() {
 
 template <class Window>
 contender window_003(Window w) {
-  return one_of_its_own({}, {paced<unpaced, Window>{.win = w}}, after_throttle::stand_first);
+  return one_of_its_own({}, {paced<unpaced, Window>{.win = w}}, after_throttle::stand_in_line);
 }
 
 std::vector<figures> over_seeds(scenario const& s, contender const& law, std::uint64_t seeds) {

@@ -86,7 +86,7 @@ struct expectation {
   duration p95_max = 1h;  ///< from send to answer
 };
 
-TEST(default_law, stays_next_to_limits_that_nobody_told_it) {
+TEST(default_law, stays_next_to_limits_that_it_was_not_told) {
   spread const usual{20ms, 80ms};
   auto const bucket = [&](duration interval) {
     return modelled({.limits = {token_bucket{interval, 11}}, .latency = usual});

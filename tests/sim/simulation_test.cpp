@@ -256,7 +256,7 @@ TEST(simulation, capacity_drifts_with_the_seed) {
   EXPECT_NE(run(s, "told", 1).throttled, run(s, "told", 2).throttled);
 }
 
-TEST(simulation, nobody_guesses_where_the_server_tells_what_remains) {
+TEST(simulation, no_law_guesses_where_the_server_tells_what_remains) {
   auto s = bucket();
   s.server.limits = {fixed_window{.count = 300, .period = 1min}};
   s.groups = {group{.work = batch{.requests = 1500}}};

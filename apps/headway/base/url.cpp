@@ -50,7 +50,7 @@ constexpr std::string_view no_host =
 constexpr std::string_view no_port = "want a port from 1 to 65535";
 
 /// The origin of `url`, or "" and why it has none. libcurl's own parser says, as it is the one that
-/// says where a request goes: credentials are for whom they reach.
+/// says where a request goes, and with it its credentials.
 std::string read_origin(std::string const& url, std::string_view& why) {
   auto const fail = [&](std::string_view problem) {
     why = problem;

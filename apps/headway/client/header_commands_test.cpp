@@ -78,7 +78,7 @@ TEST_F(header_commands_test, a_value_that_is_refused_is_asked_for_again_once) {
   header_commands all(events, options{"A: $(echo x)"}, {});
   ASSERT_TRUE(round(all));
   all.refuse(0);
-  EXPECT_FALSE(all.refused()) << "of values that nobody has any more";
+  EXPECT_FALSE(all.refused()) << "of values that are no longer in use";
   all.refuse(1);
   EXPECT_TRUE(all.refused());
   EXPECT_LE(all.wakeup(), clock_now() + 1s) << "but no more than one a second";

@@ -1,4 +1,4 @@
-/// Headers: what goes out with a request, and to whom a secret may go.
+/// Headers: what goes out with a request, and where a secret may go.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ class bound_headers {
                 std::string_view base_url);
 
   /// Tells of an origin that JOBS sends to; repeating one is harmless.
-  /// Errors: fatal(exit_usage) at the second origin, where nothing but JOBS says to whom the
+  /// Errors: fatal(exit_usage) at the second origin, where nothing but JOBS says where the
   /// headers go.
   void admit(std::string_view origin);
 

@@ -1,10 +1,12 @@
 #include "jobs/fields.hpp"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace headway::app {
@@ -13,6 +15,20 @@ namespace {
 constexpr std::size_t names_shown_max = 20;
 
 }  // namespace
+
+named_fields fields_of(simdjson::dom::object const& object, std::string_view text) {
+  named_fields fields;
+  auto const members = members_of(text);
+  for (auto const [name, value] : object) {
+    field_value field;
+    if (value.is_string())
+      field.text = std::string_view(value.get_string().value_unsafe());
+    else
+      field = {compact(members[fields.size()].value), true};
+    fields.push_back({std::string(name), std::move(field)});
+  }
+  return fields;
+}
 
 void lacks(std::string_view field, std::string_view what, std::string_view by,
            std::vector<std::string> const& names) {

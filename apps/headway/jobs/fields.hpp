@@ -5,6 +5,10 @@
 #include <string_view>
 #include <vector>
 
+namespace simdjson::dom {
+class object;
+}
+
 namespace headway::app {
 
 /// A value of a record: a string, or compact JSON that is none.
@@ -18,6 +22,9 @@ struct named_field {
   field_value value;
 };
 using named_fields = std::vector<named_field>;
+
+/// Returns the members of `object`, which was read from `text`.
+named_fields fields_of(simdjson::dom::object const& object, std::string_view text);
 
 /// The field of that name, null if there is none.
 field_value const* find_field(named_fields const&, std::string_view name) noexcept;

@@ -52,7 +52,7 @@ constexpr std::array<std::string_view, 13> key_names = {
     "url",   "id",      "method",          "headers", "body",      "body_file", "cost",
     "scope", "timeout", "idempotency_key", "meta",    "custom_id", "header"};
 
-/// What is wrong with a line; who knows the file and the number puts them before it.
+/// What is wrong with a line; the caller adds file and number.
 struct malformed {
   std::string why;
 };
@@ -224,20 +224,6 @@ void decode_body(job& j) {
   auto bytes = j.json_body ? std::nullopt : base64_decoded(*j.body);
   if (!bytes) throw malformed{"body is not base64, which it is in a target of vegeta"};
   j.body = std::move(bytes);
-}
-
-named_fields fields_of(dom::object object, std::string_view text) {
-  named_fields fields;
-  auto const members = members_of(text);
-  for (auto const [name, value] : object) {
-    field_value field;
-    if (value.is_string())
-      field.text = std::string_view(value.get_string().value_unsafe());
-    else
-      field = {compact(members[fields.size()].value), true};
-    fields.push_back({std::string(name), std::move(field)});
-  }
-  return fields;
 }
 
 /// A line that is itself the body, but for its `metadata`.

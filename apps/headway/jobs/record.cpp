@@ -79,31 +79,27 @@ void record_reader::read_header(std::vector<std::string> columns) {
 }
 
 record record_reader::read_json(std::string_view text, simdjson::dom::parser& parser) const {
-  auto const object = parse_object(parser, text);
-  auto const members = members_of(text);
+  auto all = fields_of(parse_object(parser, text), text);
   std::vector<std::optional<field_value>> found(fields_.size());
   record r;
-  std::vector<std::string> names;
-  for (auto const [name, value] : object) {
-    field_value field;
-    if (value.is_string())
-      field.text = std::string_view(value.get_string().value_unsafe());
-    else
-      field = {compact(members[names.size()].value), true};
-    names.emplace_back(name);
+  for (auto const& [name, field] : all) {
     auto const at =
         static_cast<std::size_t>(std::find(fields_.begin(), fields_.end(), name) - fields_.begin());
     auto const is_id = name == "id";
     if ((is_id && r.id) || (at < found.size() && found[at]))
       throw std::invalid_argument(fmt::format("key {} is given twice", in_quotes(name)));
     if (at < found.size()) found[at] = field;
-    if (keeps_all_) r.all.push_back({names.back(), field});
-    if (is_id) r.id = std::move(field);
+    if (is_id) r.id = field;
   }
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i]) lacks(fields_[i], "key", "the template", names);
+    if (!found[i]) {
+      std::vector<std::string> names;
+      for (auto const& [name, field] : all) names.push_back(name);
+      lacks(fields_[i], "key", "the template", names);
+    }
     r.values.push_back(std::move(*found[i]));
   }
+  if (keeps_all_) r.all = std::move(all);
   return r;
 }
 

@@ -19,7 +19,7 @@ namespace headway::app {
 /// Errors: fatal(exit_io); fatal(exit_usage) where a line is no result. O(n log n).
 void put_in_order(file const& results, durability level);
 
-/// The same, of a file that has no name, to the descriptor `out`. False when nobody reads there.
+/// The same, of a file that has no name, to the descriptor `out`. False if its reader is gone.
 bool write_in_order(file const& results, int out);
 
 /// Calls `use` with each line that has a result, in the order of lines, and its last one, without a

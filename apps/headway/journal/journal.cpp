@@ -144,7 +144,8 @@ void journal::require_private() const {
             path_));
 }
 
-// Looks at the header itself, so that SQLite never opens, recovers or changes somebody else's file.
+// Looks at the header itself, so that SQLite never opens, recovers or changes a file of another
+// program.
 void journal::require_ours() const {
   std::array<unsigned char, 100> header{};
   auto const n = ::pread(lock_.fd(), header.data(), header.size(), 0);

@@ -299,9 +299,9 @@ TEST_F(journal_test, results_must_be_the_ones_on_record) {
 }
 
 TEST_F(journal_test, does_not_append_to_results_it_knows_nothing_of) {
-  write("results", "somebody's\n");
+  write("results", "another's\n");
   expect_refused(error_of([&] { run(numbered(3)); }), exit_usage, "is not empty");
-  EXPECT_EQ(content("results"), "somebody's\n");
+  EXPECT_EQ(content("results"), "another's\n");
   EXPECT_FALSE(std::filesystem::exists(path("journal")));
 }
 

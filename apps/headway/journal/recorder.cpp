@@ -14,7 +14,7 @@
 namespace headway::app {
 namespace {
 
-// A group that nobody waits for (it holds no intent) gathers so long, or until it is so big. A
+// A group that no request waits for (it holds no intent) gathers so long, or until it is so big. A
 // commit costs some 100 us of CPU whatever is in it; what a crash can undo in that time are answers
 // to requests that may be sent again.
 constexpr std::chrono::milliseconds gather_for{25};

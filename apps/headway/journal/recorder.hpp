@@ -29,7 +29,7 @@ namespace headway::app {
 class recorder {
  public:
   /// `log` was start()ed with `results`, or is null: results only, acknowledged when written. What
-  /// has been committed is copied to `echo_fd` unless that is -1; when nobody reads there any more,
+  /// has been committed is copied to `echo_fd` unless that is -1; when its reader is gone,
   /// copying ends and recording goes on.
   recorder(journal* log, file results, int echo_fd);
 
@@ -65,7 +65,7 @@ class recorder {
   /// Bytes of memory held by what is not yet committed and copied.
   std::size_t pending_bytes() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-  /// Nobody reads the copy any more.
+  /// The reader of the copy is gone.
   bool echo_closed() const noexcept { return echo_closed_.load(std::memory_order_relaxed); }
 
   /// Blocks until everything handed over so far is committed, and nothing else is being handed
@@ -99,11 +99,11 @@ class recorder {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;     // the thread
-  std::condition_variable drained_;  // whoever drains
+  std::condition_variable drained_;  // wakes drain()
   group gathering_;
   std::vector<note> next_notes_;
   std::uint64_t added_ = 0;
-  bool urgent_ = false;  // somebody waits: do not gather any longer
+  bool urgent_ = false;  // a thread waits: do not gather any longer
   bool idle_ = false;    // the thread waits for the first change
   bool stopping_ = false;
   std::exception_ptr failure_;

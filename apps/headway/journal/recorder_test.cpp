@@ -209,7 +209,7 @@ TEST_F(recorder_test, works_without_a_journal) {
   EXPECT_EQ(content("results"), "one\n");
 }
 
-TEST_F(recorder_test, copies_what_is_committed_until_nobody_reads) {
+TEST_F(recorder_test, copies_what_is_committed_until_its_reader_is_gone) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   run(2, durability::process, [&](journal& log, file results) {

@@ -40,7 +40,7 @@ constexpr std::uint64_t body_bytes_max = 16 * 1024 * 1024;
 constexpr auto idle_max = 60s;
 constexpr auto linger_max = 2s;
 
-/// A request body that is read and, unless somebody wants to look at it, dropped.
+/// A request body that is read and, unless it is asked for, dropped.
 struct dropped_body {
   struct value_type {
     std::string text{};
@@ -194,7 +194,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     if (request.method() == http::verb::head) response_.body().clear();
 
     --state_.totals.in_flight;
-    if (state_.options.log) log();  // first, so that whoever has the answer finds its line
+    if (state_.options.log) log();  // first, so that a client that has the answer finds its line
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_, [self = shared_from_this()](error_code e, std::size_t) {
       if (e) return;

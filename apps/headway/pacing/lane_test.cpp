@@ -207,19 +207,19 @@ struct settle_test : testing::Test {
 TEST_F(settle_test, an_answer_is_a_success_whatever_the_caller_thinks_of_it) {
   for (auto const what : {reaction::served, reaction::permanent}) {
     send();
-    auto const [taught, ruling, alone] = settle({.what = what}, 404);
-    EXPECT_EQ(taught, outcome::success);
-    EXPECT_EQ(ruling.what, verdict::done);
+    auto const got = settle({.what = what}, 404);
+    EXPECT_EQ(got.taught, outcome::success);
+    EXPECT_EQ(got.ruling.what, verdict::done);
     now = now + 1min;
   }
 }
 
 TEST_F(settle_test, a_throttle_holds_as_long_as_the_server_says) {
   send();
-  auto const [taught, ruling, alone] = settle({.what = reaction::rate, .hold = duration(7s)}, 429);
-  EXPECT_EQ(taught, outcome::throttle);
-  EXPECT_EQ(ruling.what, verdict::retry);
-  EXPECT_GE(ruling.until, now + 7s);
+  auto const got = settle({.what = reaction::rate, .hold = duration(7s)}, 429);
+  EXPECT_EQ(got.taught, outcome::throttle);
+  EXPECT_EQ(got.ruling.what, verdict::retry);
+  EXPECT_GE(got.ruling.until, now + 7s);
   EXPECT_EQ(l.why(now).why, reason::server_hint);
 }
 
@@ -242,20 +242,20 @@ TEST_F(settle_test, only_what_is_safe_may_go_again) {
 TEST_F(settle_test, what_says_nothing_teaches_nothing) {
   send();
   auto const before = l.law_state();
-  auto const [taught, ruling, alone] =
+  auto const got =
       l.settle(now, t, {.what = reaction::transient}, {.says_nothing = true}, chance());
-  EXPECT_EQ(taught, outcome::ignore);
-  EXPECT_EQ(ruling.what, verdict::done);
+  EXPECT_EQ(got.taught, outcome::ignore);
+  EXPECT_EQ(got.ruling.what, verdict::done);
   EXPECT_EQ(l.law_state(), before);
 }
 
 TEST_F(settle_test, a_long_quota_parks) {
   send();
-  auto const [taught, ruling, alone] = settle({.what = reaction::long_quota}, 429);
-  EXPECT_EQ(taught, outcome::throttle);
-  EXPECT_EQ(ruling.what, verdict::park);
+  auto const got = settle({.what = reaction::long_quota}, 429);
+  EXPECT_EQ(got.taught, outcome::throttle);
+  EXPECT_EQ(got.ruling.what, verdict::park);
   EXPECT_TRUE(l.parked());
-  EXPECT_EQ(l.parked_until(), ruling.until);
+  EXPECT_EQ(l.parked_until(), got.ruling.until);
 }
 
 TEST_F(settle_test, a_long_hint_parks_also_with_a_success) {

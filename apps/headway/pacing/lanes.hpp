@@ -76,7 +76,7 @@ class lanes {
   std::vector<hindrance> hindrances(time_point now, std::size_t most = 3);
   /// The reasons for which requests were held back, as shares of the run: a line, or "".
   std::string where_time_went() const;
-  /// What was learned, and who shared it, for people: lines, or "".
+  /// What was learned, and how many shared it, for people: lines, or "".
   std::string findings();
 
   /// There are no more calls: the trace is whole.

@@ -44,7 +44,7 @@ class memory {
   std::optional<remembered> recall(std::string const& scope) const;
   void learn(std::string const& scope, learned const&);
 
-  /// None that are older than a day: a limit that nobody tells again is to be found out again.
+  /// None that are older than a day: a limit that is not stated again must be found again.
   remembered_quotas recall_quotas(std::string const& scope) const;
   void learn_quotas(std::string const& scope, std::vector<known_quota>);
 

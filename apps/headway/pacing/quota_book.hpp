@@ -53,7 +53,7 @@ struct quota_receipt {
 };
 
 /// Knows the quotas of one scope: those that the server tells (limit, remaining and reset, by
-/// name) and those that the caller sets; and learns what requests cost where nobody says so.
+/// name) and those that the caller sets; and learns what requests cost where that is not stated.
 ///
 /// A request goes when every quota has room for it. What the server told last holds, less what
 /// went since; a quota whose reset moves away as it is used refills all the time, another one at
@@ -83,7 +83,7 @@ class quota_book {
 
   /// It goes.
   quota_receipt take(time_point now, request_size const&);
-  /// It did not go, or nobody will answer.
+  /// It did not go, or will not be answered.
   void forget(quota_receipt&) noexcept;
 
   struct answered {
@@ -112,7 +112,7 @@ class quota_book {
   /// Returns all quotas that are told or set.
   std::vector<standing> look(time_point now) const;
 
-  /// Whether this quota is kept here, so that nobody else need obey it.
+  /// Whether this quota is kept here, so that the governor need not obey it.
   bool keeps(http::quota const&) const noexcept;
 
  private:

@@ -66,7 +66,7 @@ trace::trace(std::string const& path) : file_(file::open(path, O_WRONLY | O_CREA
 trace::~trace() {
   try {
     flush();
-  } catch (std::exception const&) {  // whoever must know has called flush()
+  } catch (std::exception const&) {  // a caller that must know has called flush()
   }
 }
 

@@ -25,8 +25,8 @@ inline constexpr std::array<std::string_view, 4> resource_names = {"unknown", "r
                                                                    "quota"};
 inline constexpr std::array<std::string_view, 4> verdict_names = {"done", "retry", "give_up",
                                                                   "park"};
-inline constexpr std::array<std::string_view, 3> after_throttle_names = {"stand_first", "back_off",
-                                                                         "share_level"};
+inline constexpr std::array<std::string_view, 3> after_throttle_names = {"stand_in_line",
+                                                                         "back_off", "share_level"};
 
 /// What all governors of a run were made from.
 struct trace_head {

@@ -10,10 +10,13 @@
 
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/web_page.hpp"
 #include "headway/law/shipped.hpp"
-#include "page/page_text.hpp"
 
 namespace headway::app {
+
+extern web_page const simulate_page;
+
 namespace {
 
 constexpr std::size_t points_max = 600;
@@ -171,7 +174,7 @@ void append_comparison(std::string& out, comparison const& c) {
 }  // namespace
 
 void require_report() {
-  if (page_head.empty())
+  if (!simulate_page.built())
     throw fatal(exit_usage,
                 "--report: this build has no report page; build with npm and -DHEADWAY_WEB=ON");
 }
@@ -188,16 +191,7 @@ std::string report_page(std::span<comparison const> comparisons, std::string_vie
     append_comparison(data, c);
   }
   data += "]}";
-
-  std::string page(page_head);
-  page.reserve(page_head.size() + data.size() + page_tail.size());
-  for (char const c : data) {  // no text ends the element that the data is in
-    if (c == '<')
-      page += "\\u003c";
-    else
-      page += c;
-  }
-  return page.append(page_tail);
+  return simulate_page.around(data);
 }
 
 }  // namespace headway::app

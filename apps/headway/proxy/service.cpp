@@ -13,6 +13,7 @@
 #include "base/words.hpp"
 #include "os/descriptors.hpp"
 #include "os/notify.hpp"
+#include "proxy/state_json.hpp"
 
 namespace headway::app::proxy {
 namespace {
@@ -238,6 +239,8 @@ std::optional<admin_page> service::page(std::string_view path) {
   if (path == "/healthz")
     return draining_ ? admin_page{503, "text/plain", "draining\n"}
                      : admin_page{200, "text/plain", "ok\n"};
+  if (path == "/api/state") return admin_page{200, "application/json", state_json(state())};
+  if (path == "/") return admin_page{200, "text/html; charset=utf-8", dashboard(state())};
   return std::nullopt;
 }
 

@@ -22,7 +22,7 @@ class halt {
   void interrupt(int signal) noexcept;
   /// --time-max is over.
   void time_out() noexcept;
-  /// Nobody wants more.
+  /// The reader of the results is gone.
   void drain() noexcept { draining_ = true; }
 
   /// Nothing new goes out …

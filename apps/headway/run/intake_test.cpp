@@ -166,7 +166,7 @@ TEST_F(stream_test, gives_what_is_there_and_never_waits) {
   EXPECT_TRUE(in.is_stream());
   EXPECT_EQ(lines_of(in), numbers{});
   say("http://a/1\nhttp://a/2\nhttp:");
-  EXPECT_EQ(lines_of(in), numbers{});  // nobody has told it
+  EXPECT_EQ(lines_of(in), numbers{});  // it was not told
   tell(in, events);
   EXPECT_EQ(lines_of(in), (numbers{1, 2}));
   EXPECT_FALSE(in.ended());

@@ -30,7 +30,7 @@ file open_results(run_options const& options, journal* log) {
   return results;
 }
 
-/// What earlier runs have done, for whoever reads standard output.
+/// What earlier runs have done, for the reader of standard output.
 void say_again(file const& results) {
   std::array<char, 65536> block;
   for (off_t at = 0;;) {

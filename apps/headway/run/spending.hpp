@@ -36,7 +36,7 @@ class spending {
   bool empty() const noexcept { return most_.empty(); }
 
   /// A request was served; `given`: its costs by the caller, `told`: by its answer. Why nothing
-  /// more can go, a sentence: one more would be too much, or nobody says what it costs; "" if
+  /// more can go, a sentence: one more would be too much, or its cost is not stated; "" if
   /// neither.
   std::string charge(std::span<quota_units const> given, std::span<settled_cost const> told);
   /// An attempt may have cost something, and no answer will say what.
@@ -58,7 +58,7 @@ class spending {
   std::string words() const;
 
   std::map<std::string, spent_units> const& all() const noexcept { return all_; }
-  /// What has been spent of a quota, by estimate where nobody said.
+  /// What has been spent of a quota, by estimate where it was not stated.
   double total(spent_units const&) const noexcept;
 
  private:

@@ -57,7 +57,7 @@ TEST(spending, an_answer_knows_better_than_the_caller) {
             "--spend-max tokens=100: 100 spent in all runs");
 }
 
-TEST(spending, stops_where_nobody_says_what_it_costs) {
+TEST(spending, stops_where_no_cost_is_stated) {
   spending s(units{{"tokens", 100}});
   EXPECT_EQ(s.charge(units{{"requests", 1}}, costs{}),
             "no answer says what it costs in tokens, so --spend-max cannot be kept");

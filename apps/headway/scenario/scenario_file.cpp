@@ -454,7 +454,7 @@ sim::scenario read(section& in, std::string const& file) {
     else
       add(n);
     if (std::all_of(s.groups.begin(), s.groups.end(), [](auto& g) { return g.background; }))
-      wrong("are all background: there is nobody to measure");
+      wrong("are all background: there are none to measure");
   });
 
   in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
@@ -546,7 +546,7 @@ sim::truth obvious_truth(sim::scenario const& s) {
     decltype(slots) const& of_slots;
     double cost;
 
-    // Without burst, whoever comes a moment too early is refused: what jitter may bring forward
+    // Without burst, a request a moment too early is refused: what jitter may bring forward
     // is added to the interval.
     sim::truth operator()(sim::token_bucket const& b) const {
       auto const early = b.burst > 1 ? 0ns : s.net.jitter + s.net.wakes_late;

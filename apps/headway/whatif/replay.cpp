@@ -14,10 +14,9 @@ std::string whose_turn(traced_governor const& g, time_point now, time_point bega
   if (auto const turn = g.next(now))
     return fmt::format("it is the turn of ticket {}", static_cast<std::uint64_t>(*turn));
   auto const held = g.why(now);
-  if (held.why == reason::none) return "nobody waits";
-  if (held.until == never) return fmt::format("nobody's turn: {}", to_string(held.why));
-  return fmt::format("nobody's turn: {} until {}", to_string(held.why),
-                     (held.until - began).count());
+  if (held.why == reason::none) return "none waits";
+  if (held.until == never) return fmt::format("no turn: {}", to_string(held.why));
+  return fmt::format("no turn: {} until {}", to_string(held.why), (held.until - began).count());
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ class shared_governor {
     ticket id;
     time_point since;
     std::optional<refused> answer{};  // came before the thread waited
-    std::optional<waiter> who{};
+    std::optional<waiter> sleeper{};
   };
 
   /// Counts a refusal. Without the lock.
@@ -180,7 +180,7 @@ class shared_governor {
   void enter(time_point now, place& newcomer) try {
     pump(now, &newcomer);
     if (!newcomer.answer) {
-      newcomer.who.emplace();
+      newcomer.sleeper.emplace();
       places_.emplace(newcomer.id, &newcomer);
     }
     appoint(now);
@@ -217,9 +217,9 @@ class shared_governor {
     HEADWAY_REQUIRE(found != places_.end());
     auto& p = *found->second;
     places_.erase(found);
-    if (leader_ == &*p.who) leader_ = nullptr;
+    if (leader_ == &*p.sleeper) leader_ = nullptr;
     if (answer.why == reason::none) counts_.waited += answer.until - p.since;
-    p.who->tell(answer);
+    p.sleeper->tell(answer);
   }
 
   /// Makes one thread wake when the governor wants to be asked again: best the one with the next
@@ -229,15 +229,15 @@ class shared_governor {
     auto const at = governor_.wakeup(now);
     if (at == never || (leader_ && leads_until_ <= at)) return;
     auto const head = governor_.next(at);
-    leader_ = &*(head ? places_.find(*head) : places_.begin())->second->who;
+    leader_ = &*(head ? places_.find(*head) : places_.begin())->second->sleeper;
     leads_until_ = at;
     leader_->lead(at);
   }
 
   /// Blocks, without the lock, until its turn has come (`none`, and when) or never will.
   refused await(place& mine, std::stop_token const& stop) {
-    if (mine.who) {
-      auto& self = *mine.who;
+    if (mine.sleeper) {
+      auto& self = *mine.sleeper;
       std::stop_callback const on_stop(stop, [&self] { self.stop(); });
       for (auto news = self.wait(); news != waiter::news::told; news = self.wait()) {
         auto const read = steady_now();

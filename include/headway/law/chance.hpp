@@ -8,10 +8,11 @@ namespace headway {
 /// Tells refusals that come by chance (a shared quota, an overloaded replica, a filter) from those
 /// of a limit.
 ///
-/// A limit that has just refused refuses again what is sent at once; chance does not remember. So a
-/// refusal well below the ceiling is followed by tests, and Wald's sequential probability ratio
-/// weighs what they say. Once it says chance, a refusal counts only if its tests are refused, too,
-/// or if refusals have become more frequent than chance had made them.
+/// A limit that has just refused refuses again what is sent at once; chance does not remember. So
+/// the next sends after a refusal well below the ceiling go back to back, as tests, and Wald's
+/// sequential probability ratio weighs how many of them are refused. Once the odds say chance, a
+/// refusal counts only if tests of its own are refused, too, or if refusals have become more
+/// frequent than chance had made them.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
@@ -21,7 +22,7 @@ struct chance {
   double usual = 0;          ///< share of refusals when chance was found; 0: it is not
   int unsent = 0;            ///< tests that go before anything else
   int refused = 0;           ///< of the latest tests
-  int worth = 0;             ///< refusals so far that tests might have followed
+  int low = 0;               ///< refusals so far that came well below the ceiling
   bool tells = false;        ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
@@ -49,11 +50,11 @@ struct chance {
     return odds > incredible ? 1 : 2;
   }
 
-  /// Returns whether a refusal well below the ceiling is to be followed by tests.
-  bool asks() noexcept { return ++worth % seldom == 0 || !limit(); }
+  /// Takes a refusal well below the ceiling. Returns whether tests are to follow it.
+  bool wants_tests() noexcept { return ++low % seldom == 0 || !limit(); }
 
   /// Begins tests with the next send. `below`: they follow a refusal well below the ceiling.
-  void ask(std::uint64_t next_stamp, bool below) noexcept {
+  void test(std::uint64_t next_stamp, bool below) noexcept {
     tells = below;
     unsent = tests;
     refused = 0;

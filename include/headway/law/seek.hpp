@@ -192,11 +192,11 @@ struct seek {
     if (server.began == time_point{}) server.began = now;
     server.accepted += static_cast<double>(cost);
     auto seconds = static_cast<double>(cost) / pace();
+    if (luck.unsent > 0) seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
     if (shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0)
       seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
-    if (luck.unsent > 0) seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
     if (now - next > slack)
@@ -231,7 +231,7 @@ struct seek {
     auto const test = luck.answered(true, s.sent.sends);
     if (s.sent.epoch != epoch) return;
     if (doubts > 0 && !shut) {
-      if (!test && s.sent.sends >= luck.beyond) luck.ask(since_cut.sends, level < rest());
+      if (!test && s.sent.sends >= luck.beyond) luck.test(since_cut.sends, level < rest());
       if (!test || luck.refused < doubts) return;
     } else if (test) {
       return;  // of the cut before
@@ -269,8 +269,8 @@ struct seek {
       if (accepted >= 20) server.alike = 0;
     }
     if (with.chance && unexpected && doubts == 0 && !shut && !slots && others.crowd() &&
-        luck.asks())
-      luck.ask(since_cut.sends, true);
+        luck.wants_tests())
+      luck.test(since_cut.sends, true);
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = shut ? std::max(unit / pace(), jitter(u) * probe_interval(now))
                             : (slots ? 1 : 2) * unit / pace();

@@ -13,11 +13,11 @@ namespace headway {
 /// A shipped law, with its backoff and its place for throttled requests. Source: each names its
 /// own.
 struct shipped_law {
-  std::string_view name;                                   ///< its name for `--law`
-  std::string_view what;                                   ///< half a sentence
-  any_backoff backoff{};                                   ///< after failures
-  any_law law{};                                           ///< as it starts
-  after_throttle throttled = after_throttle::stand_first;  ///< where a throttled request waits
+  std::string_view name;                                     ///< its name for `--law`
+  std::string_view what;                                     ///< half a sentence
+  any_backoff backoff{};                                     ///< after failures
+  any_law law{};                                             ///< as it starts
+  after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
 };
 
 /// Returns all shipped laws, the default first.

@@ -10,21 +10,20 @@
 
 namespace headway::sim {
 
-/// The pending events of a simulation, earliest first; those of one instant in the order in which
-/// they were pushed.
+/// The pending events of a simulation, earliest first; those of one instant in the order of push().
 ///
 /// A heap of 16-byte entries: the instant, and a sequence number with the event's slot in its
-/// low bits, so that ties are decided by one comparison of integers. The fastest queue that we
-/// measured (`./dev bench`). Bounds: 2^24 pending events, 2^40 in all.
+/// low bits, so that one comparison of integers decides ties. The fastest queue that we measured
+/// (`./dev bench`). Bounds: 2^24 pending events, 2^40 in all.
 template <class Event>
 class event_queue {
  public:
-  /// Nothing is pending.
+  /// Returns whether nothing is pending.
   bool empty() const noexcept { return size() == 0; }
-  /// Pending events.
+  /// Returns the number of pending events.
   std::size_t size() const noexcept { return heap_.size() - (hole_ ? 1 : 0); }
 
-  /// O(log n).
+  /// Adds an event. O(log n).
   void push(time_point at, Event event) {
     std::uint64_t slot = slots_.size();
     if (free_.empty()) {

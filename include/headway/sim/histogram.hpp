@@ -12,14 +12,14 @@ namespace headway::sim {
 /// only. Source: HdrHistogram's layout, 64 linear steps in each power of two.
 class histogram {
  public:
-  /// Negative ones count as zero.
+  /// Adds a duration; a negative one counts as zero.
   void add(duration d) noexcept {
     ++counts_[bucket(d.count() < 0 ? 0 : static_cast<std::uint64_t>(d.count()))];
     ++total_;
   }
 
-  /// The least duration that at least `share` of those added do not exceed, rounded down to its
-  /// bucket; zero if empty.
+  /// Returns the least duration that at least `share` of those added do not exceed, rounded down to
+  /// its bucket; zero if empty.
   duration quantile(double share) const noexcept {
     auto const wanted = static_cast<double>(total_) * share;
     std::uint64_t seen = 0;

@@ -1,18 +1,18 @@
-/// What a server bounds, and how it counts: told the time, no clock.
+/// Limits of servers, as values that take the time as an argument.
 ///
-/// Every limit answers one question and is told two things. Time must not run backwards; costs are
-/// at least 1, and one that a limit never has room for is refused for good.
-///   wait(now, cost)         zero if `cost` units would be admitted, else how long until they would
-///                           be if nothing else arrived; duration::max() if waiting does not help.
-///                           Changes nothing.
-///   admit(now, cost, hold)  admitted, by every limit; it leaves after `hold`
-///   refuse(now, cost)       refused: by this limit, or, where this is a ban, by any but an outage
-///   inherit(before, now)    replaces another of its kind: go on with what that one has counted
-/// Some answer more:
-///   delay(now)              how long one that is admitted waits before it is worked on
-///   left(now)               what it could admit at once, and until when all of it is back
-///   scale(factor)           so much capacity instead; for the settings, before inherit()
-///   shows                   how a refusal looks, where not like those of the rest of the server
+/// Time must not run backwards. Costs are at least 1; one that a limit never has room for is
+/// refused for good. Every limit has
+///   wait(now, cost)         Returns zero if `cost` units would be admitted, else how long until
+///                           they would be if nothing else arrived; duration::max() if waiting
+///                           does not help. Changes nothing.
+///   admit(now, cost, hold)  Counts a request that all limits admitted; it leaves after `hold`.
+///   refuse(now, cost)       Counts a refusal by this limit; a ban's, by any but an outage.
+///   inherit(before, now)    Goes on with the counts of one of its kind, which it replaces.
+/// Some have
+///   delay(now)              Returns how long an admitted request waits before it is worked on.
+///   left(now)               Returns what it could admit at once, and when all of it is back.
+///   scale(factor)           Scales the capacity in the settings, before inherit().
+///   shows                   The look of a refusal, if not that of the rest of the server.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@
 
 namespace headway::sim {
 
-/// How being refused looks from outside.
+/// The look of a refusal from outside.
 enum class symptom : std::uint8_t {
-  throttle,  ///< the server says so
-  failure,   ///< as a 500
-  silence,   ///< no answer comes
+  throttle,  ///< a throttle answer
+  failure,   ///< a 500
+  silence,   ///< no answer
 };
 
-/// What is left of a limit, as X-RateLimit-Remaining and -Reset tell it.
+/// The rest of a limit, as in X-RateLimit-Remaining and -Reset.
 struct allowance {
   std::int64_t remaining = 0;  ///< units
   duration reset{};            ///< until all of it is back if nothing else arrived
@@ -48,7 +48,7 @@ struct unlimited {
   friend bool operator==(unlimited const&, unlimited const&) = default;
 };
 
-/// Nothing is served. A step of the schedule to this one and back.
+/// Serves nothing. A step of the schedule to this one and back.
 struct outage {
   symptom shows = symptom::silence;  ///< of every request
 
@@ -61,10 +61,10 @@ struct outage {
 };
 
 /// One unit each `interval`, up to `burst` saved; full at first. Requires: burst × interval fits a
-/// duration. As GCRA (ITU-T I.371): exact in whole nanoseconds, and no timer to refill anything.
+/// duration. As GCRA (ITU-T I.371): exact in whole nanoseconds, without a timer.
 ///
-/// Read the other way round it is the server that says 202 at once and works slowly behind: a
-/// backlog with room for `burst` units, which drains by one each `interval`, and refuses when full.
+/// It is also a server that answers 202 at once and works later: a backlog with room for `burst`
+/// units, which drains by one each `interval`, and refuses when full.
 struct HEADWAY_EXPORT token_bucket {
   duration interval = 20ms;  ///< between two units that come back
   std::int64_t burst = 1;    ///< units saved at most
@@ -81,18 +81,16 @@ struct HEADWAY_EXPORT token_bucket {
   friend bool operator==(token_bucket const&, token_bucket const&) = default;
 };
 
-/// At most `max_busy` requests at a time, whatever their cost. A refusal holds a slot for
-/// `error_holds`, also above the limit: that answering "no" is work too is what brings the server
-/// of seed 003 down under retries. Source: "Improve on exponential backoff", 2019 (50 slots, errors
-/// hold one for 50 ms).
+/// At most `max_busy` requests at a time, of any cost. A refusal holds a slot for `error_holds`,
+/// also above the limit: since answering "no" is work, retries bring the server of seed 003 down.
+/// Source: "Improve on exponential backoff", 2019 (50 slots, errors hold one for 50 ms).
 struct HEADWAY_EXPORT concurrency {
   std::int64_t max_busy = 50;  ///< slots
   duration error_holds{};      ///< a slot, for each refusal
 
-  std::vector<time_point>
-      ends{};  ///< when each slot taken is free again, sorted; may start with past ones
+  std::vector<time_point> ends{};  ///< of each slot taken, sorted; may start with past ones
 
-  /// Slots taken.
+  /// Returns the number of slots taken.
   std::int64_t busy(time_point now) const noexcept;
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point now, std::int64_t cost, duration hold);
@@ -104,22 +102,22 @@ struct HEADWAY_EXPORT concurrency {
 };
 
 /// `servers` requests are worked on at a time, in the order of arrival, and `waiting_max` more
-/// wait, whatever their cost: first latency rises, then there are refusals.
+/// wait, of any cost: first latency rises, then there are refusals.
 struct HEADWAY_EXPORT queue {
   std::int64_t servers = 50;          ///< at work at a time
   std::int64_t waiting_max = 500;     ///< more is refused
   symptom shows = symptom::throttle;  ///< when full
 
-  /// When each server is free, sorted; the first ones of more than `servers` are out of service.
+  /// The time when each server is free, sorted; of more than `servers` the first are out of
+  /// service.
   std::vector<time_point> free_at{};
-  std::vector<time_point> begins{};  ///< of what was admitted, sorted; may start with past ones
+  std::vector<time_point> begins{};  ///< of admitted requests, sorted; may start with past ones
 
   duration delay(time_point now) const noexcept;
   duration wait(time_point now, std::int64_t cost) const noexcept;
   void admit(time_point now, std::int64_t cost, duration hold);
   void refuse(time_point, std::int64_t) {}
-  /// Who waits keeps the beginning that was known on arrival, so servers that are added serve who
-  /// comes later, at once.
+  /// Requests that wait keep the beginning that was known on arrival; new servers serve later ones.
   void inherit(queue const& before, time_point now);
   void scale(double factor);
 
@@ -146,20 +144,20 @@ struct HEADWAY_EXPORT fixed_window {
   friend bool operator==(fixed_window const&, fixed_window const&) = default;
 };
 
-/// At most `count` units in any `period`, exactly: (now - period, now] is looked at. With
-/// `counts_rejects` what is refused counts as well, so who hammers never gets in (HAProxy's
-/// stick-tables, GitHub's "all requests accrue").
+/// At most `count` units in any `period`, exactly: in (now - period, now]. With `counts_rejects`
+/// refused requests count, too, so a client that hammers never gets in (HAProxy's stick-tables,
+/// GitHub's "all requests accrue").
 struct HEADWAY_EXPORT sliding_window {
-  /// Units that were counted at one instant.
+  /// Units counted at one instant.
   struct mark {
-    time_point at{};         ///< when
+    time_point at{};         ///< the instant
     std::int64_t total = 0;  ///< units so far, these included
     friend bool operator==(mark const&, mark const&) = default;
   };
 
   std::int64_t count = 50;      ///< units in any period
-  duration period = 1s;         ///< that is looked at
-  bool counts_rejects = false;  ///< what is refused counts, too
+  duration period = 1s;         ///< of them
+  bool counts_rejects = false;  ///< refused requests count, too
 
   std::vector<mark> log{};  ///< ascending, at most about two for each unit of `count`
 
@@ -178,9 +176,9 @@ struct HEADWAY_EXPORT sliding_window {
 };
 
 /// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
-/// everything for `lasts`, whatever is tried meanwhile; then it counts from none.
+/// everything for `lasts`; then it counts from zero.
 struct HEADWAY_EXPORT ban {
-  std::int64_t rejects = 5;  ///< so many are forgiven
+  std::int64_t rejects = 5;  ///< that are forgiven
   duration period = 10s;     ///< within which they count
   duration lasts = 1min;     ///< the ban
 
@@ -195,8 +193,8 @@ struct HEADWAY_EXPORT ban {
   friend bool operator==(ban const&, ban const&) = default;
 };
 
-/// A DynamoDB-like table: one unit each `interval`; what is not used is saved for up to
-/// `saved_max`; after `hot_minutes` in a row that used at least the share `hot`, capacity doubles,
+/// A DynamoDB-like table: one unit each `interval`; unused units are saved for up to `saved_max`;
+/// after `hot_minutes` in a row that used at least the share `hot`, capacity doubles,
 /// up to one unit each `fastest`; it never shrinks. Minutes count from the first arrival, when the
 /// share `level` of what can be saved is there. Source: DynamoDB Developer Guide, "Burst capacity"
 /// (300 s) and "Auto scaling" (two consecutive minutes above a target of 70 %); shrinking takes
@@ -204,7 +202,7 @@ struct HEADWAY_EXPORT ban {
 struct HEADWAY_EXPORT table_capacity {
   duration interval = 1ms;    ///< between two units, at first
   duration saved_max = 5min;  ///< unused time that is saved
-  double level = 0.1;         ///< share of it that is there at first
+  double level = 0.1;         ///< share of it at first
   duration fastest = 250us;   ///< interval, at full capacity
   double hot = 0.7;           ///< share of the capacity
   int hot_minutes = 2;        ///< in a row, until it doubles
@@ -253,7 +251,7 @@ struct HEADWAY_EXPORT slope {
   void advance(time_point now);
 };
 
-/// One of them.
+/// Any limit.
 using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
                            queue, ban, table_capacity, outage, slope>;
 

@@ -6,8 +6,8 @@
 
 namespace headway::sim {
 
-/// x^(1/3), of negative x too, to 0.7 units in the last place; the same bits from every compiler,
-/// which std::cbrt does not promise.
+/// Returns x^(1/3), of negative x too, to 0.7 units in the last place; the same bits from every
+/// compiler, unlike std::cbrt.
 /// Source: Kahan 1991, "Computing a real cube root": a third of the bits as a first guess, then
 /// Halley's iteration, which triples the digits; FreeBSD's cbrt for the last step.
 inline double cube_root(double x) noexcept {

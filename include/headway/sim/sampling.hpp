@@ -13,29 +13,30 @@
 
 namespace headway::sim {
 
-/// The natural logarithm, to 5e-16 relative. Requires: x is positive and normal.
+/// Returns the natural logarithm, to 5e-16 relative. Requires: x is positive and normal.
 HEADWAY_EXPORT double ln(double x) noexcept;
 
-/// e^x, to 3e-16 relative. Requires: |x| < 700.
+/// Returns e^x, to 3e-16 relative. Requires: |x| < 700.
 HEADWAY_EXPORT double exp(double x) noexcept;
 
-/// The standard normal quantile of `u`, to 1e-15 relative; within ±8.21.
+/// Returns the standard normal quantile of `u`, to 1e-15 relative; within ±8.21.
 /// Source: Wichura 1988, "AS 241: the percentage points of the normal distribution", PPND16.
 HEADWAY_EXPORT double normal(fraction u) noexcept;
 
-/// Lognormal with mean 1 and the coefficient of variation `cv` >= 0. Its median is 1 / √(1 + cv²).
+/// Returns a lognormal draw of mean 1 and coefficient of variation `cv` >= 0. Its median is
+/// 1 / √(1 + cv²).
 HEADWAY_EXPORT double lognormal_share(double cv, fraction u) noexcept;
 
 /// Uniform over [min, max).
 struct spread {
-  duration min{};      ///< the least
+  duration min{};      ///< least
   duration max = min;  ///< never reached
 
   duration draw(fraction u) const noexcept { return min + scale(max - min, u); }
   friend bool operator==(spread const&, spread const&) = default;
 };
 
-/// Memoryless.
+/// The memoryless distribution.
 struct HEADWAY_EXPORT exponential {
   duration mean{};  ///< of it
 
@@ -52,11 +53,12 @@ struct HEADWAY_EXPORT lognormal {
   friend bool operator==(lognormal const&, lognormal const&) = default;
 };
 
-/// One of the parts, each as often as its weight says. Requires: a part; weights >= 0, one above.
+/// Several distributions, each as often as its weight says. Requires: a part; weights >= 0, one
+/// above.
 struct HEADWAY_EXPORT mixture {
-  /// One of those that are mixed.
+  /// One of them.
   struct part {
-    double weight = 1;                                  ///< against the others'
+    double weight = 1;                                  ///< relative to the others
     std::variant<spread, exponential, lognormal> of{};  ///< what it draws from
     friend bool operator==(part const&, part const&) = default;
   };
@@ -66,20 +68,20 @@ struct HEADWAY_EXPORT mixture {
   friend bool operator==(mixture const&, mixture const&) = default;
 };
 
-/// Any of them.
+/// Any distribution of durations.
 class distribution {
  public:
-  /// Always the same.
+  /// Makes one that is always the same.
   distribution(duration always = {}) : distribution(spread{always}) {}
-  /// Uniform over [min, max).
+  /// Makes a uniform one over [min, max).
   distribution(duration min, duration max) : distribution(spread{min, max}) {}
-  /// As it is.
+  /// Makes it of a spread.
   distribution(spread d) : of_(d) {}
-  /// As it is.
+  /// Makes it of an exponential.
   distribution(exponential d) : of_(d) {}
-  /// As it is.
+  /// Makes it of a lognormal.
   distribution(lognormal d) : of_(d) {}
-  /// As it is.
+  /// Makes it of a mixture.
   distribution(mixture d) : of_(std::move(d)) {}
 
   duration draw(fraction u) const noexcept {

@@ -1,8 +1,8 @@
-/// A model of a server that throttles: told the time, handed chance; no clock, no I/O.
+/// A model of a server that throttles. Time and chance are arguments; it has no clock and no I/O.
 ///
-/// The simulator and `headway mock` run the same one. What becomes of a request is known when it
-/// arrives: how long it will hold its slot is drawn then, so nobody has to report completions, and
-/// an honest Retry-After can be given.
+/// The simulator and `headway mock` run the same one. The fate of a request is known when it
+/// arrives: the time for which it holds its slot is drawn then. So completions need no report, and
+/// an honest Retry-After is possible.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +21,21 @@ namespace headway::sim {
 
 /// From `from` on, `becomes` is the limit.
 struct step {
-  time_point from{};  ///< when
+  time_point from{};  ///< begin
   limit becomes;      ///< the limit
   friend bool operator==(step const&, step const&) = default;
 };
 
 /// From `from` on, the work takes `factor` times as long.
 struct slowdown {
-  time_point from{};  ///< when
+  time_point from{};  ///< begin
   double factor = 1;  ///< of the latency
   friend bool operator==(slowdown const&, slowdown const&) = default;
 };
 
-/// A random walk of the schedule's limit, where that has a capacity to scale: each `every` its
-/// factor, 1 at first, goes up or down by `step` and stays within [min, max]. The walk depends on
-/// `seed` only, so that all laws meet the same one. Requires: min > 0.
+/// A random walk of the schedule's limit, if that can be scaled: each `every` its factor, 1 at
+/// first, goes up or down by `step` and stays within [min, max]. The walk depends on `seed` only,
+/// so that all laws meet the same one. Requires: min > 0.
 struct drift {
   duration every{};        ///< zero: no drift
   double step = 0.02;      ///< a share, each time
@@ -45,55 +45,55 @@ struct drift {
   friend bool operator==(drift const&, drift const&) = default;
 };
 
-/// What is told instead of an honest time to wait: factor × honest + offset, never negative. A
-/// factor of zero always says "now"; an offset is a skewed clock.
+/// A fault of hints: they say factor × honest + offset, never negative. A factor of zero always
+/// says "now"; an offset is a skewed clock.
 struct hint_fault {
   double factor = 1;  ///< of the honest time
   duration offset{};  ///< added to it
   friend bool operator==(hint_fault const&, hint_fault const&) = default;
 };
 
-/// What a server is like. Network and connection time are not its own: they pass before arrive().
+/// Settings of a server. Network and connection time pass before arrive().
 struct behaviour {
-  /// All must admit; the first that does not refuses, the others never hear of it (bans do).
+  /// All must admit; the first that does not refuses, and of the others only bans count that.
   std::vector<limit> limits{};
-  /// One limit more, asked before the others, which changes; ascending, unlimited before the first.
+  /// One more limit, which changes, asked before the others; ascending, unlimited before the first.
   std::vector<step> schedule{};
   drift drifts{};                       ///< of the schedule's limit
-  symptom refusal = symptom::throttle;  ///< how a refusal looks, unless the limit has its own way
-  distribution latency{};  ///< how long an accepted request is worked on and holds its slot
+  symptom refusal = symptom::throttle;  ///< look of a refusal, unless the limit has its own
+  distribution latency{};             ///< of the work on an accepted request, which holds its slot
   std::vector<slowdown> slowdowns{};  ///< ascending
-  duration error_latency{};           ///< how long until a refused one is told
+  duration error_latency{};           ///< of a refusal
   double failures = 0;  ///< the share of accepted requests that end in an unrelated failure
   hint_fault hints{};   ///< of Retry-After
   friend bool operator==(behaviour const&, behaviour const&) = default;
 };
 
-/// What becomes of a request.
+/// The fate of a request.
 struct answer {
   outcome what = outcome::success;  ///< success, throttle or failure
   duration after{};                 ///< from arrival to answer; duration::max(): none ever comes
-  /// On a throttle: how long after the answer the request would be admitted if nothing else arrived
-  /// and the limits stay; absent if waiting does not help. Honest unless the hints are faulty.
+  /// With a throttle, the time from the answer until the request would be admitted if nothing else
+  /// arrived and the limits stay; absent if waiting does not help. Honest unless hints are faulty.
   std::optional<duration> retry_after{};
-  /// Of the bucket or window with the least left, if there is one and the answer comes: what is
-  /// left after this request, and how long after the answer all of it is back.
+  /// Units left, after this request, of the bucket or window with the fewest left, if there is one
+  /// and the answer comes.
   std::optional<std::int64_t> remaining{};
-  std::optional<duration> reset{};  ///< as honest as retry_after
+  std::optional<duration> reset{};  ///< from the answer until all are back; as honest
 
-  /// Whether one ever does.
+  /// Returns whether an answer ever comes.
   bool comes() const noexcept { return after != duration::max(); }
   friend bool operator==(answer const&, answer const&) = default;
 };
 
-/// The model at work. A value: copy it to fork what happens.
+/// The model at work. A value: a copy forks the future.
 class HEADWAY_EXPORT server {
  public:
-  /// Nothing has arrived yet.
+  /// Makes one at which nothing has arrived yet.
   explicit server(behaviour b);
 
-  /// Takes a request of `cost` units. One that is `poisoned` is refused whatever the load, in this
-  /// way; it takes nothing of the limits. Requires: `now` is not before the last arrival.
+  /// Takes a request of `cost` units. One that is `poisoned` is refused at any load, with this
+  /// symptom; it takes nothing of the limits. Requires: `now` is not before the last arrival.
   answer arrive(time_point now, std::int64_t cost, fraction u,
                 std::optional<symptom> poisoned = std::nullopt);
 

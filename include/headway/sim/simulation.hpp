@@ -15,11 +15,10 @@
 /// Servers, clients and laws under virtual time.
 namespace headway::sim {
 
-/// Of the laws that do not ship.
+/// A governor of laws that do not ship.
 using rival_governor = governor<any_backoff, rival_law>;
 
-/// A client's governor: the object code that ships, or that of a law which is here to be compared
-/// with.
+/// A client's governor: the object code that ships, or that of a law for comparison.
 using client_governor = std::variant<default_governor, any_governor, rival_governor>;
 
 /// One of the laws that a scenario can run, by name.
@@ -28,22 +27,22 @@ struct contender {
   std::string_view what;  ///< half a sentence
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
-  int pool = 1;  ///< as many workers share a client's batch: for laws that are one worker
-  bool omits_poisoned = false;  ///< knows what is refused whatever the load, and never sends it
+  int pool = 1;  ///< workers that share a client's batch, for laws that are one worker
+  bool omits_poisoned = false;  ///< knows the requests that are refused at any load, and skips them
 };
 
-/// All of them: those that ship, the rivals, and `told`, the sender that knows the limit.
+/// Returns all contenders: those that ship, the rivals, and `told`, which knows the limit.
 HEADWAY_EXPORT std::vector<contender> const& contenders();
 
-/// The default law with other knobs, and without one of its parts at a time.
+/// Returns the default law with other knobs, and without one of its parts at a time.
 HEADWAY_EXPORT std::vector<contender> const& variants();
 
-/// Null where there is none of that name.
+/// Returns the contender of that name, or null.
 HEADWAY_EXPORT contender const* contender_named(std::string_view name) noexcept;
 
-/// What happened in one stretch of a simulation.
+/// One stretch of a simulation.
 struct moment {
-  duration at{};               ///< the stretch begins
+  duration at{};               ///< begin of the stretch
   std::int32_t attempts = 0;   ///< sent in it
   std::int32_t accepted = 0;   ///< served in it
   std::int32_t throttled = 0;  ///< in it
@@ -53,43 +52,43 @@ struct moment {
   friend bool operator==(moment const&, moment const&) = default;
 };
 
-/// The end of a simulation over which shares are compared: what came at the start is forgiven.
+/// The last stretch of a simulation, over which shares are compared.
 inline constexpr duration shares_window = 5min;
 
-/// What came of one simulation. Of the measured clients only, but for the digest.
+/// Figures of one simulation, of the measured clients only (the digest: of all).
 struct figures {
-  std::int64_t requests = 0;   ///< that clients asked for
-  std::int64_t attempts = 0;   ///< sends
-  std::int64_t throttled = 0;  ///< of the attempts
-  std::int64_t broken = 0;     ///< of the attempts, failed otherwise
-  std::int64_t done = 0;       ///< requests with a good answer
-  std::int64_t given_up = 0;   ///< requests without, and those that are refused whatever the load
-  std::int64_t poisoned_attempts = 0;  ///< of the attempts: those at the latter
-  std::int64_t poisoned_most = 0;      ///< … and most at one of them
-  duration completion{};  ///< when the last request was done; the scenario's end if some are open
-  bool finished = false;  ///< each request is done or given up
+  std::int64_t requests = 0;           ///< submitted by clients
+  std::int64_t attempts = 0;           ///< sends
+  std::int64_t throttled = 0;          ///< of the attempts
+  std::int64_t broken = 0;             ///< of the attempts, failed otherwise
+  std::int64_t done = 0;               ///< requests with a good answer
+  std::int64_t given_up = 0;           ///< requests without, and those that are refused at any load
+  std::int64_t poisoned_attempts = 0;  ///< of the attempts, those of the latter
+  std::int64_t poisoned_most = 0;      ///< … and the most of one of them
+  duration completion{};          ///< end of the last request; the scenario's end if some are open
+  bool finished = false;          ///< each request is done or given up
   std::int64_t worst_second = 0;  ///< most throttles in one second
   /// Latency, from submission to the good answer.
   duration p50{}, p99{};  ///< from submission to the good answer
-  duration server_p99{};  ///< from arrival to answer, of what was accepted
-  double jain = 1;        ///< of what the clients got done
-  /// Shares of those who were there for all of the last `shares_window`.
-  double jain_late = 1;         ///< of what they got done in it
-  double smallest_share = 1;    ///< the slowest one's, as a multiple of an equal share
-  double background_share = 1;  ///< done by background clients, of what they asked for
-  duration recovery{};          ///< from recovery_from until 90 % of the later goodput
-  std::int64_t events = 0;      ///< of the simulation
-  std::uint64_t digest = 0;     ///< one more number drawn at the end, mixed with all that happened
+  duration server_p99{};  ///< from arrival to answer, of accepted requests
+  double jain = 1;        ///< of the requests done by each client
+  /// Shares of the clients that were there for all of the last `shares_window`.
+  double jain_late = 1;            ///< of the requests done in it
+  double smallest_share = 1;       ///< the slowest one's, as a multiple of an equal share
+  double background_share = 1;     ///< done by background clients, of their requests
+  duration recovery{};             ///< from recovery_from until 90 % of the later goodput
+  std::int64_t events = 0;         ///< of the simulation
+  std::uint64_t digest = 0;        ///< of all events, and one more number drawn at the end
   std::vector<moment> timeline{};  ///< one for each step
   friend bool operator==(figures const&, figures const&) = default;
 };
 
-/// How it is run.
+/// Options of a simulation.
 struct simulation_options {
   std::uint64_t seed = 1;                   ///< of all chance
   duration timeline_step{};                 ///< zero: no timeline
   std::int64_t events_max = 2'000'000'000;  ///< instead of a hang
-  bool audit = false;  ///< check after every event what must always hold: std::logic_error if not
+  bool audit = false;  ///< check all invariants after every event; std::logic_error if one fails
 };
 
 /// Runs `s` with `law` as the law under test. The same arguments give the same figures, on every

@@ -82,7 +82,7 @@ TEST(aws_retry_quota, sep_2_1) {
   EXPECT_EQ(by(5, "xx", {.tokens = 20}), (rows{{6, 50ms}, {6}})) << 7;
   EXPECT_EQ(by(5, "xxo", {.tokens_max = 30}), (rows{{16, 50ms}, {2, 100ms}, {16}})) << 8;
   EXPECT_EQ(by(5, "xo", {.tokens_max = 30, .tokens = 16}), (rows{{2, 50ms}, {16}})) << 8;
-  aws_retry_quota shared;  // by A, whom a failure met, B, whom a throttle did, and A again
+  aws_retry_quota shared;  // by A, after a failure, B, after a throttle, and A again
   EXPECT_TRUE(shared.withdraw(14) && shared.tokens == 486) << 9;
   EXPECT_TRUE(shared.withdraw(5) && shared.tokens == 481) << 9;
   EXPECT_TRUE(shared.withdraw(14) && shared.tokens == 467) << 9;

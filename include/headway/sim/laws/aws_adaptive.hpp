@@ -10,14 +10,14 @@
 
 namespace headway::sim {
 
-/// Which throttles cut.
+/// The throttles that cut.
 enum class cuts : std::uint8_t {
   each_throttle,  ///< as published: a flight of 50 that is refused leaves 0.7^50 of the rate
   one_a_flight,   ///< those sent after the last cut; the others are measured, and change nothing
 };
 
 /// The "adaptive" retry mode of the AWS SDKs: a token bucket, off until the first throttle and
-/// never off again, whose fill follows CUBIC but stays below twice the measured rate of responses.
+/// never off again. Its fill follows CUBIC but stays below twice the measured rate of responses.
 ///
 /// As published it is exempt from two of our rules: every throttle cuts, and while the application
 /// is the bottleneck the fill still grows up to twice what is measured. An attempt takes one token
@@ -65,7 +65,7 @@ struct aws_rate_limiter {
     enabled = true;
     set_rate(now, cubic.on_throttle(now, rate));
   }
-  /// Botocore's rate follows every response that is not a throttle.
+  /// Follows every response that is not a throttle, as botocore's rate does.
   void on_failure(time_point now, sample const& s, fraction u) noexcept { on_success(now, s, u); }
   void on_hint(time_point, hint const&) noexcept {}
   friend bool operator==(aws_rate_limiter const&, aws_rate_limiter const&) = default;

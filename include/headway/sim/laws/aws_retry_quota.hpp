@@ -18,13 +18,13 @@ struct aws_retry_quota {
   static constexpr int timeout_retry_cost = 10;
   static constexpr int clean_success = 1;
 
-  /// Pays for a retry, if it can be paid for.
+  /// Pays for a retry, if there are tokens for it.
   bool withdraw(int cost = retry_cost) noexcept {
     if (cost > tokens) return false;
     tokens -= cost;
     return true;
   }
-  /// A success: gives back what its last retry cost, or `clean_success` if there was none.
+  /// Gives back, for a success, the cost of its last retry, or `clean_success` if there was none.
   void deposit(int amount = clean_success) noexcept {
     tokens = std::min(tokens_max, tokens + amount);
   }

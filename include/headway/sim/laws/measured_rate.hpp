@@ -20,7 +20,7 @@ struct measured_rate {
 
   static constexpr double smoothing = 0.8;
 
-  /// The first bucket begins with the whole second.
+  /// Begins the first bucket with the whole second.
   void start(time_point now) noexcept {
     bucket = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
   }

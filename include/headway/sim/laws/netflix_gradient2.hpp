@@ -47,7 +47,7 @@ struct netflix_gradient2 {
   friend bool operator==(netflix_gradient2 const&, netflix_gradient2 const&) = default;
 
  private:
-  /// The long-term latency, this sample included: a plain mean first, then exponential.
+  /// Updates the long-term latency: a plain mean first, then exponential.
   double learned(double sample_rtt) noexcept {
     if (warm_up_count < warm_up) {
       warm_up_sum += sample_rtt;

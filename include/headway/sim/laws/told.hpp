@@ -17,8 +17,8 @@ struct paid_later : gcra {
 
 /// The sender that knows the limit: paces evenly at `rate` a second, early by at most 1 ms, and
 /// keeps at most `permits` out; zero: unbounded. Constant: it learns nothing.
-/// Source: the measure that all others are held to. No evenly paced sender does better than the
-/// limit plus one latency.
+/// Source: the measure of all others. No evenly paced sender does better than the limit plus one
+/// latency.
 struct told : paced<paid_later, headway::fixed_window> {
   explicit told(double rate = 0, double permits = 0) noexcept
       : paced{.pace = {{.interval = rate > 0 ? gcra::per(rate, 1s).interval : 0ns,

@@ -6,8 +6,8 @@
 
 namespace headway::sim {
 
-/// Netflix's averaging: a limit is told of whole seconds, if they had ten samples: their mean
-/// latency, how many were out at most, and whether any was dropped.
+/// Netflix's averaging: a limit hears of whole seconds with at least ten samples: their mean
+/// latency, the most that were out, and whether any was dropped.
 ///
 /// A second is its unit of a cut, not a flight. A throttle is a drop; a failure is ignored. Where
 /// Netflix counts those out when a sample is sent, we count when its answer comes: the second's

@@ -1,26 +1,10 @@
-"use strict";
 (() => {
   const report = JSON.parse(document.getElementById("data").textContent);
-  const FONT = "12px system-ui, sans-serif";
-  const COLOURS = 7;  // of report.css; after them the same again, dashed. The limit-known sender has the ink.
+  const COLOURS = 7;  // of common.css; after them the same again, dashed. The limit-known sender has the ink.
   const DASHES = [[], [7, 3], [2, 2]];
   const SHOWN_MAX = 8;  // laws whose curves are drawn at first
   const HAMMERED = 50;  // % refused, or more
   const NEAR = 1.1;  // times the best time: as good as it
-
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-  function element(tag, properties = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(properties))
-      name in made ? (made[name] = value) : made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  }
-
-  const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-  const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-  const number = (v) => (v == null ? "–" : Math.abs(v) >= 100 ? whole.format(v) : short.format(v));
 
   const FIGURES = {
     times_told: "time ÷ limit-known",
@@ -53,14 +37,6 @@
       group.append(element("label", { className: "choice" }, input, label));
     }
     return group;
-  }
-
-  function table(caption, head, rows) {
-    const cells = (row) => row.map((cell, i) => (i ? element("td", {}, cell) : element("th", { scope: "row" }, cell)));
-    const body = element("table", {}, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, ...head.map((h) => element("th", { scope: "col" }, h)))),
-      element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))));
-    return element("div", { className: "numbers", tabIndex: 0, role: "region", "aria-label": caption }, body);
   }
 
   // A figure: its switches, its plot, and its numbers as a table that is made when it is opened.
@@ -102,10 +78,6 @@
     draw();
   }
 
-  const axis = (more) => ({
-    stroke: () => css("--ink"), font: FONT, labelFont: FONT, labelSize: 20, labelGap: 0,
-    grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1, size: 4 }, ...more,
-  });
   // 1, 2, 5, 10, … from below min to above max; the powers of ten alone where those are enough.
   function decades(min, max) {
     const marks = [];
@@ -122,8 +94,6 @@
     },
     filter: (_, splits) => splits,
   };
-  const tick = (v) => (v == null ? "" : Math.abs(v) >= 1e4 ? `${number(v / 1000)}k` : String(+v.toPrecision(6)));
-
   function time_figure(scenario, { id, title, unit, measures, log }) {
     const drawn = scenario.laws.filter((l) => l.line);
     // A law has points at multiples of `each` steps, and at its end. Curves share an axis that has them all, to the end of the longest
