@@ -1,6 +1,6 @@
 """The limit of a real server, by its log, for clients in two languages that know nothing of it.
 
-HEADWAY_LONG=1 sends 3,000 requests where otherwise 750 do, and shows what the same clients do alone.
+HEADWAY_LONG=1 sends 3,000 requests where otherwise 600 do, and shows what the same clients do alone.
 """
 import json
 import os
@@ -12,7 +12,7 @@ from proxy import Proxy
 from work import measured
 
 LONG = bool(os.environ.get("HEADWAY_LONG"))
-COUNT = 3000 if LONG else 750
+COUNT = 3000 if LONG else 600
 
 PYTHON = """
 import http.client, json, sys, threading

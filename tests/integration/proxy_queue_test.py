@@ -241,7 +241,7 @@ class Life(unittest.TestCase):
                     wait_for(lambda: proxy.stderr().count("was read again") == n + 1)
                 seen = len(answers)
                 wait_for(lambda: len(answers) > seen + 5)
-                file.write_text("[[upstream]]\nurl = 3\n")
+                file.write_text("[[upstream]]\nurl = true\n")
                 proxy.process.send_signal(signal.SIGHUP)
                 wait_for(lambda: "stays as it was: proxy.toml:2" in proxy.stderr())
                 stop.set()

@@ -94,11 +94,12 @@ class Malformed(unittest.TestCase):
         """Planted: without objection_to(), eleven of them do."""
         with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
             for text, status in MALFORMED:
-                said = proxy.raw(text + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n", timeout=5)
+                said = proxy.raw(text + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n", timeout=0.5)
                 got = int(said[9:12] or 0)
                 self.assertEqual(got, status, (text[:120], said[:200]))
-                self.assertNotIn("/smuggled", [r.path for r in origin.heard] if status == 400 else [], text[:120])
-            self.assertTrue(all(r.path == "/smuggled" for r in origin.heard), origin.heard)
+                if "X-Headway" not in text and status != 404:  # there the next request is another one
+                    self.assertEqual(origin.heard, [], text[:120])
+                del origin.heard[:]
             self.assertEqual(proxy.ask("GET", "/")[0], 200)
 
     def test_a_hint_that_is_wrong_is_named(self):

@@ -19,7 +19,7 @@ from proxy import Proxy
 from proxy_refusals_test import MALFORMED
 from work import measured, wait_for
 
-MUTATIONS = int(os.environ.get("HEADWAY_MUTATIONS", 1200))
+MUTATIONS = int(os.environ.get("HEADWAY_MUTATIONS", 360))
 SEED = int(os.environ.get("HEADWAY_SEED") or random.randrange(10**6))
 
 GOOD = [
@@ -144,7 +144,7 @@ class Smuggling(unittest.TestCase):
         """Sends it, and reads until the proxy closes or has nothing more to say."""
         with socket.create_connection(("127.0.0.1", port), 10) as s, contextlib.suppress(OSError):
             s.sendall(text)
-            while select.select([s], [], [], 0.02)[0] and s.recv(65536):
+            while select.select([s], [], [], 0.15)[0] and s.recv(65536):
                 pass
 
     def test_nginx(self):

@@ -151,6 +151,7 @@ void server::leave(time_point now, waiter& w) {
       break;
     case waiter::phase::flying:
       s.in->cancel(now, w.id_);
+      s.in->wake_by(now);  // its permit is free
       --flying_;
       break;
   }
