@@ -291,7 +291,7 @@ TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
   EXPECT_EQ(answer(g, now, bad, outcome::throttle),
             (decision{verdict::park, reason::refused_alone, at(15s)}));
   EXPECT_EQ(g.parked(at(now)), (parked_request{bad, at(15s), reason::refused_alone}));
-  EXPECT_EQ(send(g, 15s), bad) << "of who has that patience";
+  EXPECT_EQ(send(g, 15s), bad) << "of a caller with that patience";
   EXPECT_EQ(answer(g, 15s, bad, outcome::success).what, verdict::done);
 }
 

@@ -136,7 +136,7 @@
     const scope = slowest(u.scopes);
     if (scope?.expected_wait_s == null) return "";
     const first = scope.expected_wait_interactive_s == null ? "" : ` (interactive: ${span(scope.expected_wait_interactive_s)})`;
-    return `A request that comes now waits about ${span(scope.expected_wait_s)}${first}. There is room for ${number(u.queue_max)}.`;
+    return `A request of a new client waits about ${span(scope.expected_wait_s)}${first}. There is room for ${number(u.queue_max)}.`;
   }
   function minute_of({ last_minute: m }) {
     const share = m.requests ? ` (${number((100 * m.throttled) / m.requests)} %)` : "";

@@ -25,6 +25,8 @@ inline offers& offered() {
 }
 
 void add_run(CLI::App& program, action& chosen);
+/// `tail`: what stands after -- on the command line, once it has been parsed.
+void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const& tail);
 void add_mock(CLI::App& program, action& chosen);
 void add_proxy(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);

@@ -69,6 +69,15 @@ words as_parsed(words given) {
   return given;
 }
 
+/// The command of `exec`: what stands after the first --, taken off.
+words cut_command(words& given) {
+  auto const at = std::ranges::find(given, "--");
+  if (at == given.end()) return {};
+  words command(at + 1, given.end());
+  given.erase(at, given.end());
+  return command;
+}
+
 words names_of_commands(CLI::App const& program) {
   words names;
   for (auto const* sub :
@@ -169,13 +178,16 @@ int main(int argc, char** argv) {
   program.formatter(std::make_shared<brief>());
   program.footer("headway COMMAND --help lists the options of a command.");
   action chosen;
+  words tail;
   add_run(program, chosen);
+  add_exec(program, chosen, tail);
   add_proxy(program, chosen);
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);
   add_generate(program, chosen);
-  words const given = as_parsed({argv + 1, argv + argc});
+  words given = as_parsed({argv + 1, argv + argc});
+  if (!given.empty() && given.front() == "exec") tail = cut_command(given);
   try {
     if (auto const why = why_no_command(program, given); !why.empty()) throw fatal(exit_usage, why);
     program.parse(words(given.rbegin(), given.rend()));

@@ -1,5 +1,5 @@
-/// The one state machine: it composes a law, a backoff and a retry budget, and says whose turn it
-/// is.
+/// The one state machine: it composes a law, a backoff and a retry budget, and names the request
+/// that may go.
 ///
 /// It never sleeps, locks, allocates below its high-water mark, reads a clock or draws a number: a
 /// governor is a pure function of its inputs, so that a recorded run replays bit for bit. Every
@@ -32,7 +32,7 @@
 
 namespace headway {
 
-/// One submitted request. Never reused while anyone may still hold it.
+/// One submitted request. Never reused while a caller may still hold it.
 enum class ticket : std::uint64_t {};
 
 /// Why a request is held back, refused or given up.
@@ -49,12 +49,12 @@ enum class reason : std::uint8_t {
   queue,          ///< as many wait as may
   deadline,       ///< it would come too late
   attempts,       ///< it failed as often as it may
-  cancelled,      ///< its owner wants it no more; a driver's answer, never a governor's
+  cancelled,      ///< its owner cancelled it; a driver's answer, never a governor's
 };
-/// In words, for people: "server hint".
+/// Returns it in words, for people: "server hint".
 HEADWAY_EXPORT std::string_view to_string(reason) noexcept;
 
-/// What holds a request back.
+/// The reason that holds a request back.
 struct held_back {
   reason why = reason::none;  ///< `none`: nothing
   time_point until = never;   ///< `never`: until an answer or another event
@@ -63,7 +63,7 @@ struct held_back {
 /// Not sent: why, and from when on it might be.
 using refused = held_back;
 
-/// What a request needs. Costs are in the units of the server's quota.
+/// The needs of a request. Costs are in the units of the server's quota.
 struct request_terms {
   std::int64_t cost = 1;        ///< at least 1
   time_point deadline = never;  ///< not sent after this
@@ -72,18 +72,18 @@ struct request_terms {
   friend bool operator==(request_terms const&, request_terms const&) = default;
 };
 
-/// What came of an attempt.
+/// The result of an attempt.
 struct attempt_result {
   outcome what = outcome::success;        ///< of the four
   resource short_of = resource::unknown;  ///< where the server says so
   hint advice{};                          ///< of the server
   bool may_retry =
       true;  ///< false: a failure may have been carried out, and must not be sent again
-  bool held_elsewhere = false;  ///< a quota that the caller keeps count of binds, not the law,
-                                ///< which neither grows with a success nor is cut by a throttle
+  bool held_elsewhere = false;  ///< a quota that the caller counts binds, not the law; then the law
+                                ///< neither grows with a success nor is cut by a throttle
 };
 
-/// What becomes of a request after an attempt.
+/// The fate of a request after an attempt.
 enum class verdict : std::uint8_t {
   done,     ///< answered; the ticket is gone
   retry,    ///< queued again under the same ticket
@@ -93,7 +93,7 @@ enum class verdict : std::uint8_t {
 };
 /// A verdict with its reason.
 struct decision {
-  verdict what = verdict::done;  ///< becomes of it
+  verdict what = verdict::done;  ///< its fate
   reason why = reason::none;     ///< `none` when it is done
   time_point until = never;      ///< retry, park: not before this
   friend bool operator==(decision const&, decision const&) = default;
@@ -107,7 +107,7 @@ struct parked_request {
   friend bool operator==(parked_request const&, parked_request const&) = default;
 };
 
-/// Where a throttled request waits. A failed one always waits out its own backoff.
+/// The place where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
   stand_in_line,  ///< keeps its place, hence stands at the front, and waits for the law; from the
                   ///< second refusal on it stands last
@@ -115,11 +115,11 @@ enum class after_throttle : std::uint8_t {
   share_level,    ///< waits out a backoff at the scope's retry level (seed text 002)
 };
 
-/// What a caller may set; everything has a default.
+/// The caller's settings; each has a default.
 struct governor_settings {
   int attempts_max = 4;          ///< failures until a request is given up; throttles never count
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;  ///< what a server's hint holds, or what is refused alone, for longer
+  duration hint_max = 15min;  ///< a request that a hint holds, or that is refused alone, for longer
                               ///< is parked
   duration first_alone = 250ms;                              ///< zero: off
   after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
@@ -130,7 +130,7 @@ struct governor_settings {
   friend bool operator==(governor_settings const&, governor_settings const&) = default;
 };
 
-/// A heap whose members may go stale in place; the top is always live after prune().
+/// A heap with members that may go stale in place; after prune() the top is live.
 template <class Item>
 class lazy_heap : public heap<Item> {
  public:
@@ -149,21 +149,21 @@ class lazy_heap : public heap<Item> {
   static std::size_t size_max(std::size_t live_count) noexcept { return 2 * live_count + 8; }
 };
 
-/// Decides for one scope (one limit): what waits, what goes, what is retried, and why.
+/// Decides for one scope (one limit) which request waits, goes or is retried, and why.
 ///
 /// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
-/// sequence): the head waits for all it needs and nobody overtakes it. A throttled request keeps
-/// its first ready-since once, and then gives way to all that wait; a failed one is ready after its
-/// backoff. One that is refused again and again while others are accepted waits by itself, ever
-/// longer. Retries never lack queue space. A waiting retry
-/// holds no permit. Threads: distinct objects safe, shared objects unsafe.
+/// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
+/// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
+/// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
+/// ever longer. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
+/// objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
-  /// All by default.
+  /// Starts with all defaults.
   governor() : governor(B{}) {}
-  /// Starts idle, with nothing learned but what `law` knows.
+  /// Starts idle, with what `law` knows.
   explicit governor(B backoff, L law = {}, governor_settings settings = {})
       : backoff_(std::move(backoff)),
         law_(std::move(law)),
@@ -194,7 +194,7 @@ class governor {
     return ticket_of(index);
   }
 
-  /// Whose turn it is, if anyone may go now. The answer changes with time and with every act.
+  /// Returns the request that may go now, if any. Changes with time and with every act.
   std::optional<ticket> next(time_point now) const noexcept {
     if (queue_.empty() || head(now).until > now) return std::nullopt;
     return ticket_of(queue_.top().index);
@@ -224,7 +224,7 @@ class governor {
     prune();
   }
 
-  /// The answer. One of a cancelled or unknown ticket teaches nothing.
+  /// Ends an attempt. One of a cancelled or unknown ticket teaches nothing.
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
@@ -274,16 +274,16 @@ class governor {
     release(index);
   }
 
-  /// A waiting request whose deadline has passed, if any: the driver cancels it and tells its
-  /// owner. Until then it is never sent, and holds up those behind it.
+  /// Returns a waiting request that is past its deadline, if any: the driver cancels it and tells
+  /// its owner. Until then it is never sent, and holds up those behind it.
   std::optional<ticket> expired(time_point now) const noexcept {
     if (deadlines_.empty() || deadlines_.top().of.at >= now) return std::nullopt;
     return ticket_of(deadlines_.top().of.index);
   }
 
-  /// The first that waits, if a server's hint holds it for longer than hint_max, whichever answer
-  /// that came with, or if it was refused alone for so long: the driver cancels it and tells its
-  /// owner, or has that patience.
+  /// Returns the first waiting request if a server's hint, of any answer, holds it for longer than
+  /// hint_max, or if it was refused alone for so long: the driver cancels it and tells its owner,
+  /// or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;
@@ -296,40 +296,42 @@ class governor {
     return std::nullopt;
   }
 
-  /// When to ask again if nothing happens before. Always > now; `never` when only an event can
-  /// help.
+  /// Returns when to ask again if nothing happens before: later than now; `never` if only an event
+  /// can help.
   time_point wakeup(time_point now) const noexcept {
     auto at = queue_.empty() ? never : head(now).until;
     if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().of.at, 1ns));
     return std::max(at, later(now, 1ns));
   }
 
-  /// What holds the head back, and until when; `none` when nothing waits or the head may go.
+  /// Returns what holds the head back, and until when; `none` if nothing waits or the head may go.
   held_back why(time_point now) const noexcept {
     if (queue_.empty()) return {};
     auto const h = head(now);
     return h.until > now ? h : held_back{};
   }
 
-  /// The server said so elsewhere, to another process or of a larger scope: nothing goes before
-  /// `until`. Never makes a hold shorter.
+  /// Holds all requests until `until`, as the server said elsewhere: to another process, or of a
+  /// larger scope. Never makes a hold shorter.
   void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
 
-  /// Permits out.
+  /// Returns the number of permits out.
   int in_flight() const noexcept { return in_flight_; }
-  /// Requests that wait, for their first turn or another.
+  /// Returns the number of requests that wait, for their first turn or another.
   std::size_t waiting() const noexcept { return waiting_; }
-  /// The law, to look at.
+  /// Returns what a request costs that waits or flies.
+  std::int64_t cost_of(ticket t) const noexcept { return requests_[index_of(t)].terms.cost; }
+  /// Returns the law.
   L const& law_state() const noexcept { return law_; }
-  /// The scope's retry level; moves only with after_throttle::share_level.
+  /// Returns the scope's retry level; it moves only with after_throttle::share_level.
   int level() const noexcept { return level_.level; }
-  /// Until when a server's hint holds a request of `cost`; in the past if none does.
+  /// Returns until when a server's hint holds a request of `cost`; in the past if none does.
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
                                                          : hold_until_;
   }
-  /// Until when a new governor in its place could be faster: a hint, the pace or the ceiling holds
-  /// its next request. In the past if none does.
+  /// Returns until when a new governor in its place could be faster, since a hint, the pace or the
+  /// ceiling holds its next request; in the past if none does.
   time_point busy_until() const noexcept {
     auto const at = std::max(held_until(), law_.ready_at(1));
     return settings_.rate_ceiling ? std::max(at, settings_.rate_ceiling->tat) : at;
@@ -338,7 +340,7 @@ class governor {
   friend bool operator==(governor const&, governor const&) = default;
 
  protected:
-  /// The law, for a decorator of this governor.
+  /// Returns the law, for a decorator of this governor.
   L& law_to_tell() noexcept { return law_; }
 
  private:
@@ -396,9 +398,8 @@ class governor {
     return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
   }
 
-  /// Retry-After holds the scope; so does a limit of which nothing remains, until its reset. A
-  /// reset sooner than two round trips is left to the law: such a count is older than what it
-  /// counts.
+  /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
+  /// sooner than two round trips is left to the law: such a count is older than what it counts.
   void obey(time_point now, request const& answered, hint const& advice, duration rtt) {
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
@@ -411,7 +412,7 @@ class governor {
     if (advice != hint{}) law_.on_hint(now, advice);
   }
 
-  /// What a request of `cost` that is ready since `since` must wait for, in flight permits apart.
+  /// Returns what a request of `cost` that is ready since `since` must wait for, besides permits.
   held_back ready_for(std::int64_t cost, time_point since) const noexcept {
     held_back latest{reason::none, since};
     auto const at_least = [&](reason why, time_point until) {
@@ -423,9 +424,9 @@ class governor {
     return latest;
   }
 
-  /// Whether something else than the law kept requests from going: the caller's own ceiling binds,
-  /// or `answered` went when it wished and nobody waits now. One caller who asks again only after
-  /// each answer never waits at an answer; that its request was paced shows that the law binds.
+  /// Returns whether something else than the law kept requests from going: the caller's own ceiling
+  /// binds, or `answered` went when it wished and none waits now. A caller that asks again only
+  /// after each answer has none waiting then; that its request was paced shows that the law binds.
   bool application_limited(time_point now, request const& answered) const noexcept {
     if (in_flight_ >= settings_.in_flight_max) return true;
     if (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now) return true;
@@ -456,7 +457,7 @@ class governor {
       --lead_;
     r.lead_before = lead_;
   }
-  /// Whether it was refused alone for longer than hint_max: not by bad luck.
+  /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
   bool hopeless(request const& r) const noexcept {
     return r.waits_alone > 2 && r.alone_since != never &&
            r.ready_since > later(r.alone_since, settings_.hint_max);
@@ -518,7 +519,7 @@ class governor {
     requests_.push_back({});
     return static_cast<std::uint32_t>(used);
   }
-  /// Room for all that the acts on so many requests may push: only submit() can lack memory.
+  /// Makes room for all that the acts on so many requests may push: only submit() can lack memory.
   void make_room(std::size_t count) {
     queue_.make_room(count);
     deadlines_.make_room(count);
@@ -538,7 +539,7 @@ class governor {
     ++waiting_;
     queue_.push(r.ready_since, r.sequence, index);
   }
-  /// Drops the entries of waits that ended: of cancelled ones, and the deadlines of who started.
+  /// Drops the entries of waits that ended, and the deadlines of requests that started.
   void prune() {
     auto const waits = [this](turn const& t) {
       auto const& r = requests_[t.index];

@@ -4,6 +4,7 @@
 
 #include "folder.hpp"
 #include "headway/driver/polled.hpp"
+#include "headway/driver/turn.hpp"
 
 namespace headway {
 namespace {
@@ -19,9 +20,8 @@ class machine_governor_test : public folder_test {
   /// One request goes, if it may: as a driver asks.
   static std::optional<ticket> go(machine_governor& g, time_point now) {
     EXPECT_EQ(g.expired(now), std::nullopt);
-    auto const turn = g.next(now);
-    if (turn) g.start(now, *turn, u);
-    return turn;
+    rng chance(1);
+    return take_turn(g, now, chance);
   }
 };
 
@@ -34,6 +34,20 @@ TEST_F(machine_governor_test, a_turn_that_one_took_is_not_the_other_s) {
   EXPECT_FALSE(go(b, start));
   EXPECT_EQ(b.why(start).why, reason::pace);
   EXPECT_TRUE(go(b, start + 200ms));
+}
+
+TEST_F(machine_governor_test, two_that_look_at_once_do_not_take_one_turn_twice) {
+  auto a = join({.level = 10});
+  auto b = join({.level = 10});
+  for (auto* const each : {&a, &b}) each->submit(start);
+  EXPECT_EQ(a.expired(start), std::nullopt);
+  EXPECT_EQ(b.expired(start), std::nullopt);
+  EXPECT_TRUE(a.next(start));
+  EXPECT_TRUE(b.next(start)) << "as far as it has looked";
+  rng chance(1);
+  EXPECT_TRUE(take_turn(a, start, chance));
+  EXPECT_FALSE(take_turn(b, start, chance));
+  EXPECT_TRUE(go(b, start + 1s));
 }
 
 // Nothing of its own will wake it: it must ask again by itself.

@@ -21,13 +21,15 @@
 #include <utility>
 
 #include "headway/driver/clock.hpp"
+#include "pace_layout.hpp"
 
 namespace headway {
 namespace {
 
 constexpr int tries_max = 100'000;  // while others publish: a tenth of a second
 constexpr int seats = machine_pace::members_max;
-constexpr int door = seats;  // a byte that all members lock, shared
+constexpr int door = seats;     // a byte that all members lock, shared
+constexpr char protocol = '2';  // how members act on the file
 
 /// A child's are one more than its parent's.
 std::atomic<unsigned> forks{0};
@@ -149,7 +151,8 @@ class machine_page final : public page {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static constexpr int place_bits = 8;
   static constexpr version place_mask = (1U << place_bits) - 1;
-  static constexpr std::uint64_t magic_value = 0x3265636150776448;  // "HdwPace2"
+  static constexpr std::uint64_t magic_value =  // "HdwPace" and the protocol
+      std::uint64_t{protocol} << 56 | 0x65636150776448;
 
   descriptor open() const;
   descriptor open_file(int folder) const;
@@ -309,9 +312,10 @@ bool machine_page::publish(version& seen, common_pace const& value) noexcept {
   return true;
 }
 
-/// The value's layout is told by its size.
+/// Builds that act on the file in another way, or read another value in it, use another file.
 std::string name_of(std::string_view key) {
-  return HEADWAY_VERSION "-" + std::to_string(machine_page::size()) + "-" + digest(key);
+  return HEADWAY_VERSION "-" + std::string(1, protocol) + "-" HEADWAY_PACE_LAYOUT "-" +
+         std::to_string(machine_page::size()) + "-" + digest(key);
 }
 
 }  // namespace

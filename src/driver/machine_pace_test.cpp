@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <regex>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -209,6 +210,16 @@ TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
     }
     fs::remove(path);
   }
+}
+
+TEST_F(machine_pace_test, a_file_is_named_by_version_protocol_layout_size_and_key) {
+  machine_pace const a(within(), "k", law(10));
+  auto const path = fs::directory_iterator(within())->path();
+  std::regex const form(R"(\d+\.\d+\.\d+-\d-[0-9a-f]{16}-(\d+)-[0-9a-f]{32})");
+  std::smatch found;
+  auto const name = path.filename().string();
+  ASSERT_TRUE(std::regex_match(name, found, form)) << name;
+  EXPECT_EQ(std::stoul(found[1]), fs::file_size(path));
 }
 
 TEST_F(machine_pace_test, files_of_the_dead_are_removed_by_the_next_member) {

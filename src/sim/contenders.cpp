@@ -10,10 +10,12 @@ constexpr auto everything = headway::fixed_window{1e9};
 
 /// What breaks is given up as `headway run` does it. Nothing else is, unless the scenario says so:
 /// no queue is too long, and no hint asks for too much patience.
-governor_settings settings(scenario const& s, after_throttle throttled) {
+governor_settings settings(scenario const& s, after_throttle throttled,
+                           int quiet_successes = governor_settings{}.quiet_successes) {
   if (s.governing) {
     auto as_told = *s.governing;
     as_told.throttled = throttled;
+    as_told.quiet_successes = quiet_successes;
     return as_told;
   }
   return {.attempts_max = s.attempts_max,
@@ -21,25 +23,15 @@ governor_settings settings(scenario const& s, after_throttle throttled) {
           .hint_max = duration::max(),
           .first_alone = s.first_alone,
           .throttled = throttled,
+          .quiet_successes = quiet_successes,
           .budget = s.budget};
 }
 
-contender shipped(shipped_law const& l) {
-  return {.name = l.name,
-          .what = l.what,
-          .make = [l](scenario const& s) -> client_governor {
-            // The default law runs as the type that the library's users get.
-            if (std::holds_alternative<seek>(l.law.choice))
-              return default_governor({}, std::get<seek>(l.law.choice), settings(s, l.throttled));
-            return any_governor(l.backoff, l.law, settings(s, l.throttled));
-          },
-          .pool = l.name == "auto-sleeper" ? 100 : 1};
-}
-
 contender variant(std::string_view name, std::string_view what, seek law) {
-  return {.name = name, .what = what, .make = [law](scenario const& s) -> client_governor {
-            return default_governor({}, law, settings(s, after_throttle::stand_in_line));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [law](scenario const& s) -> client_governor {
+        return default_governor({}, law, settings(s, after_throttle::stand_in_line));
+      }};
 }
 
 /// Remembers what `told` is told, from an hour ago.
@@ -65,6 +57,8 @@ std::vector<contender> all_variants() {
       variant("seek-no-company", "cuts to what it measured, also among others",
               {.with = {.company = false}}),
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
+      variant("seek-no-demand", "cuts also where its pace was not in use",
+              {.with = {.demand = false}}),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),
       variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),
@@ -76,25 +70,28 @@ std::vector<contender> all_variants() {
 
 contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
                 after_throttle throttled) {
-  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
-            return any_governor(backoff, law, settings(s, throttled));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        return any_governor(backoff, law, settings(s, throttled));
+      }};
 }
 
 contender rival(std::string_view name, std::string_view what, rival_law law,
                 after_throttle throttled = after_throttle::stand_in_line) {
-  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
-            return rival_governor({}, law, settings(s, throttled));
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        return rival_governor({}, law, settings(s, throttled));
+      }};
 }
 
 /// A law without a bound of its own before its first throttle: that of a pool of 100 workers.
 contender pool_of_100(std::string_view name, std::string_view what, rival_law law) {
-  return {.name = name, .what = what, .make = [=](scenario const& s) -> client_governor {
-            auto bounded = settings(s, after_throttle::stand_in_line);
-            bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
-            return rival_governor({}, law, bounded);
-          }};
+  return {
+      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
+        auto bounded = settings(s, after_throttle::stand_in_line);
+        bounded.in_flight_max = std::min(bounded.in_flight_max, 100);
+        return rival_governor({}, law, bounded);
+      }};
 }
 
 std::vector<contender> all() {
@@ -103,7 +100,7 @@ std::vector<contender> all() {
     return plain(name, what, b, no_law, after_throttle::back_off);
   };
   std::vector<contender> list;
-  for (auto const& l : shipped_laws()) list.push_back(shipped(l));
+  for (auto const& l : shipped_laws()) list.push_back(contender_of(l));
   list.push_back(plain("tahoe-0.9", "a congestion window that starts again, ssthresh cut to 0.9",
                        {}, {paced<unpaced, tahoe>{.win = {.beta = 0.9}}},
                        after_throttle::stand_in_line));
@@ -159,6 +156,24 @@ contender const* contender_named(std::string_view name) noexcept {
     if (auto const found = std::ranges::find(*list, name, &contender::name); found != list->end())
       return &*found;
   return nullptr;
+}
+
+contender contender_of(shipped_law const& l) {
+  return {.name = l.name,
+          .what = l.what,
+          .make = [l](scenario const& s) -> client_governor {
+            auto const governs = settings(s, l.throttled, l.quiet_successes);
+            // The default law runs as the type that the library's users get.
+            if (std::holds_alternative<seek>(l.law.choice) && l.backoff == any_backoff{})
+              return default_governor({}, std::get<seek>(l.law.choice), governs);
+            return any_governor(l.backoff, l.law, governs);
+          },
+          .pool = std::holds_alternative<auto_sleeper>(l.law.choice) ? 100 : 1};
+}
+
+contender contender_of(std::string_view text) {
+  if (auto const* const known = contender_named(text)) return *known;
+  return contender_of(parse_law(text));
 }
 
 }  // namespace headway::sim

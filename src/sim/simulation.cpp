@@ -101,19 +101,18 @@ class world {
   // ── members ────────────────────────────────────────────────────────────────────────────────
 
   void add(group const& g, contender const& subject) {
-    auto const* const law = g.law.empty() ? &subject : contender_named(g.law);
-    if (law == nullptr) throw std::invalid_argument(scenario_.name + ": there is no law " + g.law);
+    auto const law = g.law.empty() ? subject : contender_of(g.law);
     // A law that is one worker is run as a pool of them, which share the client's requests.
-    auto const pool = std::max(1, std::holds_alternative<batch>(g.work) ? law->pool : 1);
+    auto const pool = std::max(1, std::holds_alternative<batch>(g.work) ? law.pool : 1);
     for (int i = 0; i < g.clients; ++i)
       for (int worker = 0; worker < pool; ++worker) {
         auto const index = static_cast<std::uint32_t>(clients_.size());
-        clients_.push_back({.governor = law->make(scenario_), .of = &g, .chance = chance_.split()});
+        clients_.push_back({.governor = law.make(scenario_), .of = &g, .chance = chance_.split()});
         auto& c = clients_.back();
         c.number = worker;
         c.connect = way(g, i);
         c.pool = pool;
-        c.omits_poisoned = law->omits_poisoned;
+        c.omits_poisoned = law.omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
           c.unasked = b->requests / pool + (worker < b->requests % pool ? 1 : 0);
           if (!g.background) wanted_ += c.unasked;

@@ -100,7 +100,7 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(self.texts(".now")[0],
                          "542 requests wait, 37 in flight. Held by pace (a limit of about 48.5/s), for 21 ms.")
         self.assertEqual(self.texts(".now + p")[0],
-                         "A request that comes now waits about 11 s (interactive: 0.1 s). There is room for 1,000.")
+                         "A request of a new client waits about 11 s (interactive: 0.1 s). There is room for 1,000.")
         self.assertEqual(self.texts(".quiet")[1],
                          "Last minute: 2,904 requests, 31 throttled (1.07 %), 7 failed, 3 refused by the proxy, 2 left by their "
                          "clients; waits 0.4 s in the median, 9.7 s at the 99th percentile. Answers are read by the "

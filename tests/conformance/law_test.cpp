@@ -19,8 +19,14 @@ namespace {
 /// The default law with all of its parts left out.
 struct bare_seek : seek {
   bare_seek() noexcept {
-    with = {
-        .slots = false, .drain = false, .periods = false, .failures = false, .confidence = false};
+    with = {.slots = false,
+            .drain = false,
+            .periods = false,
+            .failures = false,
+            .confidence = false,
+            .company = false,
+            .chance = false,
+            .demand = false};
   }
   friend bool operator==(bare_seek const&, bare_seek const&) = default;
 };

@@ -61,7 +61,7 @@ class Once(unittest.TestCase):
                         try:
                             client.connect()
                             break
-                        except ConnectionRefusedError:
+                        except OSError:
                             time.sleep(0.02)
                     try:
                         client.request("POST", "/", body)

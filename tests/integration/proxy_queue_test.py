@@ -1,4 +1,4 @@
-"""Requests that wait: who goes first, who is refused, and what becomes of them when the proxy stops."""
+"""Requests that wait: which goes first, which is refused, and what becomes of them when the proxy stops."""
 import contextlib
 import json
 import re
@@ -192,7 +192,7 @@ class Life(unittest.TestCase):
             self.assertEqual([a[0] for a in crowd.answers.values()], [200] * 3)
             self.assertEqual(proxy.process.wait(20), 0)
 
-    def test_those_who_would_wait_too_long_go_elsewhere(self):
+    def test_what_would_wait_too_long_is_refused(self):
         with Gate() as origin, Proxy(origin.url, *ONE, "--drain=200ms") as proxy:
             crowd = Crowd(proxy)
             for i in range(3):

@@ -31,17 +31,11 @@ class Work:
 
     def start(self, *options, jobs="jobs.txt", stdin=subprocess.DEVNULL, prlimit=(), **environment):
         """The process; it dies with the thread that started it."""
-        command = [
-            "prlimit",
-            *prlimit,
-            "setpriv",
-            "--pdeathsig",
-            "KILL",
-            BINARY,
-            "run",
-            jobs,
-            *options,
-        ]
+        return self.launch("run", jobs, *options, stdin=stdin, prlimit=prlimit, **environment)
+
+    def launch(self, *arguments, stdin=subprocess.DEVNULL, prlimit=(), **environment):
+        """headway with these arguments, likewise."""
+        command = ["prlimit", *prlimit, "setpriv", "--pdeathsig", "KILL", BINARY, *arguments]
         with open(self.path / "stdout", "wb") as out, open(self.path / "stderr", "wb") as err:
             return subprocess.Popen(
                 command,
@@ -62,11 +56,23 @@ class Work:
 
     def run(self, *options, timeout=120, **how):
         """The exit code."""
-        with self.start(*options, **how) as process:
+        return self.wait(self.start(*options, **how), timeout)
+
+    def wait(self, process, timeout=120):
+        """The exit code."""
+        with process:
             try:
                 return process.wait(timeout)
             finally:
                 process.kill()
+
+    def exec(self, *arguments, timeout=120, **how):
+        """The exit code of headway exec, which shows no progress."""
+        process = self.launch("exec", "--progress", "none", *arguments, **how)
+        return self.wait(process, timeout)
+
+    def stdout(self):
+        return Path(self.path, "stdout").read_bytes()
 
     def stderr(self):
         return Path(self.path, "stderr").read_text()

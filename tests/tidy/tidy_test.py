@@ -46,7 +46,6 @@ SOUND = [
     ("include/headway/driver/asio.hpp", "#include <boost/asio.hpp>\nusing clock = std::chrono::steady_clock;"),
     ("src/keyed.cpp", "int whole;  // of a scope whose pace is due"),
     ("README.md", "Run `who`, see [that](docs/007-waking-a-thread.md): \"who?\"\n\n```sh\nwho\n```\n"),
-    ("include/headway/governor.hpp", "/// What is left.\nT left() const;"),
     ("include/headway/time.hpp", "/// Returns the least.\nT const& top() const;\n/// The most.\nint most = f(3);"),
     ("include/headway/time.hpp", "/// A role.\ntemplate <class L>\nconcept law = requires(L l) { l.f(); };"),
     ("include/headway/time.hpp", "  /// A hook.\n  std::function<void(int)> hook;\n/// A limit.\nusing f = int(int);"),

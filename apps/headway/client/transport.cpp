@@ -50,6 +50,7 @@ std::string with_sorted_query(std::string_view url) {
 constexpr std::uint32_t enhance_your_calm = 11;
 constexpr std::uint32_t http_1_1_required = 13;
 
+constexpr std::size_t read_max = 100 * CURL_MAX_WRITE_SIZE;  // by libcurl, of one answer at once
 constexpr std::size_t origins_max = 1000;  // that are remembered for their HTTP version
 
 /// The number behind the last of these words, each searched for behind the one before.
@@ -474,11 +475,15 @@ class transport::impl {
     crowd_.erase(at);
   }
 
-  /// The first of the crowd goes on where there is no lead, all of it where there is room.
+  /// The first of the crowd goes on where there is no lead, and as many as there is room for what
+  /// libcurl may read of each before it can be paused again.
   void resume() {
-    while (!crowd_.empty() && (lead_ == nullptr || !crowded())) {
+    for (std::size_t resumed = 1; !crowd_.empty(); ++resumed) {
       auto& e = *crowd_.front();
-      if (crowded()) lead_ = &e;
+      if (crowded(resumed * read_max)) {
+        if (lead_ != nullptr) break;
+        lead_ = &e;
+      }
       crowd_.pop_front();
       e.paused = false;
       if (pausing_ > 0) --pausing_;

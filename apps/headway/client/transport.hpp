@@ -47,8 +47,8 @@ struct transport_options {
   duration silence_max = 60s;  ///< without a byte
   std::size_t body_max = std::size_t{64} << 20;
   std::size_t bodies_max = std::size_t{512} << 20;  ///< of all in flight
-  std::string ca_file;                              ///< "": the system's
-  std::string sigv4;        ///< "aws:amz:REGION:SERVICE": every attempt is signed; "": none
+  std::string ca_file{};                            ///< "": the system's
+  std::string sigv4{};      ///< "aws:amz:REGION:SERVICE": every attempt is signed; "": none
   std::string sigv4_key{};  ///< "ID:SECRET"
   std::string user_agent = "headway/" HEADWAY_VERSION;
 };

@@ -155,43 +155,29 @@ std::vector<bool> record_lines::whole(std::vector<bool> wanted) const {
 job_stream::job_stream(line_options options, line_hook on_line)
     : parser_(std::move(options)), on_line_(std::move(on_line)) {}
 
-void job_stream::feed(std::string_view bytes) {
-  buffer_.erase(0, begin_);
-  scanned_ -= begin_;
-  begin_ = 0;
-  buffer_ += bytes;
-}
-
 std::optional<std::string_view> job_stream::next_line() {
-  auto const end = buffer_.find('\n', scanned_);
-  scanned_ = std::min(end, buffer_.size());
-  auto line = std::string_view(buffer_).substr(begin_, scanned_ - begin_);
-  if (end != buffer_.npos) {
-    begin_ = ++scanned_;
-  } else if (finished_ && !line.empty()) {
-    begin_ = scanned_;
-  } else {
-    if (line.size() <= line_bytes_max) return std::nullopt;
+  auto line = lines_.next();
+  if (!line) {
+    if (lines_.begun() <= line_bytes_max) return std::nullopt;
     throw fatal(exit_usage, fmt::format("{}:{}: the line has more than {} bytes", options().file,
-                                        lines_ + 1, line_bytes_max));
+                                        lines_.count() + 1, line_bytes_max));
   }
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  ++lines_;
+  if (line->ends_with('\r')) line->remove_suffix(1);
   return line;
 }
 
 std::optional<job> job_stream::next() {
   while (auto const line = next_line()) {
-    auto j = parser_.parse(*line, lines_);
+    auto j = parser_.parse(*line, lines_.count());
     if (j && ids_)
       if (auto const earlier = ids_->claim(j->id, j->line))
         throw fatal(exit_usage, fmt::format("{}:{}: id {} is already used at line {}",
                                             options().file, j->line, in_quotes(j->id), *earlier));
-    records_.add(lines_, parser_.begins(), parser_.has_header());
+    records_.add(lines_.count(), parser_.begins(), parser_.has_header());
     if (on_line_) on_line_(*line, parser_.begins());
     if (j) return j;
   }
-  if (finished_) parser_.finish();
+  if (lines_.finished()) parser_.finish();
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobs/job.hpp"
+#include "jobs/line_cutter.hpp"
 #include "os/steady_file.hpp"
 
 namespace headway::app {
@@ -57,9 +58,9 @@ class job_stream {
  public:
   explicit job_stream(line_options, line_hook = {});
 
-  void feed(std::string_view bytes);
+  void feed(std::string_view bytes) { lines_.feed(bytes); }
   /// There are no more bytes: a last line needs no end.
-  void finish() noexcept { finished_ = true; }
+  void finish() noexcept { lines_.finish(); }
 
   /// The next job; nullopt where more bytes are needed for one.
   std::optional<job> next();
@@ -67,7 +68,7 @@ class job_stream {
   /// Every id must be given once. To be called first.
   void check_ids() { ids_.emplace(); }
 
-  std::int64_t lines() const noexcept { return lines_; }
+  std::int64_t lines() const noexcept { return lines_.count(); }
   /// Of what has been read.
   record_lines const& records() const noexcept { return records_; }
   line_options const& options() const noexcept { return parser_.options(); }
@@ -78,11 +79,7 @@ class job_stream {
   job_parser parser_;
   line_hook on_line_;
   std::optional<id_register> ids_;
-  std::string buffer_;
-  std::size_t begin_ = 0;    // of what has not been handed out
-  std::size_t scanned_ = 0;  // up to here there is no line end
-  bool finished_ = false;
-  std::int64_t lines_ = 0;
+  line_cutter lines_{};
   record_lines records_;
 };
 

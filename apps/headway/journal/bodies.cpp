@@ -74,8 +74,8 @@ std::string body_path(std::string_view folder, std::int64_t line, std::string_vi
 }
 
 void write_bodies(std::span<kept_body const> bodies, bool sync) {
-  for (auto const& [path, bytes, first] : bodies) {
-    replacement out(path);
+  for (auto const& [path, bytes, first, spooled] : bodies) {
+    replacement out(path, spooled ? O_APPEND : O_TRUNC);
     out.append(bytes);
     if (sync) out.sync();
     if (!first)

@@ -12,7 +12,8 @@ namespace headway::app {
 struct kept_body {
   std::string path;
   std::string bytes;
-  bool first = false;  ///< of its line: a file that is there already is not ours
+  bool first = false;    ///< of its line: a file that is there already is not ours
+  bool spooled = false;  ///< the bytes are in `path`.new already
 };
 
 /// Makes the folder `path`, durably, if it is not there, for its owner only. Errors: fatal,

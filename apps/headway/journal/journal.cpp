@@ -101,11 +101,12 @@ journal::leftover::~leftover() {
 }
 
 journal::journal(std::string path, std::string jobs, durability level, std::string shape,
-                 std::vector<final_outcome> again)
+                 std::vector<final_outcome> again, std::string shaped_by)
     : path_(std::move(path)),
       jobs_(std::move(jobs)),
       level_(level),
       shape_(std::move(shape)),
+      shaped_by_(std::move(shaped_by)),
       again_(std::move(again)),
       lock_(file::open(path_, O_RDWR | O_CREAT | O_NOFOLLOW)),
       mark_(path_) {
@@ -276,9 +277,9 @@ void journal::require_shape() {
   reshaped_ = !again_.empty() && others == 0 && intents_.empty();
   if (!reshaped_)
     throw fatal(exit_usage,
-                fmt::format("{}: --url, --body, --method or --format changed since {} was written; "
+                fmt::format("{}: {} changed since {} was written; "
                             "undo that, or start afresh with another --journal and --out",
-                            jobs_, path_));
+                            jobs_, shaped_by_, path_));
 }
 
 std::string journal::noted(std::string const& key) const {

@@ -56,8 +56,10 @@ class journal {
   /// `jobs` is the input's name as users know it. `shape`: what else makes requests of its lines,
   /// and must be what it was. `again`: lines that ended so are to be reopened, and may have been
   /// corrected; where all that ended did, so may the shape.
+  /// `shaped_by`: the options that the shape is made of, for people.
   journal(std::string path, std::string jobs, durability level, std::string shape = {},
-          std::vector<final_outcome> again = {});
+          std::vector<final_outcome> again = {},
+          std::string shaped_by = "--url, --body, --method or --format");
   journal(journal const&) = delete;
   journal& operator=(journal const&) = delete;
 
@@ -165,7 +167,7 @@ class journal {
   std::string const path_;
   std::string const jobs_;
   durability const level_;
-  std::string const shape_;
+  std::string const shape_, shaped_by_;
   std::vector<final_outcome> const again_;
   file lock_;          // outlives db_: closing it drops SQLite's locks too
   leftover leftover_;  // removed after db_ is closed, before the lock is given up

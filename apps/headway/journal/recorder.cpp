@@ -76,8 +76,8 @@ std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string
 }
 
 std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line,
-                               kept_body body) {
-  return add({line, static_cast<line_state>(how)}, json_line, std::move(body));
+                               std::vector<kept_body> bodies) {
+  return add({line, static_cast<line_state>(how)}, json_line, std::move(bodies));
 }
 
 void recorder::put(note n) {
@@ -85,7 +85,8 @@ void recorder::put(note n) {
   keep(next_notes_, std::move(n));
 }
 
-std::uint64_t recorder::add(change what, std::string_view json_line, kept_body body) {
+std::uint64_t recorder::add(change what, std::string_view json_line,
+                            std::vector<kept_body> bodies) {
   bool wake = false;
   std::uint64_t number = 0;
   {
@@ -98,7 +99,7 @@ std::uint64_t recorder::add(change what, std::string_view json_line, kept_body b
       gathering_.bytes += json_line;
       gathering_.bytes += '\n';
     }
-    if (!body.path.empty()) {
+    for (auto& body : bodies) {
       gathering_.body_bytes += body.bytes.size();
       gathering_.bodies.push_back(std::move(body));
     }

@@ -48,9 +48,9 @@ class recorder {
   /// `line` has ended; `json_line` is its result, without line feed. Ends its intent.
   std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line);
 
-  /// The same, with a body that is in its file before the result is durable.
+  /// The same, with bodies that are in their files before the result is durable.
   std::uint64_t finish(std::int64_t line, final_outcome how, std::string_view json_line,
-                       kept_body body);
+                       std::vector<kept_body> bodies);
 
   /// Is durable with the next of the above, all or nothing.
   void put(note);
@@ -86,7 +86,7 @@ class recorder {
     std::size_t all_bytes() const noexcept { return bytes.size() + body_bytes; }
   };
 
-  std::uint64_t add(change what, std::string_view json_line, kept_body body = {});
+  std::uint64_t add(change what, std::string_view json_line, std::vector<kept_body> bodies = {});
   void work();
   void write(group const& g);
   void echo(std::string_view bytes);

@@ -158,7 +158,7 @@ TEST_F(recorder_test, knows_its_bodies_before_they_are_there) {
     log.put({"bodies", "1"});
     recorder r(&log, std::move(results), -1);
     std::filesystem::remove(path("results"));  // its end, between the body and the commit
-    r.finish(1, final_outcome::success, "{}", {path("body"), "b", true});
+    r.finish(1, final_outcome::success, "{}", {{path("body"), "b", true}});
     EXPECT_THROW(r.drain(), fatal);
   }
   EXPECT_EQ(content("body"), "b");

@@ -37,14 +37,6 @@ result_writer::result_writer() {
 }
 result_writer::~result_writer() = default;
 
-namespace {
-
-std::int64_t milliseconds(duration d) {
-  return std::chrono::round<std::chrono::milliseconds>(d).count();
-}
-
-}  // namespace
-
 void result_writer::begin_small() {
   std::string().swap(text_);
   std::string().swap(compact_);
@@ -66,10 +58,10 @@ std::string_view result_writer::line_of(result const& r) {
   }
   text_.append(R"(,"outcome":")").append(to_string(r.how)) += '"';
   if (r.status != 0) append_number(R"(,"status":)", r.status);
-  append_number(R"(,"attempts":)", r.attempts);
-  append_number(R"(,"throttled":)", r.throttled);
-  append_number(R"(,"waited_ms":)", milliseconds(r.waited));
-  append_number(R"(,"latency_ms":)", milliseconds(r.latency));
+  for (auto const& [name, value] : r.numbers()) {
+    text_.append(",\"").append(name);
+    append_number("\":", value);
+  }
   if (!r.reason.empty()) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");

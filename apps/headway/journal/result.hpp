@@ -1,6 +1,8 @@
 /// A result: the line that a request leaves behind.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,6 +40,18 @@ struct result {
   std::span<selection const> select{};     ///< parts of the body; none: all of it
   std::string_view name{};                 ///< of the body's file, "": by its line
   std::string_view body_file{};            ///< where the body is; "": in the result
+
+  struct number {
+    std::string_view name;
+    std::int64_t value;
+  };
+  /// Returns the numbers that every result has, in their order.
+  auto numbers() const noexcept {
+    using std::chrono::milliseconds;
+    return std::array{number{"attempts", attempts}, number{"throttled", throttled},
+                      number{"waited_ms", std::chrono::round<milliseconds>(waited).count()},
+                      number{"latency_ms", std::chrono::round<milliseconds>(latency).count()}};
+  }
 };
 
 /// Writes results as JSON. The buffers are reused; threads: one.

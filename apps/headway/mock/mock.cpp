@@ -28,6 +28,7 @@ struct words {
   std::string style = "plain";
   std::string requests;
   std::string tokens;
+  std::string others;
   std::vector<std::string> limits;
   std::string schedule;
   std::string latency = "0s";
@@ -35,7 +36,7 @@ struct words {
   std::string error_latency = "0s";
   std::string retry_after = "none";
   std::string failures = "0%";
-  std::string throttle_status = "429";
+  std::string throttle_status;
   std::string log;
 };
 
@@ -97,7 +98,14 @@ mock_options parse(words const& w) {
     o.openai = completions(quota("requests", w.requests), quota("tokens", w.tokens));
   else if (!w.requests.empty() || !w.tokens.empty())
     throw fatal(exit_usage, "--requests and --tokens are for --style openai");
-  o.throttle_status = option_value("--throttle-status", w.throttle_status, parse_status);
+  o.emr = w.style == "emr";
+  if (o.emr) o.throttle_status = 400;
+  if (!w.throttle_status.empty())
+    o.throttle_status = option_value("--throttle-status", w.throttle_status, parse_status);
+  if (!w.others.empty()) {
+    auto const rate = option_value("--others", w.others, parse_rate);
+    o.others = from_seconds(to_seconds(rate.period) / rate.units);
+  }
   return o;
 }
 
@@ -157,7 +165,10 @@ int mock(words const& w) {
   auto const t = service.totals();
   fmt::print(
       "{} requests: {} accepted ({} of them failed on purpose), {} throttled; peak in flight {}\n",
-      t.requests, t.requests - t.throttled, t.failed, t.throttled, t.peak_in_flight);
+      t.requests, t.requests - t.throttled - t.silent, t.failed, t.throttled, t.peak_in_flight);
+  if (t.silent > 0) fmt::print("{} were never answered\n", t.silent);
+  if (t.others > 0)
+    fmt::print("{} requests of others: {} throttled\n", t.others, t.others_throttled);
   if (log) log->check();
   return exit_ok;
 }
@@ -174,7 +185,8 @@ void add_mock(CLI::App& program, action& chosen) {
       "--latency 500ms --error-latency 50ms\n"
       "  headway mock --schedule '0s:rate=50/s; 15s:rate=200/s; 30s:rate=25/s' --retry-after "
       "date\n"
-      "  headway mock --style openai --requests 500/min --tokens 90000/min\n\n"
+      "  headway mock --style openai --requests 500/min --tokens 90000/min\n"
+      "  headway mock --style emr --limit rate=4/s,burst=4 --latency 100ms --others 10/s\n\n"
       "A TIME is 250us, 50ms, 2s, 1.5min or 1h; N/PER is a count per time, such as 50/s or "
       "10/250ms.\n"
       "Each request gets 200 and a small JSON body, unless a limit refuses it.\n");
@@ -185,18 +197,25 @@ void add_mock(CLI::App& program, action& chosen) {
   option("--listen", w->listen, "ADDRESS:PORT", "Listen here; port 0 is any free one");
   option(
       "--limit", w->limits, "LIMIT",
-      "Limit requests: rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME],\n"
-      "window=N/PER[,aligned] or sliding=N/PER[,counts-rejects]; repeatable: all must admit,\n"
-      "the first that does not refuses. burst is 1 unless given; error-holds: a refusal takes\n"
-      "a slot that long; aligned: windows begin at whole periods since the start, not with a\n"
-      "request; counts-rejects: a refused request counts, so a client that hammers never gets in")
+      "Limit requests, as in a scenario: rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME],\n"
+      "window=N/PER[,aligned], sliding=N/PER[,counts-rejects], queue=N[,waiting=N],\n"
+      "ban=N/TIME[,for=TIME], table=N/PER[,fastest=N/PER] (capacity grows under load),\n"
+      "slope=SHARE/TIME[,from=N/PER] (the rate may rise only so fast) or outage[,shows=SYMPTOM];\n"
+      "repeatable: all must admit, the first that does not refuses. burst is 1 unless given;\n"
+      "error-holds: a refusal takes a slot that long; aligned: windows begin at whole periods\n"
+      "since the start, not with a request; counts-rejects: a refused request counts, so a\n"
+      "client that hammers never gets in")
       ->allow_extra_args(false)
       ->default_str("");
   option(
       "--style", w->style, "STYLE",
       "Answer as plain, or as openai: each POST is a request for a completion, answered with its\n"
-      "usage and x-ratelimit-* headers; a refusal is OpenAI's")
-      ->check(CLI::IsMember({"plain", "openai"}));
+      "usage and x-ratelimit-* headers; a refusal is OpenAI's; or as emr: each POST is a\n"
+      "DescribeCluster of Amazon EMR, and a refusal its ThrottlingException")
+      ->check(CLI::IsMember({"plain", "openai", "emr"}));
+  option("--others", w->others, "N/PER",
+         "Let others send so many requests, evenly, that the limits count and that no log shows")
+      ->default_str("");
   option(
       "--requests", w->requests, "N/PER[,burst=N]",
       "Limit requests of --style openai, as 500/min; refilled continuously, at most burst at once\n"
@@ -216,7 +235,8 @@ void add_mock(CLI::App& program, action& chosen) {
   option("--error-latency", w->error_latency, "TIME",
          "Wait this long before a throttled request is answered");
   option("--throttle-status", w->throttle_status, "STATUS",
-         "Answer throttled requests with this status");
+         "Answer throttled requests with this status; 429 unless given, 400 for --style emr")
+      ->default_str("");
   option("--retry-after", w->retry_after, "FORM",
          "Tell a throttled request when the limits would admit it if nothing else came, rounded\n"
          "up, as seconds or date (Retry-After) or ms (retry-after-ms); or none");

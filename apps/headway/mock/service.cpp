@@ -21,6 +21,7 @@
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
 #include "headway/random.hpp"
+#include "mock/emr.hpp"
 
 namespace headway::app {
 
@@ -39,6 +40,7 @@ constexpr std::uint32_t header_bytes_max = 16 * 1024;
 constexpr std::uint64_t body_bytes_max = 16 * 1024 * 1024;
 constexpr auto idle_max = 60s;
 constexpr auto linger_max = 2s;
+constexpr auto silence_max = 10min;
 
 /// A request body that is read and, unless it is asked for, dropped.
 struct dropped_body {
@@ -85,6 +87,7 @@ struct mock_service::state {
   tcp::acceptor acceptor{io};
   asio::signal_set signals{io};
   asio::steady_timer breath{io};
+  asio::steady_timer rivals{io};
   std::string date;
   std::time_t date_of = 0;
 
@@ -99,6 +102,7 @@ struct mock_service::state {
 
   void listen();
   void accept();
+  void let_others_ask(time_point last);
 };
 
 /// One connection: read, decide, wait, answer, and again.
@@ -114,7 +118,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     parser_.emplace();
     parser_->header_limit(header_bytes_max);
     parser_->body_limit(body_bytes_max);
-    parser_->get().body().keep = state_.options.openai.has_value();
+    parser_->get().body().keep = state_.options.openai || state_.options.emr;
     stream_.expires_after(idle_max);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = shared_from_this()](error_code e, std::size_t) {
@@ -161,8 +165,19 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                  .retry_after = completion_.again};
     ++state_.totals.requests;
     state_.totals.throttled += answer_.what == outcome::throttle;
+    if (!answer_.comes()) return keep_silent();
     state_.totals.failed += answer_.what == outcome::failure;
     wait(answer_.after, &session::answer);
+  }
+
+  /// Answers nothing until the client gives up.
+  void keep_silent() {
+    ++state_.totals.silent;
+    if (state_.options.log) log(0);
+    stream_.expires_after(silence_max);
+    stream_.async_read_some(
+        buffer_.prepare(1),
+        [self = shared_from_this()](error_code, std::size_t) { --self->state_.totals.in_flight; });
   }
 
   void wait(duration d, void (session::*next)()) {
@@ -190,11 +205,13 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                                    json_string(in_utf8(to_view(request.method_string()))),
                                    json_string(in_utf8(to_view(request.target()))));
     if (state_.options.openai) speak_as_openai();
+    if (state_.options.emr) speak_as_emr();
     response_.prepare_payload();
     if (request.method() == http::verb::head) response_.body().clear();
 
     --state_.totals.in_flight;
-    if (state_.options.log) log();  // first, so that a client that has the answer finds its line
+    if (state_.options.log)
+      log(response_.result_int());  // first, so that a client that has the answer finds its line
     stream_.expires_after(idle_max);
     http::async_write(stream_, response_, [self = shared_from_this()](error_code e, std::size_t) {
       if (e) return;
@@ -211,13 +228,29 @@ class mock_service::state::session : public std::enable_shared_from_this<session
       response_.body() = answer_of(completion_, state_.totals.requests);
   }
 
-  void log() {
+  void speak_as_emr() {
+    response_.set(http::field::content_type, "application/x-amz-json-1.1");
+    response_.set("x-amzn-RequestId",
+                  fmt::format("00000000-0000-4000-8000-{:012x}", state_.totals.requests));
+    auto const& request = parser_->get();
+    if (answer_.what == outcome::throttle) {
+      response_.body() = emr_throttled;
+    } else if (answer_.what == outcome::failure) {
+      response_.body() = emr_failed;
+    } else {
+      auto told = emr_answer(to_view(request["X-Amz-Target"]), request.body().text);
+      response_.result(told.status);
+      response_.body() = std::move(told.body);
+    }
+  }
+
+  void log(unsigned status) {
     auto const& request = parser_->get();
     auto const tokens =
         state_.options.openai ? fmt::format(" {}", completion_.charged) : std::string();
     fmt::print(state_.options.log, "{:.6f} {} {} {} {} {:.3f}{}\n",
                to_seconds(arrived_.time_since_epoch()), to_view(request.method_string()),
-               to_view(request.target()), response_.result_int(), in_flight_,
+               to_view(request.target()), status, in_flight_,
                to_seconds(state_.now() - arrived_) * 1e3, tokens);
   }
 
@@ -322,6 +355,18 @@ void mock_service::state::accept() {
   });
 }
 
+/// Counts, as the limits do, what arrives of others since then, and waits for the next.
+void mock_service::state::let_others_ask(time_point last) {
+  for (; last <= now(); last += options.others) {
+    ++totals.others;
+    totals.others_throttled += model.arrive(now(), 1, draw()).what == outcome::throttle;
+  }
+  rivals.expires_at(started + last.time_since_epoch());
+  rivals.async_wait([this, last](error_code stopped) {
+    if (!stopped) let_others_ask(last);
+  });
+}
+
 mock_service::mock_service(mock_options options)
     : state_(std::make_unique<state>(std::move(options))) {
   state_->listen();
@@ -335,6 +380,7 @@ std::uint16_t mock_service::port() const {
 
 void mock_service::run() {
   state_->accept();
+  if (state_->options.others > 0ns) state_->let_others_ask(state_->now());
   state_->io.run();
 }
 

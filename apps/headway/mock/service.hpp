@@ -29,15 +29,20 @@ struct mock_options {
   unsigned throttle_status = 429;
   retry_after_form retry_after = retry_after_form::none;
   std::optional<completions> openai{};  ///< asked before the server's limits
-  std::FILE* log = nullptr;             ///< one line for each request answered
+  bool emr = false;                     ///< speaks as Amazon EMR does
+  duration others{};         ///< one request of others arrives each so often; zero: there are none
+  std::FILE* log = nullptr;  ///< one line for each request answered
 };
 
 struct mock_totals {
   std::uint64_t requests = 0;  ///< that the limits have decided on
   std::uint64_t throttled = 0;
-  std::uint64_t failed = 0;     ///< accepted, and answered 500 on purpose
+  std::uint64_t failed = 0;     ///< answered 500 on purpose
+  std::uint64_t silent = 0;     ///< never answered
   std::uint64_t in_flight = 0;  ///< read and not yet answered
   std::uint64_t peak_in_flight = 0;
+  std::uint64_t others = 0;  ///< requests of others
+  std::uint64_t others_throttled = 0;
 };
 
 class mock_service {

@@ -20,10 +20,15 @@ file afresh(std::string path) {
   return file::open(std::move(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
 }
 
+file taken_up(std::string path) {
+  return file::open(std::move(path), O_WRONLY | O_APPEND | O_NOFOLLOW);
+}
+
 }  // namespace
 
-replacement::replacement(std::string path)
-    : path_(std::move(path)), file_(afresh(path_ + ".new")) {}
+replacement::replacement(std::string path, int begins)
+    : path_(std::move(path)),
+      file_(begins == O_APPEND ? taken_up(path_ + ".new") : afresh(path_ + ".new")) {}
 
 replacement::~replacement() {
   if (!put_) ::unlink(file_.path().c_str());

@@ -1,6 +1,8 @@
 /// A file that is there whole or not at all.
 #pragma once
 
+#include <fcntl.h>
+
 #include <string>
 #include <string_view>
 
@@ -12,7 +14,8 @@ namespace headway::app {
 /// earlier, it leaves what was there. Errors are `fatal`, as those of file.
 class replacement {
  public:
-  explicit replacement(std::string path);
+  /// `begins`: O_TRUNC, or O_APPEND, which takes up what is in `path`.new.
+  explicit replacement(std::string path, int begins = O_TRUNC);
   ~replacement();
   replacement(replacement const&) = delete;
   replacement& operator=(replacement const&) = delete;

@@ -8,6 +8,8 @@
 
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "base/words.hpp"
 
 namespace headway::app {
@@ -47,10 +49,12 @@ std::string law_names() {
   return names;
 }
 
-shipped_law const& law_named(std::string_view name) {
-  if (auto const* const found = shipped_law_named(name)) return *found;
-  throw fatal(exit_usage, fmt::format("--law {}: no such law{}; it is one of {}", name,
-                                      did_you_mean(name, names_of_laws()), law_names()));
+shipped_law law_named(std::string_view text) {
+  auto const name = text.substr(0, text.find_first_of("(+"));
+  if (shipped_law_named(name) == nullptr && name != "backoff")
+    throw fatal(exit_usage, fmt::format("--law {}: no such law{}; it is one of {}", printable(name),
+                                        did_you_mean(name, names_of_laws()), law_names()));
+  return option_value("--law", std::string(text), parse_law);
 }
 
 std::optional<learned> knowledge_of(any_law const& l) {

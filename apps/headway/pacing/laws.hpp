@@ -14,8 +14,9 @@ std::vector<std::string> names_of_laws();
 /// "seek, reno, …"
 std::string law_names();
 
-/// Errors: fatal(exit_usage) that lists the names.
-shipped_law const& law_named(std::string_view name);
+/// The law that a text names, as parse_law() reads it. Errors: fatal(exit_usage) that lists the
+/// names, or says which setting is wrong.
+shipped_law law_named(std::string_view text);
 
 /// What a law would tell the next run; nothing where it keeps nothing, or has met no limit for
 /// sure.

@@ -1,8 +1,15 @@
 #include "pacing/settings.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
+#include "base/fatal.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 
@@ -21,6 +28,19 @@ gcra parse_ceiling(std::string_view text) {
                                   " is not a whole number from 1 to 1000000");
   }
   return gcra::per(units, period, burst);
+}
+
+void require_state(std::string const& path) {
+  if (path.empty()) return;
+  auto const folder = std::filesystem::absolute(path).parent_path();
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error))
+    throw fatal(exit_usage, fmt::format("--state {}: there is no folder {}", in_quotes(path),
+                                        printable(folder.string())));
+  if (access(folder.c_str(), W_OK) != 0 ||
+      (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0))
+    throw fatal(exit_usage, fmt::format("--state {}: cannot be kept there: {}", in_quotes(path),
+                                        std::strerror(errno)));
 }
 
 int parse_concurrency(std::string_view text) {

@@ -32,10 +32,12 @@ struct pacing_settings {
   bool alone = false;                 ///< else one pace with all processes of this user here
 };
 
-/// Reads a ceiling: "50/s", "15/min", "15/min:5" with bursts of 5. Throws std::invalid_argument,
-/// whose text says what is allowed.
-gcra parse_ceiling(std::string_view);
-/// Reads how many may be in flight: 1 to 60000. Throws as parse_ceiling does.
-int parse_concurrency(std::string_view);
+/// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws
+/// std::invalid_argument, which says what is allowed.
+gcra parse_ceiling(std::string_view text);
+/// Returns the number of --concurrency. Throws as parse_ceiling() does.
+int parse_concurrency(std::string_view text);
+/// Throws fatal(exit_usage) unless what is learned can be kept in this file, which is replaced.
+void require_state(std::string const& path);
 
 }  // namespace headway::app

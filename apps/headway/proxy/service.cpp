@@ -13,6 +13,7 @@
 #include "base/words.hpp"
 #include "os/descriptors.hpp"
 #include "os/notify.hpp"
+#include "proxy/metrics_text.hpp"
 #include "proxy/state_json.hpp"
 
 namespace headway::app::proxy {
@@ -107,8 +108,7 @@ void service::release_bytes(std::size_t n) noexcept {
   held_ -= n;
   if (n == 0 || want_room_.empty()) return;
   asio::post(io_, [this] {
-    for (auto const& each : std::exchange(want_room_, {}))
-      each->room();
+    for (auto const& each : std::exchange(want_room_, {})) each->room();
   });
 }
 
@@ -240,8 +240,10 @@ std::optional<admin_page> service::page(std::string_view path) {
   if (path == "/healthz")
     return draining_ ? admin_page{503, "text/plain", "draining\n"}
                      : admin_page{200, "text/plain", "ok\n"};
-  if (path == "/api/state") return admin_page{200, "application/json", state_json(state())};
   if (path == "/") return admin_page{200, "text/html; charset=utf-8", dashboard(state())};
+  if (path == "/api/state") return admin_page{200, "application/json", state_json(state())};
+  if (path == "/metrics")
+    return admin_page{200, std::string(exposition::type), metrics_text(state())};
   return std::nullopt;
 }
 

@@ -265,7 +265,24 @@ void session::begin() {
 void session::refuse(refusal const& why) {
   auto const self = shared_from_this();
   auto const only_head = reader_ && reader_->has_head() && reader_->start.method == "HEAD";
-  if (to_) ++to_->count.since.refused[std::string(why.code)];
+  ended_request what;
+  what.at = std::chrono::system_clock::now();
+  what.id = house_.new_id();
+  what.status = why.status;
+  what.reason = why.code;
+  what.ended = "refused";
+  what.client = peer_;
+  if (reader_ && reader_->has_head()) {
+    auto const& r = reader_->start;
+    what.method = r.method;
+    what.path = r.target.substr(0, std::min(r.target.find('?'), path_shown));
+  }
+  if (to_) {
+    ++to_->count.since.refused[what.reason];
+    ++to_->count.since.requests[why.status];
+    what.upstream = to_->settings().name;
+  }
+  house_.ended({.what = std::move(what), .upstream = duration(0)});
   is_ = phase::answering;
   // What of the body has not been read would be the next request.
   keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done();

@@ -2,12 +2,10 @@
 /// dashboard are rendered.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 
 #include "headway/governor.hpp"
 #include "headway/time.hpp"
+#include "status/exposition.hpp"
 
 namespace headway::app {
 
@@ -24,21 +23,6 @@ enum class priority : std::uint8_t { interactive, normal, batch };
 inline constexpr std::size_t priorities = 3;
 inline constexpr std::array<std::string_view, priorities> priority_names = {"interactive", "normal",
                                                                             "batch"};
-
-/// How often something took how long.
-struct histogram {
-  static constexpr std::array<double, 18> bounds = {
-      .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600};
-  std::array<std::uint64_t, bounds.size() + 1> counts{};  ///< up to each bound; the last: beyond
-  double sum = 0;                                         ///< seconds
-
-  void add(duration took) noexcept {
-    auto const seconds = to_seconds(took);
-    sum += seconds;
-    auto const at = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
-    ++counts[static_cast<std::size_t>(at)];
-  }
-};
 
 /// Names of what is counted, each with a small closed set of values.
 using counters = std::map<std::string, std::uint64_t, std::less<>>;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "client/headers.hpp"
+#include "status/canary.hpp"
 
 namespace headway::app {
 namespace {
@@ -44,6 +48,17 @@ ending ending_of(request const& r, reply const& answer, outcome taught, decision
   return {.how = carried_out_perhaps ? final_outcome::unknown : final_outcome::failed,
           .reason = why_failed(r, answer, last, options),
           .refused_by = refused ? answer.status : 0};
+}
+
+std::string why_canary_died(result const& last, std::span<std::string const> headers,
+                            bool journal) {
+  auto const ascii = std::ranges::all_of(last.body, [](char c) { return (c & 0x80) == 0; });
+  return fmt::format(
+      "the first {} requests all failed with status {}, such as line {}, whose answer is {}; put "
+      "that right and run it again{}; --no-canary goes on regardless",
+      canary::watched, last.status, last.line,
+      ascii ? in_quotes(without_secrets(last.body.substr(0, 4096), headers)) : "in the results",
+      journal ? " with --again failed" : "");
 }
 
 }  // namespace headway::app

@@ -1,11 +1,13 @@
 /// An ending: how a request ended, as its result says it.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "base/outcomes.hpp"
 #include "client/transport.hpp"
 #include "headway/governor.hpp"
+#include "journal/result.hpp"
 #include "run/options.hpp"
 #include "run/request.hpp"
 
@@ -23,5 +25,9 @@ struct ending {
 /// it.
 ending ending_of(request const&, reply const&, outcome taught, decision const& last,
                  run_options const&);
+
+/// Returns what to tell of the canary's death: `last` is a result that it has seen, `headers` what
+/// was sent and is not shown; `journal`: there is one.
+std::string why_canary_died(result const& last, std::span<std::string const> headers, bool journal);
 
 }  // namespace headway::app

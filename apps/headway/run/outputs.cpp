@@ -80,7 +80,7 @@ void outputs::record(result r) {
   r.body_file = path;
   auto const text = writer_.line_of(r);
   recorder_->finish(r.line, r.how, text,
-                    {std::move(path), std::string(r.body), r.line > own_bodies_});
+                    {{std::move(path), std::string(r.body), r.line > own_bodies_}});
 }
 
 void outputs::conclude(bool hurried) {

@@ -38,20 +38,6 @@ std::string results_beside(std::string const& jobs) {
   return std::filesystem::path(jobs).replace_extension(".results.jsonl").string();
 }
 
-/// What is learned can be kept in this file, which is replaced.
-void require_state(std::string const& path) {
-  if (path.empty()) return;
-  auto const folder = std::filesystem::absolute(path).parent_path();
-  std::error_code error;
-  if (!std::filesystem::is_directory(folder, error))
-    throw fatal(exit_usage, fmt::format("--state {}: there is no folder {}", in_quotes(path),
-                                        printable(folder.string())));
-  if (access(folder.c_str(), W_OK) != 0 ||
-      (access(path.c_str(), F_OK) == 0 && access(path.c_str(), R_OK) != 0))
-    throw fatal(exit_usage, fmt::format("--state {}: cannot be kept there: {}", in_quotes(path),
-                                        std::strerror(errno)));
-}
-
 /// A URL in place of JOBS is a line of its own.
 bool is_url(std::string const& jobs) {
   return jobs.starts_with("http://") || jobs.starts_with("https://");

@@ -1,30 +1,16 @@
 /// The files of a run: none that it writes may be another one of them.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "os/file_identity.hpp"
 #include "run/options.hpp"
 
 namespace headway::app {
-
-/// Which file a path leads to, through whatever links: a device and an inode. Of one that is not
-/// there, those of the folder that is, and the rest of the path.
-struct file_identity {
-  dev_t device = 0;
-  ino_t inode = 0;
-  std::string rest{};
-  bool shareable = false;  ///< a pipe, a terminal, a device: it may be given twice
-
-  static file_identity of(std::filesystem::path const&);
-  static file_identity of_descriptor(int fd);
-  friend bool operator==(file_identity const&, file_identity const&) = default;
-};
 
 /// What the options name, by identity. To be made before anything is opened for writing.
 class run_files {

@@ -31,16 +31,16 @@
 #include "pacing/lanes.hpp"
 #include "provider/profile.hpp"
 #include "run/answer.hpp"
-#include "run/canary.hpp"
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
 #include "run/estimate.hpp"
-#include "run/halt.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
 #include "run/spending.hpp"
+#include "status/canary.hpp"
+#include "status/halt.hpp"
 #include "status/losses.hpp"
 
 namespace headway::app {
@@ -56,6 +56,7 @@ pacing_settings pacing_of(run_options const& o) {
                        .queue_max = requests::requests_max,
                        .hint_max = o.wait_max,
                        .throttled = o.law.throttled,
+                       .quiet_successes = o.law.quiet_successes,
                        .rate_ceiling = o.rate_ceiling,
                        .in_flight_max = most > 0 ? most : connections,
                        .budget = o.budget},
@@ -740,7 +741,7 @@ class runner {
                  .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
     if (canary_.dies(refused_by) && options_.canary)
-      halt_.stop(canary::why_it_died(r, headers, input_.log() != nullptr));
+      halt_.stop(why_canary_died(r, headers, input_.log() != nullptr));
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {

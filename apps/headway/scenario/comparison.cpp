@@ -11,6 +11,8 @@
 
 namespace headway::app {
 
+static constexpr std::string_view limit_known = "told";
+
 spread_of spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   auto const rank = [&](double share) {
@@ -51,10 +53,9 @@ static duration timeline_step(sim::scenario const& s) {
 
 std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, comparing const& how) {
   // The limit-known sender is simulated once, first, whether or not it is among the laws.
-  auto const* const told = sim::contender_named("told");
   auto laws = how.laws;
-  std::erase(laws, told);
-  laws.insert(laws.begin(), told);
+  std::erase_if(laws, [](auto const& law) { return law.name == limit_known; });
+  laws.insert(laws.begin(), *sim::contender_named(limit_known));
 
   auto const seeds = how.seeds.size();
   auto const rows = scenarios.size() * laws.size();
@@ -73,7 +74,7 @@ std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, com
       bool const drawn = how.timelines && i % seeds == 0;
       try {
         if (!endless[row])
-          runs[i] = sim::simulate(scenario, *laws[row % laws.size()],
+          runs[i] = sim::simulate(scenario, laws[row % laws.size()],
                                   {.seed = how.seeds[i % seeds],
                                    .timeline_step = drawn ? timeline_step(scenario) : 0ns,
                                    .events_max = how.events_max});
@@ -100,10 +101,10 @@ std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, com
 
   std::vector<comparison> results;
   for (std::size_t s = 0; s < scenarios.size(); ++s) {
-    auto const row_of = [&](sim::contender const* law) {
-      auto const at = std::find(laws.begin(), laws.end(), law) - laws.begin();
+    auto const row_of = [&](std::string_view law) {
+      auto const at = std::ranges::find(laws, law, &sim::contender::name) - laws.begin();
       auto const row = s * laws.size() + static_cast<std::size_t>(at);
-      comparison::row r{.law = std::string(law->name)};
+      comparison::row r{.law = std::string(law)};
       if (endless[row]) return r;
       auto const first = runs.begin() + static_cast<std::ptrdiff_t>(row * seeds);
       r.runs.assign(first, first + static_cast<std::ptrdiff_t>(seeds));
@@ -113,8 +114,8 @@ std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, com
     c.what = scenarios[s];
     c.title = scenarios[s].name;
     c.seeds = how.seeds;
-    for (auto const* law : how.laws) c.rows.push_back(row_of(law));
-    c.told = row_of(told);
+    for (auto const& law : how.laws) c.rows.push_back(row_of(law.name));
+    c.told = row_of(limit_known);
   }
   return results;
 }

@@ -57,7 +57,7 @@ double attempts_per_request(sim::figures const&);  ///< attempts ÷ requests don
 
 /// What to simulate.
 struct comparing {
-  std::vector<sim::contender const*> laws{};
+  std::vector<sim::contender> laws{};
   std::vector<std::uint64_t> seeds{};
   bool timelines = false;  ///< of the first seed
   std::int64_t events_max = 20'000'000;

@@ -4,11 +4,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
-#include <utility>
 
-#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace headway::app {
 namespace {
@@ -20,113 +18,218 @@ template <class... Args>
   throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// What stands before the first `mark` and after it; all and nothing without a mark.
-std::pair<std::string_view, std::optional<std::string_view>> cut(std::string_view text, char mark) {
-  auto const at = text.find(mark);
-  if (at == text.npos) return {text, std::nullopt};
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
-std::vector<std::string_view> split(std::string_view text, char mark) {
-  std::vector<std::string_view> parts;
-  for (std::optional rest = text; rest;) {
-    auto const [part, more] = cut(*rest, mark);
-    parts.push_back(part);
-    rest = more;
-  }
-  return parts;
-}
-
-std::string_view trim(std::string_view text) {
-  auto const begin = text.find_first_not_of(' ');
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-std::int64_t whole(std::string_view name, std::string_view text, std::int64_t least) {
+std::int64_t whole(std::string_view name, std::string_view text, std::int64_t least,
+                   std::int64_t most = most_units) {
   std::int64_t value = 0;
   auto const end = text.data() + text.size();
   auto const [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value < least || value > most_units)
-    wrong("{} '{}' is not a whole number from {} to {}", name, text, least, most_units);
+  if (error != std::errc{} || stop != end || value < least || value > most)
+    wrong("{} '{}' is not a whole number from {} to {}", name, text, least, most);
   return value;
 }
 
-/// N of N/PER.
-std::int64_t count_of(std::string_view name, std::string_view text) {
-  return whole(name, cut(text, '/').first, 1);
+/// What stands before the slash, and after it.
+std::pair<std::string_view, std::string_view> cut(std::string_view text) {
+  auto const slash = std::min(text.find('/'), text.size());
+  return {text.substr(0, slash), text.substr(std::min(slash + 1, text.size()))};
 }
 
-sim::token_bucket bucket(std::string_view text) {
+duration interval_of(std::string_view text) {
   auto const [units, period] = parse_rate(text);
-  return {.interval = duration(std::llround(static_cast<double>(period.count()) / units))};
+  return duration(std::llround(static_cast<double>(period.count()) / units));
 }
 
-[[noreturn]] void unknown(std::string_view word, std::string_view kind, std::string_view allowed) {
-  wrong("'{}' is not a setting of {}; it may have {}", word, kind, allowed);
+duration period_of(std::string_view text) {
+  return parse_rate("1/" + std::string(text)).period;
 }
+
+sim::limit bucket(phrase& w) {
+  sim::token_bucket limit{.interval = interval_of(w.kind().value)};
+  w.with("burst", [&](auto n) {
+    limit.burst = whole("burst", n, 1);
+    if (limit.burst > duration(24h * 365) / limit.interval)
+      wrong("burst '{}' would take more than a year to save up", n);
+  });
+  return limit;
+}
+
+sim::limit slots(phrase& w) {
+  sim::concurrency limit{.max_busy = whole("concurrent", w.kind().value, 0)};
+  w.with("error-holds", [&](auto v) { limit.error_holds = parse_time(v); });
+  return limit;
+}
+
+sim::limit window(phrase& w) {
+  auto const [count, period] = cut(w.kind().value);
+  sim::fixed_window limit{.count = whole("window", count, 1), .period = period_of(period)};
+  limit.aligned = w.flag("aligned");
+  return limit;
+}
+
+sim::limit sliding(phrase& w) {
+  auto const [count, period] = cut(w.kind().value);
+  sim::sliding_window limit{.count = whole("sliding", count, 1), .period = period_of(period)};
+  limit.counts_rejects = w.flag("counts-rejects");
+  return limit;
+}
+
+sim::limit queue(phrase& w) {
+  sim::queue limit{.servers = whole("queue", w.kind().value, 0)};
+  w.with("waiting", [&](auto v) { limit.waiting_max = whole("waiting", v, 0); });
+  w.with("shows", [&](auto v) { limit.shows = parse_symptom(v); });
+  return limit;
+}
+
+sim::limit ban(phrase& w) {
+  auto const [rejects, period] = cut(w.kind().value);
+  sim::ban limit{.rejects = whole("ban", rejects, 0), .period = period_of(period)};
+  w.with("for", [&](auto v) { limit.lasts = parse_time(v); });
+  return limit;
+}
+
+sim::limit table(phrase& w) {
+  sim::table_capacity limit{.interval = interval_of(w.kind().value)};
+  limit.fastest = limit.interval;
+  w.with("saved", [&](auto v) { limit.saved_max = parse_time(v); })
+      .with("level", [&](auto v) { limit.level = parse_share(v); })
+      .with("fastest", [&](auto v) { limit.fastest = interval_of(v); })
+      .with("hot", [&](auto v) { limit.hot = parse_share(v); })
+      .with("hot-minutes", [&](auto v) {
+        limit.hot_minutes = static_cast<int>(whole("hot-minutes", v, 1, 1000));
+      });
+  return limit;
+}
+
+sim::limit slope(phrase& w) {
+  auto const [growth, period] = cut(w.kind().value);
+  sim::slope limit{.growth = parse_share(growth), .period = parse_time(period)};
+  w.with("from", [&](auto v) { limit.interval = interval_of(v); }).with("burst", [&](auto v) {
+    limit.burst = whole("burst", v, 1);
+  });
+  if (limit.period < 1s) wrong("a slope's period is at least 1s");
+  return limit;
+}
+
+sim::limit outage(phrase& w) {
+  sim::outage limit;
+  w.with("shows", [&](auto v) { limit.shows = parse_symptom(v); });
+  return limit;
+}
+
+sim::limit unlimited(phrase&) {
+  return sim::unlimited{};
+}
+
+struct limit_kind {
+  std::string_view name, form;
+  sim::limit (*read)(phrase&);
+};
+
+constexpr limit_kind kinds[] = {
+    {"rate", "rate=N/PER", bucket},     {"concurrent", "concurrent=N", slots},
+    {"window", "window=N/PER", window}, {"sliding", "sliding=N/PER", sliding},
+    {"queue", "queue=N", queue},        {"ban", "ban=N/TIME", ban},
+    {"table", "table=N/PER", table},    {"slope", "slope=SHARE/TIME", slope},
+    {"outage", "outage", outage},       {"unlimited", "unlimited", unlimited}};
 
 }  // namespace
 
-sim::limit parse_limit(std::string_view text) {
-  auto settings = split(text, ',');
-  auto const head = settings.front();
-  settings.erase(settings.begin());
-  auto const [kind, value] = cut(head, '=');
+phrase::phrase(std::string_view text) {
+  auto const word_of = [](std::string_view part) -> word {
+    auto const equals = std::min(part.find('='), part.size());
+    auto const has_value = equals < part.size();
+    return {part.substr(0, equals), part.substr(has_value ? equals + 1 : equals), has_value};
+  };
+  auto comma = text.find(',');
+  kind_ = word_of(text.substr(0, comma));
+  while (comma != text.npos) {
+    text.remove_prefix(comma + 1);
+    comma = text.find(',');
+    settings_.push_back(word_of(text.substr(0, comma)));
+  }
+}
 
-  if (text == "unlimited") return sim::unlimited{};
-  if (kind == "rate" && value) {
-    auto limit = bucket(*value);
-    for (auto const word : settings) {
-      auto const [name, n] = cut(word, '=');
-      if (name != "burst" || !n) unknown(word, kind, "burst=N");
-      limit.burst = whole(name, *n, 1);
-      if (limit.burst > duration(24h * 365) / limit.interval)
-        wrong("burst '{}' would take more than a year to save up", *n);
-    }
+phrase::word phrase::take(std::string_view name) {
+  known_ += fmt::format("{}{}", known_.empty() ? "" : ", ", name);
+  auto const at = std::ranges::find(settings_, name, &word::name);
+  if (at == settings_.end()) return {};
+  auto const found = *at;
+  if (!found.has_value) wrong("'{}' takes a value: {}=…", name, name);
+  settings_.erase(at);
+  return found;
+}
+
+bool phrase::flag(std::string_view name) {
+  known_ += fmt::format("{}{}", known_.empty() ? "" : ", ", name);
+  auto const at = std::ranges::find(settings_, name, &word::name);
+  if (at == settings_.end()) return false;
+  if (at->has_value) wrong("'{}' takes no value", name);
+  settings_.erase(at);
+  return true;
+}
+
+void phrase::no_more() const {
+  if (!settings_.empty())
+    wrong("'{}' is not a setting of {}; it has {}", settings_.front().name, kind_.name,
+          known_.empty() ? "none" : known_);
+}
+
+double parse_number(std::string_view text, double least, double most) {
+  double value = 0;
+  auto const end = text.data() + text.size();
+  auto const [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !(value >= least && value <= most))
+    wrong("'{}' is not a number from {} to {}", text, least, most);
+  return value;
+}
+
+sim::symptom parse_symptom(std::string_view text) {
+  if (text == "throttle") return sim::symptom::throttle;
+  if (text == "failure") return sim::symptom::failure;
+  if (text == "silence") return sim::symptom::silence;
+  wrong("'{}' is not throttle, failure or silence", text);
+}
+
+sim::limit parse_limit(std::string_view text) {
+  phrase w(text);
+  for (auto const& kind : kinds) {
+    if (kind.name != w.kind().name || w.kind().has_value != (kind.form != kind.name)) continue;
+    auto limit = kind.read(w);
+    w.no_more();
     return limit;
   }
-  if (kind == "concurrent" && value) {
-    sim::concurrency limit{.max_busy = whole(kind, *value, 0)};
-    for (auto const word : settings) {
-      auto const [name, time] = cut(word, '=');
-      if (name != "error-holds" || !time) unknown(word, kind, "error-holds=TIME");
-      limit.error_holds = parse_time(*time);
-    }
-    return limit;
+  std::string forms;
+  for (auto const& kind : kinds)
+    forms += fmt::format("{}{}",
+                         forms.empty()                  ? ""
+                         : &kind == std::end(kinds) - 1 ? " or "
+                                                        : ", ",
+                         kind.form);
+  wrong("'{}' is not {}", text.substr(0, text.find(',')), forms);
+}
+
+std::vector<std::pair<time_point, std::string_view>> parse_steps(std::string_view text,
+                                                                 std::string_view example) {
+  std::vector<std::pair<time_point, std::string_view>> steps;
+  while (!text.empty()) {
+    auto const part = trimmed(text.substr(0, text.find(';')));
+    text.remove_prefix(std::min(text.find(';'), text.size() - 1) + 1);
+    if (part.empty()) continue;
+    auto const colon = part.find(':');
+    if (colon == part.npos) wrong("'{}' is not TIME:VALUE, such as {}", part, example);
+    time_point const at(parse_time(part.substr(0, colon)));
+    if (!steps.empty() && at <= steps.back().first)
+      wrong("'{}' is not later than the step before it", part);
+    steps.emplace_back(at, trimmed(part.substr(colon + 1)));
   }
-  if (kind == "window" && value) {
-    sim::fixed_window limit{.count = count_of(kind, *value), .period = parse_rate(*value).period};
-    for (auto const word : settings) {
-      if (word != "aligned") unknown(word, kind, "aligned");
-      limit.aligned = true;
-    }
-    return limit;
-  }
-  if (kind == "sliding" && value) {
-    sim::sliding_window limit{.count = count_of(kind, *value), .period = parse_rate(*value).period};
-    for (auto const word : settings) {
-      if (word != "counts-rejects") unknown(word, kind, "counts-rejects");
-      limit.counts_rejects = true;
-    }
-    return limit;
-  }
-  wrong("'{}' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER or unlimited", head);
+  if (steps.empty()) wrong("no steps; say TIME:VALUE; TIME:VALUE, such as {}", example);
+  return steps;
 }
 
 std::vector<sim::step> parse_schedule(std::string_view text) {
   std::vector<sim::step> steps;
-  for (auto const part : split(text, ';')) {
-    auto const words = trim(part);
-    if (words.empty()) continue;
-    auto const [from, becomes] = cut(words, ':');
-    if (!becomes) wrong("'{}' is not TIME:LIMIT, such as 15s:rate=200/s", words);
-    time_point const at(parse_time(from));
-    if (!steps.empty() && at <= steps.back().from)
-      wrong("'{}' is not later than the step before it", words);
-    steps.push_back({.from = at, .becomes = parse_limit(trim(*becomes))});
-  }
-  if (steps.empty()) wrong("no steps; say TIME:LIMIT; TIME:LIMIT, such as 0s:rate=50/s");
+  for (auto const& [at, becomes] : parse_steps(text, "15s:rate=200/s"))
+    steps.push_back({.from = at, .becomes = parse_limit(becomes)});
   return steps;
 }
 

@@ -8,6 +8,10 @@
 namespace headway::app {
 namespace {
 
+#define FORMS                                                                    \
+  "rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER, queue=N, ban=N/TIME, " \
+  "table=N/PER, slope=SHARE/TIME, outage or unlimited"
+
 time_point at(duration since_start) {
   return time_point(since_start);
 }
@@ -31,6 +35,11 @@ TEST(mock_grammar, limits) {
       {"sliding=50/s", sim::sliding_window{50, 1s}},
       {"sliding=10/250ms,counts-rejects", sim::sliding_window{10, 250ms, true}},
       {"unlimited", sim::unlimited{}},
+      {"queue=4,waiting=9,shows=silence", sim::queue{4, 9, sim::symptom::silence}},
+      {"ban=5/10s,for=1min", sim::ban{5, 10s, 1min}},
+      {"table=1000/s,fastest=4000/s", sim::table_capacity{1ms, 5min, 0.1, 250us}},
+      {"slope=50%/5min,from=500/s", sim::slope{2ms, 0.5, 5min}},
+      {"outage,shows=failure", sim::outage{sim::symptom::failure}},
   };
   for (auto const& r : rows) EXPECT_TRUE(parse_limit(r.text) == r.expect) << r.text;
 }
@@ -61,11 +70,9 @@ TEST(mock_grammar, says_what_is_wrong_and_what_is_allowed) {
     char const* text;
     char const* expect;
   } const rows[] = {
-      {limit, "", "'' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER or unlimited"},
-      {limit, "rate",
-       "'rate' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER or unlimited"},
-      {limit, "speed=5/s",
-       "'speed=5/s' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER or unlimited"},
+      {limit, "", "'' is not " FORMS},
+      {limit, "rate", "'rate' is not " FORMS},
+      {limit, "speed=5/s", "'speed=5/s' is not " FORMS},
       {limit, "rate=50", "'50' is not a count per time, such as 50/s, 300/min or 10/250ms"},
       {limit, "rate=50/day", "'day' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h"},
       {limit, "rate=fast/s", "'fast/s' is not a count per time, such as 50/s, 300/min or 10/250ms"},
@@ -77,20 +84,17 @@ TEST(mock_grammar, says_what_is_wrong_and_what_is_allowed) {
       {limit, "rate=5/2h", "time '2h' is not from 0s to 1h"},
       {limit, "rate=5/s,burst=0", "burst '0' is not a whole number from 1 to 1000000"},
       {limit, "rate=5/s,burst=1e3", "burst '1e3' is not a whole number from 1 to 1000000"},
-      {limit, "rate=5/s,aligned", "'aligned' is not a setting of rate; it may have burst=N"},
-      {limit, "rate=5/s,", "'' is not a setting of rate; it may have burst=N"},
+      {limit, "rate=5/s,aligned", "'aligned' is not a setting of rate; it has burst"},
+      {limit, "rate=5/s,", "'' is not a setting of rate; it has burst"},
       {limit, "concurrent=-1", "concurrent '-1' is not a whole number from 0 to 1000000"},
       {limit, "concurrent=5,error-holds=9",
        "'9' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h"},
       {limit, "window=0.5/s", "window '0.5' is not a whole number from 1 to 1000000"},
-      {limit, "window=5/s,aligned=1",
-       "'aligned=1' is not a setting of window; it may have aligned"},
-      {limit, "sliding=9/s,burst=2",
-       "'burst=2' is not a setting of sliding; it may have counts-rejects"},
-      {limit, "unlimited,burst=2",
-       "'unlimited' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER or unlimited"},
-      {schedule, " ; ", "no steps; say TIME:LIMIT; TIME:LIMIT, such as 0s:rate=50/s"},
-      {schedule, "rate=5/s", "'rate=5/s' is not TIME:LIMIT, such as 15s:rate=200/s"},
+      {limit, "window=5/s,aligned=1", "'aligned' takes no value"},
+      {limit, "sliding=9/s,burst=2", "'burst' is not a setting of sliding; it has counts-rejects"},
+      {limit, "unlimited,burst=2", "'burst' is not a setting of unlimited; it has none"},
+      {schedule, " ; ", "no steps; say TIME:VALUE; TIME:VALUE, such as 15s:rate=200/s"},
+      {schedule, "rate=5/s", "'rate=5/s' is not TIME:VALUE, such as 15s:rate=200/s"},
       {schedule, "5s:rate=5/s; 5s:unlimited",
        "'5s:unlimited' is not later than the step before it"},
       {schedule, "x:unlimited", "'x' is not a time, such as 250us, 50ms, 2s, 1.5min or 1h"},

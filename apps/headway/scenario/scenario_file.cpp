@@ -25,168 +25,26 @@ template <class... Args>
   throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
 }
 
-// ── words: kind[=value][,setting[=value]]… ────────────────────────────────────────────────────
-
-double parse_number(std::string_view text, double least, double most) {
-  double value = 0;
-  auto const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !(value >= least && value <= most))
-    wrong("'{}' is not a number from {} to {}", text, least, most);
-  return value;
-}
-
-std::int64_t parse_whole(std::string_view text, double least, double most) {
-  auto const value = parse_number(text, least, most);
-  if (value != std::floor(value)) wrong("'{}' is not whole", text);
-  return static_cast<std::int64_t>(value);
-}
-
-sim::symptom parse_symptom(std::string_view text) {
-  if (text == "throttle") return sim::symptom::throttle;
-  if (text == "failure") return sim::symptom::failure;
-  if (text == "silence") return sim::symptom::silence;
-  wrong("'{}' is not throttle, failure or silence", text);
-}
-
-struct words {
-  struct word {
-    std::string_view name, value;
-  };
-  word kind;
-  std::vector<word> settings{};
-
-  explicit words(std::string_view text) : kind(cut(text)) {
-    while (!text.empty()) settings.push_back(cut(text));
-  }
-
-  /// Takes the setting away and hands its value to `use`, if it is there.
-  template <class Use>
-  words& with(std::string_view name, Use use) {
-    known_ += fmt::format("{}{}", known_.empty() ? "" : ", ", name);
-    auto const at = std::find_if(settings.begin(), settings.end(),
-                                 [&](word const& w) { return w.name == name; });
-    if (at == settings.end()) return *this;
-    use(at->value);
-    settings.erase(at);
-    return *this;
-  }
-
-  void no_more() const {
-    if (!settings.empty())
-      wrong("'{}' is not a setting of {}; it has {}", settings.front().name, kind.name, known_);
-  }
-
- private:
-  static word cut(std::string_view& text) {
-    auto const comma = std::min(text.find(','), text.size());
-    auto const part = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    auto const equals = std::min(part.find('='), part.size());
-    return {part.substr(0, equals), part.substr(std::min(equals + 1, part.size()))};
-  }
-
-  std::string known_;
-};
-
-duration interval_of(std::string_view text) {
-  auto const [units, period] = parse_rate(text);
-  return duration(std::llround(static_cast<double>(period.count()) / units));
-}
-
-double per_second(std::string_view text) {
-  auto const [units, period] = parse_rate(text);
-  return units / to_seconds(period);
-}
-
-/// What stands before the slash, and after it.
-std::pair<std::string_view, std::string_view> cut(std::string_view text) {
-  auto const slash = std::min(text.find('/'), text.size());
-  return {text.substr(0, slash), text.substr(std::min(slash + 1, text.size()))};
-}
-
-duration period_of(std::string_view text) {
-  return parse_rate("1/" + std::string(text)).period;
-}
-
-sim::limit parse_any_limit(std::string_view text) {
-  words w(text);
-  auto const shows = [&w](auto limit) {
-    w.with("shows", [&](auto v) { limit.shows = parse_symptom(v); }).no_more();
-    return limit;
-  };
-  if (w.kind.name == "outage") return shows(sim::outage{});
-  if (w.kind.name == "queue") {
-    sim::queue limit{.servers = parse_whole(w.kind.value, 0, 1e6)};
-    w.with("waiting", [&](auto v) { limit.waiting_max = parse_whole(v, 0, 1e6); });
-    return shows(limit);
-  }
-  if (w.kind.name == "ban") {
-    auto const [rejects, period] = cut(w.kind.value);
-    sim::ban limit{.rejects = parse_whole(rejects, 0, 1e6), .period = period_of(period)};
-    w.with("for", [&](auto v) { limit.lasts = parse_time(v); }).no_more();
-    return limit;
-  }
-  if (w.kind.name == "table") {
-    sim::table_capacity limit{.interval = interval_of(w.kind.value)};
-    limit.fastest = limit.interval;
-    w.with("saved", [&](auto v) { limit.saved_max = parse_time(v); })
-        .with("level", [&](auto v) { limit.level = parse_share(v); })
-        .with("fastest", [&](auto v) { limit.fastest = interval_of(v); })
-        .with("hot", [&](auto v) { limit.hot = parse_share(v); })
-        .with("hot-minutes",
-              [&](auto v) { limit.hot_minutes = static_cast<int>(parse_whole(v, 1, 1000)); })
-        .no_more();
-    return limit;
-  }
-  if (w.kind.name == "slope") {
-    auto const [growth, period] = cut(w.kind.value);
-    sim::slope limit{.growth = parse_share(growth), .period = parse_time(period)};
-    w.with("from", [&](auto v) { limit.interval = interval_of(v); })
-        .with("burst", [&](auto v) { limit.burst = parse_whole(v, 1, 1e6); })
-        .no_more();
-    if (limit.period < 1s) wrong("a slope's period is at least 1s");
-    return limit;
-  }
-  for (std::string_view const kind : {"rate", "concurrent", "window", "sliding", "unlimited"})
-    if (w.kind.name == kind) return parse_limit(text);
-  wrong(
-      "'{}' is not rate, concurrent, window, sliding, queue, ban, table, slope, outage or "
-      "unlimited",
-      w.kind.name);
-}
-
 sim::mixture::part parse_latency(std::string_view text) {
   sim::mixture::part part;
-  words w(text);
+  phrase w(text);
   w.with("weight", [&](auto v) { part.weight = parse_number(v, 0, 1e6); });
-  if (w.kind.name == "exponential") {
-    part.of = sim::exponential{parse_time(w.kind.value)};
-  } else if (w.kind.name == "lognormal") {
-    sim::lognormal d{parse_time(w.kind.value)};
+  if (w.kind().name == "exponential") {
+    part.of = sim::exponential{parse_time(w.kind().value)};
+  } else if (w.kind().name == "lognormal") {
+    sim::lognormal d{parse_time(w.kind().value)};
     w.with("cv", [&](auto v) { d.cv = parse_number(v, 0, 100); });
     part.of = d;
   } else {
-    part.of = parse_spread(w.kind.name);
+    part.of = parse_spread(w.kind().name);
   }
   w.no_more();
   return part;
 }
 
-/// TIME:VALUE; TIME:VALUE; …, ascending.
-template <class Add>
-void parse_steps(std::string_view text, Add add) {
-  auto last = time_point::min();
-  while (!text.empty()) {
-    auto part = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-    auto const colon = part.find(':');
-    if (colon == part.npos) wrong("'{}' is not TIME:VALUE; TIME:VALUE; …", part);
-    time_point const at(parse_time(part.substr(0, colon)));
-    if (at <= last) wrong("'{}' is not later than the step before it", part);
-    add(last = at, part.substr(colon + 1));
-  }
+double per_second(std::string_view text) {
+  auto const [units, period] = parse_rate(text);
+  return units / to_seconds(period);
 }
 
 duration parse_offset(std::string_view text) {
@@ -315,11 +173,7 @@ auto share_into(double& d) {
 sim::group read_group(section& in) {
   sim::group g;
   in.text("name", [&](auto v) { g.name = v; });
-  in.text("law", [&](auto v) {
-    if (sim::contender_named(v) == nullptr)
-      wrong("'{}' is not a law; headway simulate --list names them", v);
-    g.law = v;
-  });
+  in.text("law", [&](auto v) { g.law = sim::contender_of(v).name; });
   in.number("count", g.clients, 1, 1e6);
   in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
   in.text("joins", time_into(g.joins));
@@ -381,12 +235,8 @@ sim::group read_group(section& in) {
 
 void read_server(section& in, sim::scenario& s) {
   auto& server = s.server;
-  in.texts("limit", [&](auto v) { server.limits.push_back(parse_any_limit(v)); });
-  in.text("schedule", [&](auto v) {
-    parse_steps(v, [&](time_point at, std::string_view becomes) {
-      server.schedule.push_back({at, parse_any_limit(becomes)});
-    });
-  });
+  in.texts("limit", [&](auto v) { server.limits.push_back(parse_limit(v)); });
+  in.text("schedule", [&](auto v) { server.schedule = parse_schedule(v); });
   in.table("drift", [&](section& drift) {
     auto& d = server.drifts;
     drift.text("every", time_into(d.every));
@@ -403,9 +253,8 @@ void read_server(section& in, sim::scenario& s) {
   else if (!latency.parts.empty())
     server.latency = latency;
   in.text("slowdowns", [&](auto v) {
-    parse_steps(v, [&](time_point at, std::string_view factor) {
+    for (auto const& [at, factor] : parse_steps(v, "20s:10"))
       server.slowdowns.push_back({at, parse_number(factor, 0, 1e6)});
-    });
   });
   in.text("error-latency", time_into(server.error_latency));
   in.text("failures", share_into(server.failures));
@@ -541,34 +390,27 @@ sim::truth obvious_truth(sim::scenario const& s) {
     auto const busy = static_cast<double>(n);
     return {(steady ? 0.995 : 0.98) * busy / latency, busy * (way + latency) / latency};
   };
-  struct {
-    sim::scenario const& s;
-    decltype(slots) const& of_slots;
-    double cost;
-
-    // Without burst, a request a moment too early is refused: what jitter may bring forward
-    // is added to the interval.
-    sim::truth operator()(sim::token_bucket const& b) const {
-      auto const early = b.burst > 1 ? 0ns : s.net.jitter + s.net.wakes_late;
-      return {1 / to_seconds(b.interval + early) / cost, 0};
+  auto const of = [&]<class Limit>(Limit const& l) -> sim::truth {
+    if constexpr (std::is_same_v<Limit, sim::token_bucket>) {
+      // Without burst, a request a moment too early is refused: what jitter may bring forward is
+      // added to the interval.
+      auto const early = l.burst > 1 ? 0ns : s.net.jitter + s.net.wakes_late;
+      return {1 / to_seconds(l.interval + early) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::fixed_window>) {
+      return {static_cast<double>(l.count) / to_seconds(l.period) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::sliding_window>) {
+      auto const count = static_cast<double>(std::max<std::int64_t>(1, l.count - 1));
+      return {count / to_seconds(l.period) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::table_capacity>) {
+      return {1 / to_seconds(l.fastest) / cost, 0};
+    } else if constexpr (std::is_same_v<Limit, sim::concurrency>) {
+      return slots(l.max_busy);
+    } else if constexpr (std::is_same_v<Limit, sim::queue>) {
+      return slots(l.servers);
+    } else {
+      return {};
     }
-    sim::truth operator()(sim::fixed_window const& w) const {
-      return {static_cast<double>(w.count) / to_seconds(w.period) / cost, 0};
-    }
-    sim::truth operator()(sim::sliding_window const& w) const {
-      auto const count = static_cast<double>(std::max<std::int64_t>(1, w.count - 1));
-      return {count / to_seconds(w.period) / cost, 0};
-    }
-    sim::truth operator()(sim::table_capacity const& t) const {
-      return {1 / to_seconds(t.fastest) / cost, 0};
-    }
-    sim::truth operator()(sim::concurrency const& c) const { return of_slots(c.max_busy); }
-    sim::truth operator()(sim::queue const& q) const { return of_slots(q.servers); }
-    sim::truth operator()(sim::unlimited) const { return {}; }
-    sim::truth operator()(sim::outage) const { return {}; }
-    sim::truth operator()(sim::ban const&) const { return {}; }
-    sim::truth operator()(sim::slope const&) const { return {}; }
-  } const of{s, slots, cost};
+  };
 
   sim::truth highest;
   for (auto const& step : s.server.schedule) {

@@ -5,12 +5,8 @@
 ///   latency = "20ms..80ms"              a LATENCY, or several, each with weight=N
 ///   clients = { requests = 1000 }       or [[clients]] for more than one group
 ///
-/// LIMIT is what `headway mock --limit` takes, or
-///   queue=N[,waiting=N][,shows=SYMPTOM]    ban=N/TIME[,for=TIME]    outage[,shows=SYMPTOM]
-///   table=N/PER[,saved=TIME][,level=SHARE][,fastest=N/PER][,hot=SHARE][,hot-minutes=N]
-///   slope=SHARE/TIME[,from=N/PER][,burst=N]
-/// LATENCY is TIME, TIME..TIME, exponential=TIME or lognormal=TIME[,cv=N]; SYMPTOM is throttle,
-/// failure or silence. An unknown key is answered with the known ones.
+/// docs/simulate.md lists the keys and each LIMIT. LATENCY is TIME, TIME..TIME, exponential=TIME or
+/// lognormal=TIME[,cv=N]. An unknown key is answered with the known ones.
 #pragma once
 
 #include <string>

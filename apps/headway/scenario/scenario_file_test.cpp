@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <variant>
+
 #include "base/fatal.hpp"
 #include "scenario/comparison.hpp"
 
@@ -20,6 +24,19 @@ std::string error_of(std::string_view text, std::vector<setting> const& instead 
     return error.what();
   }
   return "none";
+}
+
+TEST(scenario_file, every_limit_is_in_the_documentation_and_understood) {
+  std::ifstream page(HEADWAY_SCENARIOS "/../docs/simulate.md");
+  std::string line;
+  while (line != "### Limits") ASSERT_TRUE(std::getline(page, line));
+  std::set<std::size_t> kinds;
+  while (std::getline(page, line) && !line.starts_with("#"))
+    if (line.starts_with("| `")) {
+      auto const text = line.substr(3, line.find('`', 3) - 3);
+      kinds.insert(read("limit = \"" + text + "\"").server.limits.at(0).index());
+    }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<sim::limit>);
 }
 
 TEST(scenario_file, every_part_of_a_scenario_can_be_said) {
@@ -96,7 +113,7 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
   std::pair<char const*, char const*> const cases[]{
       {"limt = \"rate=5/s\"", "1: 'limt' is not a key here; known are about, limit, schedule"},
       {"\nlimit = \"rate=5\"", "2: limit '5' is not a count per time"},
-      {"limit = \"pace=5/s\"", "1: limit 'pace' is not rate, concurrent, window, sliding, queue"},
+      {"limit = \"pace=5/s\"", "1: limit 'pace=5/s' is not rate=N/PER, concurrent=N, window"},
       {"limit = \"queue=5,wait=3\"", "1: limit 'wait' is not a setting of queue; it has waiting"},
       {"limit = \"slope=50%\"", "1: limit '' is not a time, such as"},
       {"limit = \"ban=3\"", "1: limit '' is not a time, such as"},
@@ -164,7 +181,7 @@ TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
 
 TEST(comparison, does_not_depend_on_the_threads) {
   auto const s = read("limit = \"rate=50/s,burst=10\"\nlatency = \"20ms..80ms\"");
-  comparing how{.laws = {sim::contender_named("seek"), sim::contender_named("reno")},
+  comparing how{.laws = {sim::contender_of("seek"), sim::contender_of("reno")},
                 .seeds = {1, 2, 3, 4, 5}};
   how.threads = 1;
   auto const one = compare({s, s}, how);

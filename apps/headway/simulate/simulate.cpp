@@ -16,11 +16,13 @@
 
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
+#include "base/quantity.hpp"
 #include "command.hpp"
 #include "page/page.hpp"
 #include "scenario/comparison.hpp"
 #include "scenario/scenario_file.hpp"
 #include "simulate/output.hpp"
+#include "whatif/fit.hpp"
 
 namespace headway::app {
 namespace {
@@ -34,7 +36,7 @@ struct words {
   std::uint64_t seed = 1;
   int threads = 0;
   std::int64_t events_max = 20'000'000;
-  std::string json, csv, report, golden;
+  std::string from, save, json, csv, report, golden;
   bool list = false, digest = false, update = false;
 };
 
@@ -79,17 +81,38 @@ fs::path find_scenario(std::string const& name) {
                                       name, did_you_mean(name, names_of_scenarios())));
 }
 
-std::vector<sim::contender const*> laws_of(std::vector<std::string> const& names) {
-  std::vector<sim::contender const*> laws;
-  for (auto const& name : names) {
-    laws.push_back(sim::contender_named(name));
-    if (laws.back() != nullptr) continue;
+sim::contender law_of(std::string const& text) {
+  auto const bare = text.find_first_of("(+") == text.npos && text != "backoff";
+  if (bare && sim::contender_named(text) == nullptr)
     throw fatal(exit_usage, fmt::format("--law '{}': there is no such law{}; "
                                         "headway simulate --list names them",
-                                        name, did_you_mean(name, names_of_laws())));
+                                        text, did_you_mean(text, names_of_laws())));
+  return option_value("--law", text, [](std::string_view t) { return sim::contender_of(t); });
+}
+
+/// The commas within parentheses separate a law's settings.
+std::vector<std::string> split_laws(std::string_view text) {
+  std::vector<std::string> laws{""};
+  int depth = 0;
+  for (char const c : text) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth <= 0)
+      laws.emplace_back();
+    else
+      laws.back() += c;
   }
-  if (names.empty())
-    for (auto const& law : sim::contenders()) laws.push_back(&law);
+  return laws;
+}
+
+std::vector<sim::contender> laws_of(std::vector<std::string> const& lists) {
+  if (lists.empty()) return sim::contenders();
+  std::vector<sim::contender> laws;
+  for (auto const& list : lists)
+    for (auto const& text : split_laws(list)) {
+      auto law = law_of(text);
+      if (std::ranges::find(laws, law.name, &sim::contender::name) == laws.end())
+        laws.push_back(std::move(law));
+    }
   return laws;
 }
 
@@ -252,10 +275,21 @@ int golden(words const& w) {
   return differ > 0 && !w.update ? exit_failed : exit_ok;
 }
 
+/// A scenario file made of a recorded run, told unless stdout is for another.
+std::string made_of(words const& w, bool told) {
+  auto const made = fit(read_recording(w.from));
+  if (!made.limited)
+    throw fatal(exit_usage, fmt::format("--from {}: it met no limit, and a scenario needs one: {}",
+                                        w.from, made.unknown.front()));
+  if (!w.save.empty()) destination(w.save).write(made.toml);
+  if (told) fmt::print("{}\n", made.toml);
+  return made.toml;
+}
+
 int simulate(words const& w) {
   if (w.list) return list();
   if (!w.golden.empty()) return golden(w);
-  if (w.scenarios.empty())
+  if (w.scenarios.empty() && w.from.empty())
     throw fatal(exit_usage, "simulate: which scenario? headway simulate --list names them");
   destination json(w.json), csv(w.csv), report(w.report);
   auto const to_stdout = json.is_stdout() + csv.is_stdout() + report.is_stdout();
@@ -265,13 +299,23 @@ int simulate(words const& w) {
   std::vector<sim::scenario> scenarios;
   std::vector<std::string> titles;
   std::vector<std::vector<setting>> swept;
-  for (auto const& name : w.scenarios)
+  auto const each_combination = [&](auto const& read) {
     for (auto const& settings : combinations(w.sweeps)) {
-      scenarios.push_back(read_scenario(find_scenario(name).string(), settings));
+      scenarios.push_back(read(settings));
       titles.push_back(scenarios.back().name);
       swept.push_back(settings);
       for (auto const& s : settings) titles.back() += fmt::format(" {}={}", s.key, s.value);
     }
+  };
+  if (!w.from.empty()) {
+    auto const text = made_of(w, to_stdout == 0);
+    auto const name = fs::path(w.from).filename().string() + ".toml";
+    each_combination([&](auto const& settings) { return parse_scenario(text, name, settings); });
+  }
+  for (auto const& name : w.scenarios)
+    each_combination([file = find_scenario(name).string()](auto const& settings) {
+      return read_scenario(file, settings);
+    });
   std::vector<comparison> results;
   {
     bar shown(scenarios.size() == 1 ? scenarios[0].name : "all");
@@ -303,7 +347,8 @@ void add_simulate(CLI::App& program, action& chosen) {
       "  headway simulate seed-003\n"
       "  headway simulate bucket-50-50ms --law seek,reno-0.9 --sweep latency=5ms,50ms,200ms "
       "--seeds 31\n"
-      "  headway simulate my-api.toml --report my-api.html --json my-api.json\n\n"
+      "  headway simulate my-api.toml --report my-api.html --json my-api.json\n"
+      "  headway simulate --from run.trace --save my-api.toml\n\n"
       "A scenario is a few lines of TOML:\n\n"
       "  about = \"my API, as its documentation has it\"\n"
       "  limit = \"rate=50/s,burst=10\"\n"
@@ -316,8 +361,16 @@ void add_simulate(CLI::App& program, action& chosen) {
   auto* const names =
       option("SCENARIO", w->scenarios, "", "Scenario files, or names that --list prints")
           ->default_str("");
-  auto* const laws = option("--law", w->laws, "NAME,...", "Compare these laws; all unless given")
-                         ->delimiter(',')
+  auto* const from =
+      option("--from", w->from, "FILE",
+             "Make a scenario of a recorded run: a file that headway run --trace wrote, or its\n"
+             "results, which tell less; says how sure each line is, and whether the law that ran\n"
+             "takes the same time there");
+  auto* const save =
+      option("--save", w->save, "FILE", "Write the scenario of --from, to be edited")->needs(from);
+  auto* const laws = option("--law", w->laws, "LAW,...",
+                            "Compare these laws; all unless given. A law may have settings, as\n"
+                            "tahoe(cut=0.9,cwnd=20) or backoff(full,base=1s,cap=10s)")
                          ->allow_extra_args(false)
                          ->default_str("");
   auto* const seeds =
@@ -351,7 +404,8 @@ void add_simulate(CLI::App& program, action& chosen) {
   auto* const golden =
       option("--golden", w->golden, "FOLDER",
              "Compare to the byte with the results in FOLDER; its scenarios are beside it");
-  for (auto* const other : {seeds, seed, sweep, report, json, csv}) golden->excludes(other);
+  for (auto* const other : {from, save, seeds, seed, sweep, report, json, csv})
+    golden->excludes(other);
   sub->add_flag("--update", w->update, "Write the results of --golden instead")->needs(golden);
   offered()[names] = names_of_scenarios;
   offered()[laws] = names_of_laws;

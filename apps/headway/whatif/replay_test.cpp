@@ -13,6 +13,7 @@
 
 #include "base/fatal.hpp"
 #include "pacing/trace.hpp"
+#include "whatif/test_file.hpp"
 #include "whatif/trace_reader.hpp"
 #include "whatif/what_if.hpp"
 
@@ -20,20 +21,6 @@ namespace headway::app {
 namespace {
 
 constexpr time_point began{2h};  // laws may see that the machine was not started just now
-
-/// A file of the running test, gone with it.
-struct temporary {
-  std::string path = testing::TempDir() + "replay_test." +
-                     testing::UnitTest::GetInstance()->current_test_info()->name();
-  ~temporary() { std::remove(path.c_str()); }
-
-  std::string read() const {
-    std::ostringstream all;
-    all << std::ifstream(path).rdbuf();
-    return all.str();
-  }
-  void write(std::string_view text) const { std::ofstream(path) << text; }
-};
 
 shipped_law const& law(std::string_view name) {
   return *shipped_law_named(name);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "base/fatal.hpp"
@@ -113,9 +114,11 @@ void trace_reader::read_head() {
   if (!o.has("headway_trace")) fail("no trace begins so: see headway run --trace");
   o.whole<int>("headway_trace", {trace_format, trace_format});
   head_.version = o.text("version");
-  auto const* const law = shipped_law_named(o.text("law"));
-  if (law == nullptr) fail(fmt::format("\"law\" is not one of {}", law_names()));
-  head_.law = *law;
+  try {
+    head_.law = parse_law(o.text("law"));
+  } catch (std::invalid_argument const& wrong) {
+    fail(fmt::format("\"law\": {}", wrong.what()));
+  }
   if (o.has("leave")) leave(head_.law.law, o.real("leave"));
   head_.began = time_point(duration(o.whole("began", {0, instant_max})));
 

@@ -15,6 +15,7 @@
 
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
+#include "base/quantity.hpp"
 #include "headway/sim/simulation.hpp"
 #include "whatif/trace_reader.hpp"
 
@@ -345,14 +346,17 @@ std::vector<std::string> laws_of_what_if() {
 
 what_if_result what_if(std::string const& path, std::string const& law) {
   auto const known = laws_of_what_if();
-  if (std::ranges::find(known, law) == known.end()) {
+  auto const bare = law.find_first_of("(+") == law.npos && law != "backoff";
+  if (bare && std::ranges::find(known, law) == known.end()) {
     auto const* const why = sim::contender_named(law) != nullptr
                                 ? "knows the limit, and a trace does not tell it"
                                 : "no such law";
     throw fatal(exit_usage, fmt::format("--law {}: {}{}; it is one of {}", law, why,
                                         did_you_mean(law, known), fmt::join(known, ", ")));
   }
-  return experiment(path, *sim::contender_named(law)).run();
+  auto const other =
+      option_value("--law", law, [](std::string_view text) { return sim::contender_of(text); });
+  return experiment(path, other).run();
 }
 
 }  // namespace headway::app

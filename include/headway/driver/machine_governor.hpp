@@ -48,6 +48,13 @@ class machine_governor {
   }
   /// Returns the request that may go, as of the last look at the others.
   std::optional<ticket> next(time_point now) const noexcept { return inner_.next(now); }
+  /// Takes the turn of a request from the other processes; false if one was faster. Requires:
+  /// next() named it, and start() follows.
+  bool claim(time_point now, ticket t, fraction u) noexcept {
+    if (machine_->claim(now, inner_.cost_of(t), u)) return true;
+    look(now);
+    return false;
+  }
   /// Takes the permit of a request that goes.
   void start(time_point now, ticket t, fraction u) {
     inner_.start(now, t, u);

@@ -17,8 +17,8 @@ namespace headway {
 /// compare-and-swap: lock-free, and a process that dies at any instant leaves either all of its act
 /// or nothing. Each living process locks one byte of the file; when it dies, the kernel frees the
 /// lock, and its permits no longer count. The last to leave removes the file, which is named by the
-/// layout of the value, the version, the boot and the time namespace: another version has another
-/// file.
+/// version, the protocol, the layout of the value, the boot and the time namespace: another build
+/// has another file unless it means the same by it.
 ///
 /// machine_governor is this for the drivers. Threads: one at a time for each object, and none in it
 /// while another forks; objects and processes in any number up to members_max. Linux only.

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "headway/driver/clock.hpp"
+#include "headway/driver/turn.hpp"
 #include "headway/headway.hpp"
 
 namespace headway {
@@ -39,12 +40,7 @@ class basic_polled {
   }
   /// Starts the request that may go now, if any, and returns it: send it. A `retry` comes back
   /// here.
-  std::optional<ticket> next() {
-    auto const now = steady_now();
-    auto const turn = governor_.next(now);
-    if (turn) governor_.start(now, *turn, chance_());
-    return turn;
-  }
+  std::optional<ticket> next() { return take_turn(governor_, steady_now(), chance_); }
   /// Forgets a request past its deadline, if any, and returns it: tell its owner.
   std::optional<ticket> expired() {
     auto const now = steady_now();

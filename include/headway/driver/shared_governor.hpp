@@ -14,6 +14,7 @@
 #include "headway/driver/classify.hpp"
 #include "headway/driver/clock.hpp"
 #include "headway/driver/refused_error.hpp"
+#include "headway/driver/turn.hpp"
 #include "headway/driver/waiter.hpp"
 #include "headway/export.hpp"
 #include "headway/headway.hpp"
@@ -205,8 +206,7 @@ class shared_governor {
       governor_.cancel(now, parked->id);
       answer(parked->id, parked->why, parked->until);
     }
-    while (auto const turn = governor_.next(now)) {
-      governor_.start(now, *turn, chance_());
+    while (auto const turn = take_turn(governor_, now, chance_)) {
       ++counts_.sent;
       answer(*turn, reason::none, now);
     }

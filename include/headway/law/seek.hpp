@@ -9,12 +9,13 @@
 #include "headway/law/breakage.hpp"
 #include "headway/law/chance.hpp"
 #include "headway/law/company.hpp"
+#include "headway/law/demand.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
 
-/// What a law has found out about a server: small enough to save and to send. A member is 0 where
-/// nothing is known.
+/// Knowledge of a server that a law has gained: small enough to save and to send. An unknown member
+/// is 0.
 struct learned {
   double rate = 0;     ///< where rejects begin, units per second
   double slots = 0;    ///< where they begin, permits, if that is what the server counts
@@ -53,7 +54,7 @@ struct learned {
 struct seek {
   double level = 20;     ///< knob: the rate to begin with, units per second
   double waste = 0.025;  ///< knob: a climb by 3 % takes 1/waste requests for each reject it costs
-  double leave = 0;      ///< knob: share of the limit left to others, who are yielded to
+  double leave = 0;      ///< knob: share of the limit left to other clients, which come first
 
   double ceiling = 0;    ///< where rejects begin, in units of level; 0: not met yet
   bool slots = false;    ///< level is permits, not units per second
@@ -77,11 +78,12 @@ struct seek {
   breakage broken{};                      ///< what failures say
   chance luck{};                          ///< whether refusals come by chance
   company others{};                       ///< whether they share the limit
+  demand wanted{};                        ///< whether the caller wants less than the pace allows
   int flight_rejects = 0;                 ///< since the last cut
 
-  /// As it was at a cut.
+  /// The state at a cut.
   struct cut {
-    time_point at{};              ///< when it came
+    time_point at{};              ///< its time
     double units = 0;             ///< accepted until then
     std::uint64_t successes = 0;  ///< until then
     double rate = 0;              ///< at which the rejected request went, units per second
@@ -90,7 +92,7 @@ struct seek {
   };
   cut last{};  ///< the latest one
 
-  /// What a cut for failures is given back, if it lowers their share by nothing.
+  /// The state before a cut for failures, given back if it does not lower their share.
   struct belief {
     double share = 0;          ///< of failures at the cut; 0: there is nothing to give back
     double rate = 0;           ///< before it
@@ -118,7 +120,7 @@ struct seek {
   };
   cycle server{};  ///< as far as its cycle is known
 
-  /// How long answers take, in seconds, judged block by block.
+  /// The time that answers take, in seconds, judged block by block.
   struct latency {
     double mean = 0;        ///< smoothed; 0: no answer yet
     double base = 0;        ///< the lowest of a block while nothing queued
@@ -136,7 +138,7 @@ struct seek {
   double unit = 1;   ///< mean cost of an answered request
   double room = 64;  ///< permits, while they are not the limit
 
-  /// What can be left out, to see what it buys (docs/default-law.md).
+  /// The parts that can be left out, to see what each buys (docs/default-law.md).
   struct parts {
     bool slots = true;       ///< tell slots from a rate
     bool drain = true;       ///< tell our own queue from a slow server
@@ -145,6 +147,7 @@ struct seek {
     bool confidence = true;  ///< climb ever more slowly at a ceiling that proves true
     bool company = true;     ///< share with others as many
     bool chance = true;      ///< tell refusals by chance from a limit's
+    bool demand = true;      ///< a refusal that the pace has not caused is no cut
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -165,11 +168,11 @@ struct seek {
   static constexpr double climb_answers = 8;       // or their time; 0: steps of slots 1.7, not 1.3
   static constexpr double climb_seconds_max = 12;  // of a rate; 6: stationary 0.23, not 0.14 %
   static constexpr double climb_seconds_slow = 6;  // slots, queues, what is remembered
-  static constexpr double haste = 4;               // of a climb whose reject does not come
+  static constexpr double haste = 4;               // of a climb that meets no reject
   static constexpr double confirmed = 1.15;        // times longer, when the ceiling proves true
-  static constexpr double moved = 1.25;         // above the ceiling without a reject: it has moved
-  static constexpr double patience_min = 0.2;   // of the time since it shut: 30 s are missed by < 6
-  static constexpr double patience_max = 2;     // 4 starves those of a crowd who were never served
+  static constexpr double moved = 1.25;        // above the ceiling without a reject: it has moved
+  static constexpr double patience_min = 0.2;  // of the time since it shut: 30 s are missed by < 6
+  static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
   static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
@@ -204,7 +207,11 @@ struct seek {
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
     next = later(std::max(next, now - slack), interval);
-    return {.sent = now, .epoch = epoch, .successes = successes, .sends = since_cut.sends++};
+    return {.sent = now,
+            .epoch = epoch,
+            .successes = successes,
+            .sends = since_cut.sends++,
+            .prompt = wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -215,17 +222,21 @@ struct seek {
     if (broken.succeeded(s.sent.sent))
       next = std::min(next, later(now, from_seconds(unit / pace())));
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
+    wanted.heard(now, s, true);
     if (s.sent.epoch == epoch) ++since_cut.successes;
     auto const doubted = luck.doubts();
     if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s)) grow(cost);
+    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) &&
+        !(with.demand && wanted.is_low()))
+      grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     ++flight_rejects;
+    wanted.heard(now, s, false);
     server.accepted -= static_cast<double>(s.sent.cost);
     auto const doubts = slots ? 0 : luck.doubts();
     auto const test = luck.answered(true, s.sent.sends);
@@ -235,6 +246,11 @@ struct seek {
       if (!test || luck.refused < doubts) return;
     } else if (test) {
       return;  // of the cut before
+    }
+    if (with.demand && wanted.is_low()) {
+      auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
+      next = std::max(next, later(now, from_seconds(pause)));
+      return;
     }
     trial = {};
     ++epoch;
@@ -278,6 +294,7 @@ struct seek {
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
+    wanted.heard(now, s, false);
     room = std::max(std::min(room, usual_room()), room - 1);
     if (s.sent.epoch == epoch) ++since_cut.failures;
     if (!with.failures) return;
@@ -298,7 +315,7 @@ struct seek {
   void on_hint(time_point, hint const&) noexcept {}
   friend bool operator==(seek const&, seek const&) = default;
 
-  /// What it would tell the next run.
+  /// Returns what the next run may begin with.
   learned knows() const noexcept {
     if (ceiling == 0) return {.rate = successes > 0 ? pace() : 0, .latency = wait.mean};
     return {.rate = rate_of(ceiling), .slots = slots ? ceiling : 0, .latency = wait.mean};
@@ -321,7 +338,7 @@ struct seek {
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
-  /// What refusals by chance have taught is forgotten.
+  /// Begins the search anew.
   void search_anew() noexcept {
     if (slots) level = rate_of(level);
     slots = touched = guess = resumed = shut = settled = false;
@@ -329,7 +346,7 @@ struct seek {
     others = {};
   }
 
-  /// A cut that the failures outlast is given back.
+  /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
     auto const answers = static_cast<double>(since_cut.successes + since_cut.failures);
     if (trial.share == 0 || answers < breakage::trial) return;
@@ -348,23 +365,23 @@ struct seek {
   }
   double share() const noexcept { return leave > 0 && settled ? (1 - leave) * ease : 1; }
   bool ramping() const noexcept { return level > moved * ceiling && (ceiling == 0 || !crowd()); }
-  /// Whether others share the limit: the ceiling varies, and not by chance.
+  /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
     return with.company && others.crowd() && (slots || luck.limit() || !with.chance);
   }
-  /// So that those whom a crowd has shut out do not ask in step.
+  /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
   double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
   double rest() const noexcept {
     return slots ? std::max(below * ceiling, ceiling - 1) : below * ceiling;
   }
 
-  /// Whether the law, and nothing else, kept more from being sent.
+  /// Returns whether the law, and nothing else, kept more from being sent.
   bool binds(time_point now, sample const& s) const noexcept {
     if (slots) return s.in_flight + 1 >= allowed();
     return now >= later(behind, from_seconds(std::max(wait.mean, behind_seconds)));
   }
 
-  /// What a climb takes at least, for its reject to be heard before the next.
+  /// Returns the least time of a climb, for its reject to be heard before the next.
   double heard_seconds() const noexcept {
     return std::min(climb_answers * wait.mean, climb_seconds_slow);
   }
@@ -434,7 +451,7 @@ struct seek {
     level = std::max(level, 1.0);
   }
 
-  /// `mean` is what was accepted per second since the cut before.
+  /// Takes a refusal by a rate; `mean` is what was accepted per second since the cut before.
   void refused_rate(sample const& s, double mean, std::uint64_t accepted) noexcept {
     if (!ramping()) return met(level, mean, accepted);
     // Of those out, some had left the server before it refused, and some have not reached it.
@@ -459,8 +476,8 @@ struct seek {
     touched = false;
   }
 
-  /// A ceiling, outside the ramp; `mean` is what was accepted per second since the cut before,
-  /// `accepted` how many of those were sent since: the more, the rarer the rejects.
+  /// Takes a ceiling, outside the ramp; `mean` is what was accepted per second since the cut
+  /// before, `accepted` how many of those were sent since: the more, the rarer the rejects.
   void met(double at, double mean, std::uint64_t accepted) noexcept {
     if (accepted >= 3) others.met(slots ? at : mean, slots ? at : static_cast<double>(accepted));
     if (crowd()) {
@@ -492,7 +509,7 @@ struct seek {
     level = dip * ceiling;
   }
 
-  /// The memory is wrong: what it said is forgotten, what the caller set is not.
+  /// Forgets what a wrong memory said, but not what the caller set.
   void forget(time_point now) noexcept {
     seek fresh{.waste = waste, .leave = leave, .with = with};
     fresh.level = std::min(fresh.level, rate_of(level) / 2);
@@ -509,10 +526,10 @@ struct seek {
                      std::max(probe_seconds, since * patience_min), probe_seconds_max});
   }
 
-  /// The first success after a row of refusals, of a request that went at `sent`. Either the server
-  /// has a period (or a rate far below ours), and accepted ÷ cycle is its rate; or it was away, and
-  /// is what it was. The first time is taken for a period if nothing was known or refused before;
-  /// when it happens again, it is one.
+  /// Takes the first success after a row of refusals, of a request sent at `sent`. Either the
+  /// server has a period (or a rate far below ours), and accepted ÷ cycle is its rate; or it was
+  /// away, and is what it was. The first time is taken for a period if nothing was known or refused
+  /// before; when it happens again, it is one.
   void opened(time_point now, time_point sent) noexcept {
     shut = false;
     auto const accepted = std::max(server.accepted - unit, unit);
@@ -541,7 +558,7 @@ struct seek {
     next = std::min(next, later(now, from_seconds(unit / pace())));
   }
 
-  /// x / unit, without the division where each request costs 1, as most do.
+  /// Returns x / unit, without the division where each request costs 1, as most do.
   double per_unit(double x) const noexcept { return unit == 1 ? x : x / unit; }
   double usual_room() const noexcept {
     return 4 + per_unit(2.5 * rate_of(level)) * std::max(wait.mean, latency_min);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "headway/backoff/any.hpp"
@@ -13,11 +14,12 @@ namespace headway {
 /// A shipped law, with its backoff and its place for throttled requests. Source: each names its
 /// own.
 struct shipped_law {
-  std::string_view name;                                     ///< its name for `--law`
-  std::string_view what;                                     ///< half a sentence
-  any_backoff backoff{};                                     ///< after failures
-  any_law law{};                                             ///< as it starts
-  after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
+  std::string name;                                           ///< as parse_law() takes it
+  std::string_view what;                                      ///< half a sentence
+  any_backoff backoff{};                                      ///< after failures
+  any_law law{};                                              ///< as it starts
+  after_throttle throttled = after_throttle::stand_in_line;   ///< where a throttled request waits
+  int quiet_successes = governor_settings{}.quiet_successes;  ///< of the shared retry level
 };
 
 /// Returns all shipped laws, the default first.
@@ -25,5 +27,17 @@ HEADWAY_EXPORT std::span<shipped_law const> shipped_laws();
 
 /// Returns the shipped law of that name, or null.
 HEADWAY_EXPORT shipped_law const* shipped_law_named(std::string_view name);
+
+/// Returns the law that a text names, with its settings.
+///
+///   LAW[(SETTING,…)][+BACKOFF]   "reno", "tahoe(cut=0.9,cwnd=20)+backoff(equal,base=1s)"
+///   BACKOFF                      "backoff(full,base=1s,cap=10s)": no pace, each throttled request
+///                                backs off by itself; with `never` or `reset=N` all share one
+///                                count
+///
+/// Times are 250us, 50ms, 2s, 15min, 1h; rates 10/s, 300/min. Blanks are ignored. The result's name
+/// is the text without them, which reads back to the same law. Errors: std::invalid_argument; its
+/// text names the setting and its range, or the known laws.
+HEADWAY_EXPORT shipped_law parse_law(std::string_view text);
 
 }  // namespace headway

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -23,7 +24,7 @@ using client_governor = std::variant<default_governor, any_governor, rival_gover
 
 /// One of the laws that a scenario can run, by name.
 struct contender {
-  std::string_view name;  ///< unique
+  std::string name;       ///< unique
   std::string_view what;  ///< half a sentence
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
@@ -39,6 +40,13 @@ HEADWAY_EXPORT std::vector<contender> const& variants();
 
 /// Returns the contender of that name, or null.
 HEADWAY_EXPORT contender const* contender_named(std::string_view name) noexcept;
+
+/// Returns the contender of that name, or else the law that the text describes to parse_law().
+/// Errors: std::invalid_argument.
+HEADWAY_EXPORT contender contender_of(std::string_view text);
+
+/// Returns a law that ships, or a variant of it, as a contender.
+HEADWAY_EXPORT contender contender_of(shipped_law const& law);
 
 /// One stretch of a simulation.
 struct moment {

@@ -1,4 +1,4 @@
-#include "run/halt.hpp"
+#include "status/halt.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "run/canary.hpp"
+#include "status/canary.hpp"
 
 #include <gtest/gtest.h>
 

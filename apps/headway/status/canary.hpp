@@ -1,11 +1,6 @@
 /// The canary: finds out early that a run cannot succeed.
 #pragma once
 
-#include <span>
-#include <string>
-
-#include "journal/result.hpp"
-
 namespace headway::app {
 
 /// Watches the first results of a run: a wrong key, path or body fails them all in the same way.
@@ -24,11 +19,6 @@ class canary {
     }
     return ++seen_ == watched;
   }
-
-  /// What to tell of its death: `last` is a result that it has seen, `headers` what was sent and is
-  /// not shown; `journal`: there is one.
-  static std::string why_it_died(result const& last, std::span<std::string const> headers,
-                                 bool journal);
 
  private:
   int seen_ = 0;

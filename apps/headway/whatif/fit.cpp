@@ -1,0 +1,448 @@
+#include "whatif/fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "base/words.hpp"
+#include "headway/sim/simulation.hpp"
+#include "pacing/laws.hpp"
+#include "scenario/scenario_file.hpp"
+
+namespace headway::app {
+namespace {
+
+using attempts = std::vector<recording::attempt>;
+
+constexpr std::size_t explained_max = 20'000;  // attempts that a limit is tried on
+constexpr duration timing = 2ms;               // how inexactly a recording tells an arrival
+constexpr std::uint64_t seeds = 3;  // of the simulations that a recording is compared with
+
+/// A limit as a scenario says it, and how much of what was recorded it explains.
+struct candidate {
+  std::string words;
+  std::string kind;
+  double score = 0;  // F1 of the refusals: 1 explains each, and no acceptance against it
+  std::int64_t refusals = 0, explained = 0, against = 0;
+};
+
+/// What the limit would have made of each attempt, if all before it went as recorded.
+template <class Limit>
+candidate tried(attempts const& all, Limit limit, std::string kind, std::string words) {
+  candidate c{.words = std::move(words), .kind = std::move(kind)};
+  auto const n = std::min(all.size(), explained_max);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const& a = all[i];
+    if (a.what == outcome::throttle) {
+      ++c.refusals;
+      c.explained += limit.wait(a.sent - timing, a.cost) > 0ns;
+      limit.refuse(a.sent, a.cost);
+      continue;
+    }
+    c.against += limit.wait(a.sent, a.cost) > timing;
+    limit.admit(a.sent, a.cost, a.latency);
+    // What was accepted against it shows that it had room: it is empty now, and no emptier.
+    if constexpr (std::is_same_v<Limit, sim::token_bucket>)
+      limit.tat = std::min(limit.tat, later(a.sent, limit.burst * limit.interval));
+  }
+  auto const missed = c.refusals - c.explained;
+  c.score = c.explained == 0 ? 0
+                             : 2 * static_cast<double>(c.explained) /
+                                   static_cast<double>(2 * c.explained + missed + c.against);
+  return c;
+}
+
+void keep_best(std::vector<candidate>& best, candidate c) {
+  constexpr std::size_t kept = 6;  // of a kind
+  best.push_back(std::move(c));
+  std::ranges::stable_sort(best, std::ranges::greater{}, &candidate::score);
+  if (best.size() > kept) best.pop_back();
+}
+
+/// "50/s", "7.5/min": with what it takes to be exact to a part in a thousand.
+std::string rate_of(double per_second) {
+  if (per_second >= 1) return fmt::format("{:.4g}/s", per_second);
+  if (per_second * 60 >= 1) return fmt::format("{:.4g}/min", per_second * 60);
+  return fmt::format("{:.4g}/h", per_second * 3600);
+}
+
+std::string time_of(duration d) {
+  auto const us = std::llround(to_seconds(d) * 1e6);
+  if (us < 10'000) return fmt::format("{}us", us);
+  if (us < 100'000'000) return fmt::format("{}ms", (us + 500) / 1000);
+  return fmt::format("{}s", us / 1'000'000);
+}
+
+candidate bucket(attempts const& all, double per_second, std::int64_t burst) {
+  return tried(all, sim::token_bucket{.interval = from_seconds(1 / per_second), .burst = burst},
+               "rate", fmt::format("rate={},burst={}", rate_of(per_second), burst));
+}
+
+/// Rates around what was accepted between refusals, with each burst; then closer around the best.
+std::vector<candidate> buckets(attempts const& all) {
+  std::int64_t accepted = 0;
+  for (auto const& a : all) accepted += a.what != outcome::throttle;
+  auto const span = to_seconds(all.back().sent - all.front().sent);
+  auto const mean = static_cast<double>(accepted) / std::max(span, 0.1);
+  constexpr std::array<std::int64_t, 16> bursts = {1,  2,  3,  4,  5,   6,   8,   10,
+                                                   15, 20, 30, 50, 100, 200, 500, 1000};
+  std::vector<candidate> best;
+  std::pair<double, std::int64_t> at{mean, 1};
+  double score = -1;
+  auto const look = [&](double rate, std::int64_t burst) {
+    auto c = bucket(all, rate, burst);
+    if (c.score > score) at = {rate, burst}, score = c.score;
+    keep_best(best, std::move(c));
+  };
+  for (auto const burst : bursts)
+    for (double rate = 0.7 * mean; rate < 4 * mean; rate *= 1.03) look(rate, burst);
+  for (double step : {1.01, 1.003, 1.001}) {
+    auto const [rate, burst] = at;
+    auto const near = std::max<std::int64_t>(1, burst / 8);
+    for (auto b : {burst - near, burst, burst + near})
+      for (int k = -4; k <= 4; ++k)
+        if (b >= 1) look(rate * std::pow(step, k), b);
+  }
+  return best;
+}
+
+/// As many as were in flight at some refusal, or one more or less.
+std::vector<candidate> slots(attempts const& all) {
+  std::set<std::int64_t> counts;
+  std::multiset<time_point> ends;
+  for (auto const& a : all) {
+    ends.erase(ends.begin(), ends.upper_bound(a.sent));
+    auto const flying = static_cast<std::int64_t>(ends.size());
+    if (a.what != outcome::throttle)
+      ends.insert(later(a.sent, a.latency));
+    else
+      for (auto n : {flying - 1, flying, flying + 1})
+        if (n > 0) counts.insert(n);
+  }
+  constexpr std::size_t enough = 200;
+  std::vector<candidate> best;
+  for (auto const n : counts)
+    if (best.size() < enough)
+      keep_best(best, tried(all, sim::concurrency{.max_busy = n}, "slots",
+                            fmt::format("concurrent={}", n)));
+  return best;
+}
+
+/// The most that was accepted in any `period`.
+std::int64_t busiest(attempts const& all, duration period, bool refusals_too) {
+  std::int64_t most = 0, now = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto const counts = [&](auto const& a) {
+      return refusals_too || a.what != outcome::throttle ? a.cost : 0;
+    };
+    now += counts(all[i]);
+    for (; all[first].sent + period <= all[i].sent; ++first) now -= counts(all[first]);
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+std::string per(std::int64_t count, duration period) {
+  return fmt::format("{}/{}s", count, period / duration(1s));
+}
+
+using window_of = candidate (*)(attempts const&, std::int64_t count, duration period);
+
+constexpr std::array<window_of, 3> window_kinds = {
+    [](attempts const& all, std::int64_t n, duration period) {
+      return tried(all, sim::fixed_window{.count = n, .period = period}, "fixed window",
+                   "window=" + per(n, period));
+    },
+    [](attempts const& all, std::int64_t n, duration period) {
+      return tried(all, sim::sliding_window{.count = n, .period = period}, "sliding window",
+                   "sliding=" + per(n, period));
+    },
+    [](attempts const& all, std::int64_t n, duration period) {
+      return tried(all, sim::sliding_window{.count = n, .period = period, .counts_rejects = true},
+                   "window that counts refusals", "sliding=" + per(n, period) + ",counts-rejects");
+    }};
+
+/// Counts up to the most that was accepted in a period; then each around the best.
+std::vector<candidate> windows(attempts const& all) {
+  std::vector<candidate> best;
+  auto const span = all.back().sent - all.front().sent;
+  for (duration const period : std::array<duration, 7>{1s, 10s, 30s, 1min, 5min, 10min, 1h}) {
+    if (2 * period > 3 * span) break;
+    auto const most = busiest(all, period, false);
+    auto const step = 1 + most / 50;
+    for (auto const try_it : window_kinds) {
+      std::pair<double, std::int64_t> top{-1, most};
+      auto const look = [&](std::int64_t n) {
+        auto c = try_it(all, n, period);
+        if (c.score > top.first) top = {c.score, n};
+        keep_best(best, std::move(c));
+      };
+      for (auto n = std::max<std::int64_t>(1, most / 2); n <= most + 2; n += step) look(n);
+      auto const middle = top.second;
+      for (auto n = std::max<std::int64_t>(1, middle - step); n <= middle + step; ++n) look(n);
+    }
+  }
+  return best;
+}
+
+duration quantile(std::vector<duration> const& sorted, double q) {
+  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1))];
+}
+
+std::vector<duration> latencies(attempts const& all, bool refused) {
+  std::vector<duration> found;
+  for (auto const& a : all)
+    if ((a.what == outcome::throttle) == refused && a.what != outcome::failure)
+      found.push_back(a.latency);
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Writes the file, and keeps what it says of each line.
+class writer {
+ public:
+  explicit writer(fitted& into) : into_(into) {}
+
+  void line(std::string const& text) { into_.toml += text + "\n"; }
+  void key(std::string const& what, std::string const& text, std::string how_sure) {
+    line("# " + what + ": " + how_sure);
+    line(text);
+    into_.findings.push_back({what, std::move(how_sure)});
+  }
+  void unknown(std::string why) {
+    line("# Not known: " + why);
+    into_.unknown.push_back(std::move(why));
+  }
+
+ private:
+  fitted& into_;
+};
+
+std::string latency_text(std::vector<duration> const& sorted) {
+  constexpr int parts = 10;
+  auto const low = quantile(sorted, 0.0), high = quantile(sorted, 0.99);
+  if (high - low < 2ms || sorted.size() < 2 * parts)
+    return fmt::format("latency = \"{}\"", time_of(quantile(sorted, 0.5)));
+  std::string text = "latency = [";
+  for (int i = 0; i < parts; ++i)
+    text += fmt::format("{}\"{}..{}\"", i == 0 ? "" : ", ",
+                        time_of(quantile(sorted, static_cast<double>(i) / parts)),
+                        time_of(quantile(sorted, static_cast<double>(i + 1) / parts)));
+  return text + "]";
+}
+
+/// All but the limit: the rest of the server, and its client.
+void write_rest(writer& to, recording const& r) {
+  auto const good = latencies(r.attempts, false), refused = latencies(r.attempts, true);
+  if (!good.empty())
+    to.key("latency", latency_text(good),
+           fmt::format("deciles of {} answers, connection included", good.size()));
+  if (!refused.empty())
+    to.key("error-latency", fmt::format("error-latency = \"{}\"", time_of(quantile(refused, 0.5))),
+           fmt::format("the median of {} refusals", refused.size()));
+  auto const failed = std::ranges::count(r.attempts, outcome::failure, &recording::attempt::what);
+  auto const served = static_cast<std::int64_t>(good.size()) + failed;
+  if (failed > 0)
+    to.key("failures",
+           fmt::format("failures = \"{:.3g}%\"",
+                       100 * static_cast<double>(failed) / static_cast<double>(served)),
+           fmt::format("{} of {} that were not refused", failed, served));
+  auto const advised = std::ranges::count(r.attempts, true, &recording::attempt::advised);
+  if (2 * advised > static_cast<std::int64_t>(refused.size()) && advised > 0)
+    to.key("hints", "hints = \"retry-after\"",
+           fmt::format("{} of {} refusals said when to come back", advised, refused.size()));
+
+  double cost = 0, squares = 0;
+  for (auto const& a : r.attempts) {
+    auto const c = static_cast<double>(a.cost);
+    cost += c;
+    squares += c * c;
+  }
+  auto const n = static_cast<double>(r.attempts.size());
+  cost /= n;
+  auto const cv = std::sqrt(std::max(0.0, squares / n - cost * cost)) / cost;
+  auto costs = cost > 1
+                   ? fmt::format(", cost = {:.4g}, cost-cv = {:.3g}, cost-known = true", cost, cv)
+                   : std::string();
+  auto const trickles = !r.filled_up && r.requests > 10 && 5 * r.last_request > 4 * r.took;
+  if (trickles)
+    costs += fmt::format(", arrivals = \"{}\"",
+                         rate_of(static_cast<double>(r.requests - 1) / to_seconds(r.last_request)));
+  to.key("clients", fmt::format("clients = {{ requests = {}{} }}", r.requests, costs),
+         trickles ? "the requests came one by one" : "all requests were there at once");
+  if (r.took > 30min) to.line(fmt::format("lasts = \"{}h\"", 2 + 2 * (r.took / duration(1h))));
+  to.line(fmt::format("attempts-max = {}", r.settings.attempts_max));
+}
+
+/// The law that ran, as it began.
+sim::contender as_it_ran(recording const& r) {
+  auto law = sim::contender_of(r.memory ? with_memory(r.law, *r.memory) : r.law);
+  law.pool = 1;
+  return law;
+}
+
+likeness compared(recording const& r, sim::scenario s, std::uint64_t runs_max) {
+  s.governing = r.settings;
+  s.governing->queue_max = std::size_t{1} << 40;
+  auto const held = std::ranges::count(r.attempts, true, &recording::attempt::quota_held);
+  if (4 * held > static_cast<std::int64_t>(r.attempts.size()) && !s.server.limits.empty())
+    if (auto const* b = std::get_if<sim::token_bucket>(&s.server.limits.front()))
+      s.governing->rate_ceiling =  // the server had told it, and the run kept to it
+          gcra{.interval = b->interval, .burst_tolerance = (b->burst - 1) * b->interval};
+  auto const law = as_it_ran(r);
+  auto const enough = 20'000 + 20 * static_cast<std::int64_t>(r.attempts.size());
+  std::vector<sim::figures> runs;
+  for (std::uint64_t seed = 1; seed <= runs_max; ++seed) try {
+      runs.push_back(sim::simulate(s, law, {.seed = seed, .events_max = enough}));
+    } catch (std::runtime_error const&) {  // far more happens than did
+      return {.took = duration::max(),
+              .recorded_took = r.took,
+              .throttled = 1,
+              .recorded_throttled = r.throttled_share()};
+    }
+  std::vector<double> shares;
+  std::vector<duration> took;
+  for (auto const& f : runs) {
+    took.push_back(f.completion);
+    shares.push_back(static_cast<double>(f.throttled) / static_cast<double>(f.attempts));
+  }
+  std::ranges::sort(took);
+  std::ranges::sort(shares);
+  return {.took = took[took.size() / 2],
+          .recorded_took = r.took,
+          .throttled = shares[shares.size() / 2],
+          .recorded_throttled = r.throttled_share()};
+}
+
+/// How far it is from the recording; 1 is the bound of one of the two.
+double distance(likeness const& l) {
+  if (l.took == duration::max()) return std::numeric_limits<double>::infinity();
+  return std::abs(to_seconds(l.took) / to_seconds(l.recorded_took) - 1) / likeness::took_off_max +
+         std::abs(l.throttled - l.recorded_throttled) / likeness::throttled_off_max;
+}
+
+std::string how_sure(candidate const& best, std::vector<candidate> const& all) {
+  auto const worst =
+      std::ranges::find_if(all, [&](candidate const& c) { return c.kind != best.kind; });
+  auto const other = worst == all.end() ? 0 : worst->score;
+  auto const word = best.refusals >= 8 && best.score > 0.8 && best.score > other + 0.1 ? "sure"
+                    : best.refusals >= 3 && best.score > 0.6                           ? "likely"
+                                                                                       : "a guess";
+  auto text = fmt::format("{}: explains {} of {} refusals, and {} acceptances speak against it",
+                          word, best.explained, best.refusals, best.against);
+  if (worst != all.end())
+    text +=
+        fmt::format("; the best {} ({}) explains {}", worst->kind, worst->words, worst->explained);
+  return text;
+}
+
+std::string in_one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '"' || c == '\\'; }, ' ');
+  return text;
+}
+
+/// A scenario with that limit.
+fitted with_limit(recording const& r, std::string const& limit, std::string how_sure,
+                  std::uint64_t runs = seeds) {
+  fitted f;
+  f.limited = !limit.empty();
+  writer to(f);
+  auto const file = in_one_line(std::filesystem::path(r.file).filename().string());
+  to.line(fmt::format("about = \"made of {}\"", file));
+  if (!r.scope.empty())
+    to.line(fmt::format("# {} attempts at {} in {}", r.attempts.size(), in_one_line(r.scope),
+                        in_words(r.took)));
+  if (f.limited)
+    to.key("limit", fmt::format("limit = \"{}\"", limit), std::move(how_sure));
+  else
+    to.unknown(std::move(how_sure));
+  write_rest(to, r);
+  if (r.elsewhere > 0)
+    to.unknown(fmt::format("the limits of {} other scopes, where {} attempts went", r.scopes - 1,
+                           r.elsewhere));
+  if (!r.timed) to.unknown("when refused attempts were sent; a trace (headway run --trace) has it");
+  to.unknown("what others send to this server, and whether its limit changes");
+  f.server = parse_scenario(f.toml, file + ".toml");
+  f.like = compared(r, f.server, runs);
+  to.line(fmt::format("# {}, as it ran, {}", r.law.name, f.like.in_words()));
+  return f;
+}
+
+/// A quota that the server told was kept: there are no refusals, and its rate shows in the turns.
+std::string told_quota(attempts const& all) {
+  std::size_t first = all.size(), last = 0, held = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].quota_held) continue;
+    first = std::min(first, i);
+    last = i;
+    ++held;
+  }
+  if (4 * held < all.size() || last < first + 10) return "";
+  auto const span = to_seconds(all[last].sent - all[first].sent);
+  auto const rate = static_cast<double>(last - first) / std::max(span, 1e-3);
+  auto const before = static_cast<double>(first) - rate * to_seconds(all[first].sent - all[0].sent);
+  return fmt::format("rate={},burst={}", rate_of(rate),
+                     std::max<std::int64_t>(1, std::llround(before)));
+}
+
+/// Where refusals have no times: the rate of what was accepted.
+std::string mean_rate(recording const& r) {
+  return fmt::format("rate={},burst=1", rate_of(static_cast<double>(r.attempts.size()) /
+                                                std::max(to_seconds(r.took), 1e-3)));
+}
+
+}  // namespace
+
+bool likeness::holds() const noexcept {
+  if (took == duration::max()) return false;
+  return std::abs(to_seconds(took) - to_seconds(recorded_took)) <=
+             took_off_max * to_seconds(recorded_took) &&
+         std::abs(throttled - recorded_throttled) <= throttled_off_max;
+}
+
+std::string likeness::in_words() const {
+  auto const time = took == duration::max() ? "no end" : app::in_words(took);
+  return fmt::format("{}: {}, recorded {}; {:.1f} % refused, recorded {:.1f} %",
+                     holds() ? "reproduces the run" : "DOES NOT reproduce the run", time,
+                     app::in_words(recorded_took), 100 * throttled, 100 * recorded_throttled);
+}
+
+fitted fit(recording const& r) {
+  auto const& all = r.attempts;
+  auto const refusals = std::ranges::count(all, outcome::throttle, &recording::attempt::what);
+  if (refusals == 0) {
+    if (auto const quota = told_quota(all); !quota.empty())
+      return with_limit(r, quota, "sure: the server told it, and the run kept to it");
+    if (r.throttled > 0)
+      return with_limit(r, mean_rate(r),
+                        "a guess: refusals have no times here, so that slots look "
+                        "like a rate");
+    return with_limit(
+        r, "",
+        fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s, false)));
+  }
+  std::vector<candidate> ranked;
+  for (auto& some : {buckets(all), slots(all), windows(all)})
+    ranked.insert(ranked.end(), some.begin(), some.end());
+  std::ranges::stable_sort(ranked, std::ranges::greater{}, &candidate::score);
+
+  constexpr double as_good = 0.15;
+  auto const* best = &ranked.front();
+  auto nearest = std::numeric_limits<double>::infinity();
+  for (auto const& c : ranked) {
+    if (c.score < ranked.front().score - as_good) break;
+    auto const off = distance(with_limit(r, c.words, "", 1).like);
+    if (off < nearest) best = &c, nearest = off;
+  }
+  return with_limit(r, best->words, how_sure(*best, ranked));
+}
+
+}  // namespace headway::app

@@ -1,0 +1,147 @@
+#include "whatif/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <queue>
+#include <tuple>
+
+#include "base/fatal.hpp"
+#include "headway/sim/server.hpp"
+#include "pacing/trace.hpp"
+#include "scenario/scenario_file.hpp"
+#include "whatif/test_file.hpp"
+
+namespace headway::app {
+namespace {
+
+/// The trace of a run of `requests` against the model of a server, under the law that `text` names.
+recording recorded(sim::behaviour const& serves, std::string_view text, int requests,
+                   std::string const& path) {
+  auto const law = parse_law(text);
+  constexpr time_point began{2h};
+  governor_settings const settings{.queue_max = 4096, .throttled = law.throttled};
+  {
+    trace to(path);
+    to.head({.law = law, .settings = settings, .began = began});
+    traced_governor g(&to, 0, "http://host", law, settings);
+    sim::server server(serves);
+    rng chance(7);
+    using flight = std::tuple<time_point, ticket, outcome>;
+    auto const later_first = [](auto const& a, auto const& b) {
+      return std::get<0>(a) > std::get<0>(b);
+    };
+    std::priority_queue<flight, std::vector<flight>, decltype(later_first)> flying(later_first);
+    auto now = began;
+    int open = requests;
+    for (int i = 0; i < requests; ++i) g.submit(now, {});
+    while (open > 0) {
+      while (auto const t = g.next(now)) {
+        g.start(now, *t, chance());
+        auto const a = server.arrive(time_point(now - began), 1, chance());
+        flying.emplace(now + a.after + 100us, *t, a.what);
+      }
+      auto const wake = g.wakeup(now);
+      if (flying.empty() || wake < std::get<0>(flying.top())) {
+        now = later(wake, 50us);
+        continue;
+      }
+      auto const [at, id, what] = flying.top();
+      flying.pop();
+      now = at;
+      open -= g.finish(now, id, {.what = what}, chance()).what == verdict::done;
+    }
+    g.end();
+    to.flush();
+  }
+  return read_recording(path);
+}
+
+sim::behaviour limited_by(sim::limit l) {
+  return {.limits = {std::move(l)}, .latency = {20ms, 80ms}, .error_latency = 1ms};
+}
+
+TEST(fit, finds_the_kind_of_limit_and_its_size) {
+  temporary file;
+  auto const bucket = fit(recorded(limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}),
+                                   "seek", 1500, file.path));
+  ASSERT_TRUE(bucket.limited);
+  auto const* const b = std::get_if<sim::token_bucket>(&bucket.server.server.limits.at(0));
+  ASSERT_NE(b, nullptr) << bucket.toml;
+  EXPECT_NEAR(1 / to_seconds(b->interval), 50, 0.5) << bucket.toml;
+  EXPECT_NEAR(static_cast<double>(b->burst), 10, 1) << bucket.toml;
+  EXPECT_TRUE(bucket.like.holds()) << bucket.toml;
+
+  auto const slots =
+      fit(recorded(limited_by(sim::concurrency{.max_busy = 12}), "reno", 3000, file.path));
+  auto const* const c = std::get_if<sim::concurrency>(&slots.server.server.limits.at(0));
+  ASSERT_NE(c, nullptr) << slots.toml;
+  EXPECT_EQ(c->max_busy, 12) << slots.toml;
+  EXPECT_TRUE(slots.like.holds()) << slots.toml;
+
+  auto const window = fit(recorded(limited_by(sim::fixed_window{.count = 300, .period = 10s}),
+                                   "seek", 1500, file.path));
+  auto const* const w = std::get_if<sim::fixed_window>(&window.server.server.limits.at(0));
+  ASSERT_NE(w, nullptr) << window.toml;
+  EXPECT_EQ(w->period, 10s) << window.toml;
+  EXPECT_NEAR(static_cast<double>(w->count), 300, 3) << window.toml;
+}
+
+TEST(fit, says_that_it_does_not_reproduce_a_limit_that_changed) {
+  temporary file;
+  sim::behaviour changing{.latency = {20ms, 80ms}, .error_latency = 1ms};
+  changing.schedule = {{time_point{}, sim::token_bucket{.interval = 100ms, .burst = 5}},
+                       {time_point{10s}, sim::concurrency{.max_busy = 3}},
+                       {time_point{20s}, sim::token_bucket{.interval = 5ms, .burst = 1}},
+                       {time_point{25s}, sim::token_bucket{.interval = 500ms, .burst = 1}}};
+  auto const f = fit(recorded(changing, "reno", 400, file.path));
+  EXPECT_FALSE(f.like.holds()) << f.toml;
+  EXPECT_NE(f.toml.find("DOES NOT reproduce"), f.toml.npos) << f.toml;
+}
+
+TEST(fit, says_what_was_accepted_where_no_limit_was_met) {
+  temporary file;
+  auto const f =
+      fit(recorded({.latency = {20ms, 80ms}}, "fixed(rate=30/s,concurrency=8)", 300, file.path));
+  EXPECT_FALSE(f.limited);
+  EXPECT_EQ(f.unknown.at(0), "the limit: up to 31 in a second were all accepted");
+}
+
+TEST(fit, is_a_scenario_file_that_reads_back) {
+  temporary file;
+  auto b = limited_by(sim::token_bucket{.interval = 20ms, .burst = 10});
+  b.failures = 0.05;
+  auto const f = fit(recorded(b, "seek", 800, file.path));
+  auto const again = parse_scenario(f.toml, f.server.name + ".toml");
+  EXPECT_EQ(again, f.server) << f.toml;
+  EXPECT_NEAR(f.server.server.failures, 0.05, 0.02);
+}
+
+TEST(recording, names_the_line_of_what_is_neither_a_trace_nor_results) {
+  temporary file;
+  auto const said = [&](std::string_view text) -> std::string {
+    file.write(text);
+    try {
+      read_recording(file.path);
+    } catch (fatal const& e) {
+      return std::string(e.what()).substr(file.path.size());
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(said(""), ": it is empty, not a trace");
+  EXPECT_EQ(said("url\n"), ":1: neither a trace nor results");
+  EXPECT_EQ(said("{}\n"),
+            ":1: a result has outcome, attempts, throttled, waited_ms and latency_ms");
+  temporary cut(".cut");
+  recorded(limited_by(sim::token_bucket{}), "seek", 20, cut.path);
+  auto const whole = cut.read();
+  EXPECT_EQ(
+      said(whole.substr(0, whole.size() / 2)),
+      ":" +
+          std::to_string(
+              1 + std::count(whole.begin(),
+                             whole.begin() + static_cast<std::ptrdiff_t>(whole.size() / 2), '\n')) +
+          ": not a line of a trace, a JSON object");
+}
+
+}  // namespace
+}  // namespace headway::app

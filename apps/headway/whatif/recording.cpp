@@ -1,0 +1,148 @@
+#include "whatif/recording.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "base/fatal.hpp"
+#include "whatif/trace_reader.hpp"
+
+namespace headway::app {
+namespace {
+
+struct scope {
+  recording r{};
+  std::optional<time_point> first{};
+  std::size_t live = 0;
+  std::unordered_map<ticket, std::int64_t> costs{};
+  std::unordered_map<ticket, recording::attempt> flying{};
+};
+
+recording of_trace(std::string const& file) {
+  trace_reader reader(file);
+  std::map<int, scope> scopes;
+  while (auto const call = reader.next()) {
+    auto const& c = *call;
+    auto& s = scopes[c.scope];
+    using kind = traced_call::kind;
+    if (c.what == kind::scope) {
+      s.r.scope = c.name;
+      s.r.memory = c.memory;
+      continue;
+    }
+    auto const at = [&](time_point t) { return time_point(t - s.first.value_or(t)); };
+    switch (c.what) {
+      case kind::submit:
+        if (c.ended) break;
+        if (!s.first) s.first = c.at;
+        ++s.r.requests;
+        s.r.last_request = at(c.at).time_since_epoch();
+        s.costs[c.id] = c.terms.cost;
+        if (++s.live >= reader.head().settings.queue_max) s.r.filled_up = true;
+        break;
+      case kind::start:
+        s.flying[c.id] = {
+            .sent = at(c.at), .cost = s.costs[c.id], .quota_held = c.quota_until.has_value()};
+        break;
+      case kind::finish:
+        if (auto const found = s.flying.find(c.id); found != s.flying.end()) {
+          auto a = found->second;
+          s.flying.erase(found);
+          a.latency = at(c.at) - a.sent;
+          a.what = c.result.what;
+          a.advised = c.result.advice.retry_after.has_value();
+          if (a.what == outcome::success) s.r.took = at(c.at).time_since_epoch();
+          if (s.r.attempts.size() < recording::attempts_max) s.r.attempts.push_back(a);
+        }
+        if (c.ended) --s.live, s.costs.erase(c.id);
+        break;
+      case kind::cancel:  // taken back, or ended by its deadline
+        s.flying.erase(c.id);
+        if (s.costs.erase(c.id) > 0) --s.live;
+        break;
+      case kind::scope:
+      case kind::wakeup:
+      case kind::end:
+        break;
+    }
+  }
+  auto const most = std::ranges::max_element(
+      scopes, {}, [](auto const& entry) { return entry.second.r.attempts.size(); });
+  if (most == scopes.end() || most->second.r.attempts.empty())
+    throw fatal(exit_usage, fmt::format("{}: nothing was sent in it", file));
+  auto r = std::move(most->second.r);
+  r.scopes = static_cast<std::int64_t>(scopes.size());
+  for (auto const& [number, s] : scopes)
+    if (number != most->first) r.elsewhere += static_cast<std::int64_t>(s.r.attempts.size());
+  r.law = reader.head().law;
+  r.settings = reader.head().settings;
+  return r;
+}
+
+/// A result tells of its last attempt, and how many before it were refused.
+recording of_results(std::string const& file, std::ifstream in) {
+  recording r;
+  r.timed = false;
+  simdjson::dom::parser json;
+  std::string text;
+  for (std::int64_t line = 1; std::getline(in, text); ++line) {
+    auto const wrong = [&](std::string_view what) {
+      throw fatal(exit_usage, fmt::format("{}:{}: {}", file, line, what));
+    };
+    simdjson::dom::object o;
+    if (json.parse(text).get(o) != simdjson::SUCCESS) wrong("neither a trace nor results");
+    std::string_view how;
+    double waited = 0, latency = 0;
+    std::int64_t attempts = 0, throttled = 0;
+    if (o["outcome"].get(how) != simdjson::SUCCESS ||
+        o["attempts"].get(attempts) != simdjson::SUCCESS ||
+        o["throttled"].get(throttled) != simdjson::SUCCESS ||
+        o["waited_ms"].get(waited) != simdjson::SUCCESS ||
+        o["latency_ms"].get(latency) != simdjson::SUCCESS)
+      wrong("a result has outcome, attempts, throttled, waited_ms and latency_ms");
+    ++r.requests;
+    r.throttled += throttled;
+    if (attempts == 0 || r.attempts.size() >= recording::attempts_max) continue;
+    recording::attempt const a{.sent = time_point(from_seconds(waited / 1e3)),
+                               .latency = from_seconds(latency / 1e3),
+                               .what = how == "success" ? outcome::success : outcome::failure};
+    if (a.what == outcome::success)
+      r.took = std::max(r.took, later(a.sent, a.latency).time_since_epoch());
+    r.attempts.push_back(a);
+  }
+  if (r.attempts.empty()) throw fatal(exit_usage, fmt::format("{}: nothing was sent in it", file));
+  r.settings = {.hint_max = 15min};
+  return r;
+}
+
+}  // namespace
+
+double recording::throttled_share() const noexcept {
+  auto const timed_ones = std::ranges::count(attempts, outcome::throttle, &attempt::what);
+  auto const refused = static_cast<double>(throttled + timed_ones);
+  return refused / static_cast<double>(static_cast<std::int64_t>(attempts.size()) + throttled);
+}
+
+recording read_recording(std::string const& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw fatal(exit_usage, fmt::format("cannot read {}: {}", file, std::strerror(errno)));
+  std::string begin(64, '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  auto const traced = begin.empty() || begin.find("\"headway_trace\"") != begin.npos;
+  in.clear();
+  in.seekg(0);
+  auto r = traced ? of_trace(file) : of_results(file, std::move(in));
+  r.file = file;
+  std::ranges::stable_sort(r.attempts, {}, &recording::attempt::sent);
+  return r;
+}
+
+}  // namespace headway::app

@@ -1,0 +1,51 @@
+/// A recorded run as what its server saw: when each attempt came, and what became of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headway/governor.hpp"
+#include "headway/law/shipped.hpp"
+#include "pacing/memory.hpp"
+
+namespace headway::app {
+
+/// The scope of a run with the most attempts. Times since its first request was there.
+struct recording {
+  struct attempt {
+    time_point sent{};
+    duration latency{};  ///< until the answer
+    outcome what = outcome::success;
+    std::int64_t cost = 1;
+    bool advised = false;     ///< the refusal said when to come back
+    bool quota_held = false;  ///< a quota that the server had told held it until then
+  };
+
+  std::string file;
+  std::string scope;  ///< its name; "" in a results file
+  shipped_law law = shipped_laws().front();
+  governor_settings settings{};
+  std::optional<remembered> memory{};
+  std::vector<attempt> attempts{};  ///< by `sent`, at most `attempts_max`
+  std::int64_t requests = 0;
+  duration last_request{};     ///< when the last one was there
+  duration took{};             ///< until the last good answer
+  std::int64_t scopes = 1;     ///< of the run
+  std::int64_t elsewhere = 0;  ///< attempts at the other scopes
+  bool filled_up = false;      ///< the run held as many requests as it may
+  bool timed = true;           ///< false: of refusals only the number is known
+  std::int64_t throttled = 0;  ///< attempts, where they are not timed
+
+  static constexpr std::size_t attempts_max = 1'000'000;
+
+  /// Of all attempts.
+  double throttled_share() const noexcept;
+};
+
+/// Reads a trace of `headway run --trace`, or its results, whichever it is. Errors:
+/// fatal(exit_usage) that names file:line.
+recording read_recording(std::string const& file);
+
+}  // namespace headway::app

@@ -1,0 +1,82 @@
+#include "headway/law/demand.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway {
+namespace {
+
+constexpr time_point start{10s};
+
+/// An answer to a request that went at `at`: unpaced, or one that the pace made wait.
+void answer(demand& d, time_point at, bool unpaced, bool prompt = false) {
+  d.heard(at + 50ms, {.sent = {.sent = at, .prompt = prompt}, .app_limited = unpaced}, true);
+}
+
+TEST(demand, nothing_is_known_at_first) {
+  EXPECT_FALSE(demand{}.is_low());
+}
+
+TEST(demand, requests_that_go_as_they_come_are_few) {
+  demand d;
+  answer(d, start, true);
+  EXPECT_TRUE(d.is_low());
+}
+
+TEST(demand, a_pace_that_makes_them_wait_is_in_use) {
+  demand d;
+  for (int i = 0; i < 100; ++i) answer(d, start, false);
+  EXPECT_FALSE(d.is_low());
+}
+
+TEST(demand, a_worker_that_waits_for_answers_only_wants_all) {
+  demand d;
+  for (int i = 0; i < 100; ++i) answer(d, start, true, true);
+  EXPECT_FALSE(d.is_low());
+}
+
+TEST(demand, a_send_is_prompt_soon_after_an_answer) {
+  demand d;
+  answer(d, start, true);
+  auto const answered = start + 50ms;
+  EXPECT_TRUE(d.prompt(answered, 0.04));
+  EXPECT_TRUE(d.prompt(answered + 9ms, 0.04));
+  EXPECT_FALSE(d.prompt(answered + 11ms, 0.04));
+}
+
+TEST(demand, many_in_a_row_that_wait_and_are_accepted_are_no_low_demand_any_more) {
+  demand d;
+  auto const row = [&](int length) {
+    for (int i = 0; i < length; ++i) answer(d, start, false);
+  };
+  for (int i = 0; i < 1000; ++i) answer(d, start, true);
+  row(demand::busy_max - 1);
+  d.heard(start + 50ms, {.sent = {.sent = start}}, false);  // a refusal ends the row
+  row(demand::busy_max - 1);
+  EXPECT_TRUE(d.is_low());
+  row(1);
+  EXPECT_FALSE(d.is_low());
+}
+
+TEST(demand, what_waited_out_a_pause_tells_nothing) {
+  demand d;
+  answer(d, start, true);
+  d.pause(start + 1s);
+  auto const before = d.idle;
+  answer(d, start + 2s, false);
+  EXPECT_EQ(d.idle, before);
+}
+
+TEST(demand, pauses_grow_while_nothing_is_accepted_and_begin_anew) {
+  demand d;
+  EXPECT_EQ(d.pause(start), 0);
+  EXPECT_EQ(d.pause(start + 4s), 2);
+  EXPECT_EQ(d.pause(start + 24h), demand::pause_seconds_max);
+  answer(d, start - 1s, false);  // sent before the row began
+  EXPECT_EQ(d.pause(start + 8s), 4);
+  answer(d, start + 8s, false);
+  EXPECT_EQ(d.closed, 1);
+  EXPECT_EQ(d.pause(start + 1min), demand::first_pause);
+}
+
+}  // namespace
+}  // namespace headway

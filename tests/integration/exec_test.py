@@ -1,0 +1,434 @@
+"""headway exec: what becomes of commands, beside GNU parallel.
+
+HEADWAY_LONG=1 takes whole sizes: 1,000 jobs that hide, a gigabyte of output, a million lines.
+"""
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from work import Work, measured, wait_for
+
+LONG = bool(os.environ.get("HEADWAY_LONG"))
+SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
+
+NASTY = [
+    "a b", "  two  ", "\ttab", "tail ", "c\"d", "e'f", "''", "\"\"", "`id`", "$(id)", "$HOME", "${HOME}", "; rm x", "a;b",
+    "a|b", "a&b", "&&", "||", ">x", "<x", ">>x", "2>&1", "*", "?", "[a]", "~", "~root", "!", "!!", "#", "# x", "a#b",
+    "\\", "\\\\", "\\n", "a\\", "%", "%s", "%%", "%n", "=", "a=b", "-", "--", "-n", "-e", "--help", "-rf", "+", "@", "^", "a^b",
+    "(", ")", "()", "{", "}", "{}", "{.}", "{#}", "{1}", "{{}}", "{a,b}", "{1..3}", "[", "]", "[[", "]]", ":", "::", ":::",
+    "ä", "日本語", "🙂", "e\u0301", "\u200b", "\ufeff", "a\u00a0b", "\x01", "\x1b[31m", "\x7f", "a\rb", "a\r", "\x0b", "\x0c",
+    "\u2028", ".", "..", "/", "//", "./a", "../a", "/etc/passwd", "a/", "a/b.c/d.e", ".hidden", "a.", "a..b", "-.-", "0", "00",
+    "-1", "1e9", "NaN", "null", "true", "None", "nil", "undefined", "\"a\":1", "{\"a\": 1}", "[1,2]", "a,b", "a;b;c", "'a','b'",
+    "<a>", "&amp;", "http://x/?a=b&c=d#e", "C:\\x", "\\\\x\\y", "IFS= ", "x" * 3000, "ü" * 1000, "\\0", "\\x00", "$'\\n'",
+    "$IFS", "$@", "$*", "$#", "$?", "$$", "$!", "$-", "$0", "$1", "${1}", "$((1+1))", "`", "``", "'", "\"", "'\"'\"'", "\\'",
+    "\\\"", "a\\ b", "\\$x", "a'b\"c", "--version", "-x y", "--a=b c", "a\tb\tc", "\t", " ", "  ", "a ", " a",
+]
+NASTY += [f"{a}{b}" for a in ("x", "'", "\"", "$", "\\", ";") for b in ("'", "\"", "\\", "$(id)", "`id`", " & ", "|cat", "\t;")]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.work = Work()
+        self.addCleanup(self.work.__exit__)
+
+    def exec(self, *arguments, code=0, **how):
+        found = self.work.exec(*arguments, **how)
+        self.assertEqual(found, code, self.work.stderr())
+        return self.work.stdout()
+
+    def parallel(self, *arguments, values=b"", code=0):
+        run = subprocess.run(
+            ["parallel", "--will-cite", *arguments], input=values, capture_output=True, cwd=self.work.path,
+            env={**os.environ, "HOME": str(self.work.path)},
+        )
+        self.assertEqual(run.returncode, code, run.stderr)
+        return run.stdout
+
+    def fed(self, values, *arguments, **how):
+        with tempfile.TemporaryFile() as file:
+            file.write(values)
+            file.seek(0)
+            return self.exec(*arguments, stdin=file, **how)
+
+
+class BesideParallel(Case):
+    """The same input to both, and the same output."""
+
+    def test_replacement_strings_and_sources(self):
+        for words in (
+            ["echo", "{}", ":::", "a", "b/c.d", "/x/y.tar.gz", "z/", "."],
+            ["echo", "{.}", "{/}", "{//}", "{/.}", "{#}", ":::", "a", "b/c.d", "/x/y.tar.gz", "x.d/e", ".rc", "a."],
+            ["echo", "{1}", "{2}", ":::", "a", "b", ":::", "c", "d", "e"],
+            ["echo", "{2.}", "{1/}", ":::", "p/a", "b", ":::", "c.x", "d.y"],
+            ["echo", "{1}{2}", ":::", "a", "b", ":::+", "c", "d"],
+            ["echo", "{-1}", "{-2}", ":::", "a", ":::", "b", "c"],
+            ["echo", ":::", "a", ":::", "b", "c"],
+            ["echo", "x{}y{}", ":::", "1", "2"],
+        ):
+            with self.subTest(words):
+                self.assertEqual(self.exec("-k", "--", *words), self.parallel("-k", *words))
+
+    def test_lines_files_columns_and_zero_bytes(self):
+        Path(self.work.path, "a").write_bytes(b"1,2\n3,4\nlast,line")
+        Path(self.work.path, "b").write_bytes(b"x\ny\n")
+        for options, words in (
+            (["-k", "-a", "a"], ["echo", "{}"]),
+            (["-k", "-a", "a", "-a", "b"], ["echo", "{1}", "{2}"]),
+            (["-k", "-a", "a", "--colsep", ","], ["echo", "{2}", "{1}"]),
+            (["-k"], ["echo", "::::", "a", "b"]),
+        ):
+            with self.subTest(words):
+                self.assertEqual(self.exec(*options, "--", *words), self.parallel(*options, *words))
+                for left in Path(self.work.path).glob("a.*"):
+                    left.unlink()
+        values = b"a\nb\0c\0\0d"
+        self.assertEqual(
+            self.fed(values, "-0", "-k", "--keep-empty", "--", "printf", "<%s>"),
+            self.parallel("-0", "-k", "printf", "\\<%s\\>", values=values),
+        )
+
+    def test_200_nasty_strings_are_literal(self):
+        self.assertGreaterEqual(len(set(NASTY)), 200)
+        lines = "".join(f"{s}\n" for s in NASTY).encode()
+        ours = self.fed(lines, "-k", "--", "printf", "<%s>\\n", "{}")
+        self.assertEqual(ours, "".join(f"<{s}>\n" for s in NASTY).encode())
+        self.assertEqual(ours, self.parallel("-k", "printf", "'<%s>\\n'", "{}", values=lines))
+        zeros = b"".join(f"{s}\n{s}\0".encode() for s in NASTY)
+        self.assertEqual(
+            self.fed(zeros, "-0", "-k", "--", "printf", "<%s>\\n", "{}"),
+            "".join(f"<{s}\n{s}>\n" for s in NASTY).encode(),
+        )
+        script = "printf '<%s>' {} ; printf '[%s]' \"x{}\" '{}'; echo"
+        self.assertEqual(
+            self.fed(lines, "-k", "--shell", "--", script),
+            "".join(f"<{s}>[x{s}][{s}]\n" for s in NASTY).encode(),
+        )
+
+    def test_tag_order_and_errors(self):
+        script = "sleep 0.{}; echo {}; echo e{} >&2"
+        for options in (["-k"], ["-k", "--tag"]):
+            words = [script, ":::", "3", "1", "2"]
+            self.assertEqual(
+                self.exec(*options, "--shell", "-j3", "--", *words), self.parallel(*options, "-j3", *words)
+            )
+        self.assertEqual(self.work.stderr(), "3\te3\n1\te1\n2\te2\n")
+
+    def test_job_log(self):
+        words = ["sh", "-c", "exit {}", ":::", "0", "3", "7"]
+        self.exec("-j1", "--joblog", "ours", "--", *words, code=1)
+        self.parallel("-j1", "--joblog", "theirs", "sh -c 'exit {}'", *words[3:], code=2)
+        ours, theirs = ([line.split("\t") for line in Path(self.work.path, f).read_text().splitlines()]
+                        for f in ("ours", "theirs"))
+        self.assertEqual(ours[0], theirs[0])
+        columns = [i for i, name in enumerate(ours[0]) if name not in ("Starttime", "JobRuntime", "Command")]
+        self.assertEqual([[row[i] for i in columns] for row in ours], [[row[i] for i in columns] for row in theirs])
+
+    def test_halt_timeout_and_failures(self):
+        words = ["sh", "-c", "sleep 0.1; exit {}", ":::", "1", "0", "0", "0"]
+        self.exec("-j1", "--halt", "soon,fail=1", "--joblog", "log", "--", *words, code=77)
+        self.assertEqual(len(Path(self.work.path, "log").read_text().splitlines()), 2)
+        self.exec("-j2", "--halt", "now,success=1", "--", "sleep", "{}", ":::", "0.1", "60")
+        self.exec("--timeout", "0.3", "--", "sleep", "{}", ":::", "60", code=1)
+        self.exec("--exit-failures", "--", "sh", "-c", "exit {}", ":::", "1", "0", "2", code=2)
+        self.parallel("sh -c 'exit {}'", ":::", "1", "0", "2", code=2)
+
+    def test_csv_and_json(self):
+        Path(self.work.path, "v.csv").write_text('owner,repo,id\no1,"r ""1""",x\n"o\n2",r2,y\n')
+        self.assertEqual(self.exec("v.csv", "-k", "--", "echo", "{owner}/{repo}"), b'o1/r "1"\no\n2/r2\n')
+        ids = [json.loads(line)["id"] for line in Path(self.work.path, "v.results.jsonl").read_text().splitlines()]
+        self.assertEqual(sorted(ids), ["x", "y"])
+        Path(self.work.path, "p.jsonl").write_text('{"prompt": "a\\nb", "n": 1.10}\n{"n": [1, 2], "prompt": "c"}\n')
+        self.assertEqual(
+            self.exec("p.jsonl", "-k", "--stdin-field", "{prompt}", "--env", "N={n}", "--", "sh", "-c", "cat; echo \" $N\""),
+            b"a\nb 1.10\nc [1,2]\n",
+        )
+
+
+class Throttles(Case):
+    def counting(self, script):
+        """A program that counts its runs in the file `runs`."""
+        path = Path(self.work.path, "program")
+        path.write_text(f"#!/bin/sh\necho $1 >> runs\n{script}\n")
+        path.chmod(0o755)
+        for name in ("runs", "times"):
+            Path(self.work.path, name).unlink(missing_ok=True)
+
+    def runs(self):
+        return Path(self.work.path, "runs").read_text().split()
+
+    def test_a_throttled_command_runs_again_and_has_not_failed(self):
+        for options, first in (
+            ([], "exit 75"),
+            (["--throttle-exit", "9"], "exit 9"),
+            (["--throttle-text", "too ?busy"], "echo TOO BUSY >&2; exit 1"),
+            (["--throttle-text", "busy", "--throttle-anyway"], "echo busy; exit 0"),
+            ([], "echo '{\"throttle\":true}' >&$HEADWAY_FD; exit 1"),
+            ([], "echo '{\"status\":429,\"header\":{\"retry-after\":\"0\"}}' >&$HEADWAY_FD; exit 0"),
+            ([], "echo 'error: 429 Too Many Requests' >&2; exit 1"),
+        ):
+            with self.subTest(first):
+                self.counting(f'[ $(grep -cx "$1" runs) -gt 1 ] || {{ {first}; exit; }}')
+                self.exec(*options, "--cold", "--", "./program", "{}", ":::", "a", "b")
+                self.assertEqual(sorted(self.runs()), ["a", "a", "b", "b"])
+
+    def test_an_exit_of_zero_wins_over_a_text(self):
+        self.counting("echo 429 too many requests >&2; exit 0")
+        self.exec("--", "./program", "{}", ":::", "a", "b")
+        self.assertEqual(self.runs(), ["a", "b"])
+
+    def test_retry_after_in_an_output_holds_the_whole_scope(self):
+        for said in ("echo 'Retry-After: 2'; echo 429 too many requests >&2; exit 1",
+                     "echo 'rate limit exceeded, try again in 2s' >&2; exit 1",
+                     "echo '{\"throttle\":true,\"retry_after\":2}' >&3; exit 1"):
+            with self.subTest(said):
+                self.counting(f"date +%s.%N >> times; [ $(wc -l < runs) -gt 1 ] || {{ {said}; }}")
+                self.exec("--cold", "--", "./program", "{}", ":::", *"abcdef")
+                times = [float(t) for t in Path(self.work.path, "times").read_text().split()]
+                self.assertEqual(len(times), 7)
+                self.assertGreaterEqual(times[1] - times[0], 1.99)
+
+    def test_a_longer_wait_than_we_have_patience_for_parks(self):
+        self.counting("echo Retry-After: 7200; exit 75")
+        Path(self.work.path, "v").write_text("a\nb\n")
+        self.exec("v", "--cold", "--", "./program", "{}", code=75)
+        self.assertIn("asked to wait", self.work.stderr())
+        self.assertEqual(len(self.runs()), 1)
+        self.counting("exit 0")
+        self.exec("v", "--cold", "--", "./program", "{}")
+
+    def test_a_refused_key_stops_and_leaves_the_rest(self):
+        gh = Path(self.work.path, "gh")
+        gh.write_text("#!/bin/sh\necho $1 >> runs\nexit 4\n")
+        gh.chmod(0o755)
+        Path(self.work.path, "v").write_text("".join(f"{i}\n" for i in range(50)))
+        self.exec("v", "--cold", "--", "./gh", "{}", code=77)
+        self.assertEqual(len(self.runs()), 1)
+        gh.write_text("#!/bin/sh\nexit 0\n")
+        self.exec("v", "--cold", "--", "./gh", "{}")
+
+    def test_hidden_attempts_of_aws_are_switched_off(self):
+        aws = Path(self.work.path, "aws")
+        aws.write_text("#!/bin/sh\necho $AWS_MAX_ATTEMPTS\n")
+        aws.chmod(0o755)
+        self.assertEqual(self.exec("--", "./aws", ":::", "a"), b"1\n")
+        self.assertEqual(self.exec("--", "./aws", ":::", "a", AWS_MAX_ATTEMPTS="4"), b"4\n")
+
+
+class Processes(Case):
+    def living(self, mark):
+        return [p for p in Path("/proc").glob("[0-9]*") if mark in environment_of(p)]
+
+    def test_no_descendant_outlives_its_job(self):
+        count = 1000 if LONG else 120
+        hide = ("trap '' TERM HUP; sleep 300 & setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300 & sleep 300' &) ; "
+                "env -i setsid sh -c 'sleep 300 & sleep 300' & exit 0")
+        mark = f"HIDE={SEED}-{os.getpid()}"
+        before = set(every_sleep())
+        Path(self.work.path, "v").write_text("".join(f"{i}\n" for i in range(count)))
+        self.exec("v", "--env", mark, "--safe", "--", "sh", "-c", hide)
+        left = set(every_sleep()) - before
+        measured(f"{count} jobs that fork, setsid and ignore TERM: {len(left)} processes left")
+        self.assertEqual(left, set())
+        self.assertEqual(self.living(mark), [])
+
+    def test_a_timeout_ends_what_ignores_it_and_what_hides(self):
+        before = set(every_sleep())
+        began = time.monotonic()
+        self.exec("--timeout", "0.3", "--", "sh", "-c", "trap '' TERM; setsid sleep 300 & sleep 301; sleep 302", ":::", "a", code=1)
+        self.assertGreater(time.monotonic() - began, 5)
+        self.assertEqual(set(every_sleep()) - before, set())
+
+    def test_a_kill_of_exec_ends_its_commands(self):
+        before = set(every_sleep())
+        process = self.work.launch("exec", "--", "sh", "-c", "setsid sleep 300 & sleep 301", ":::", "a")
+        wait_for(lambda: len(set(every_sleep()) - before) == 2)
+        process.kill()
+        process.wait()
+        wait_for(lambda: not set(every_sleep()) - before)
+
+    def test_what_outlives_even_the_guards_is_found_and_said(self):
+        Path(self.work.path, "v").write_text("a\n")
+        process = self.work.launch("exec", "v", "--", "sh", "-c", "setsid sleep 300 & sleep 301")
+        wait_for(lambda: len(every_sleep()) == 2)
+        guards = children(process.pid)
+        sleeps = set(every_sleep())
+        for pid in (process.pid, *guards):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (process.pid, *guards):
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+        try:
+            self.exec("v", "--again", "unknown", "--no-canary", "--timeout", "1", "--", "sh", "-c", "setsid sleep 300 & sleep 301", code=1)
+            self.assertRegex(self.work.stderr(), "of an earlier run still live")
+        finally:
+            for pid in sleeps & set(every_sleep()):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_a_command_has_no_input_terminal_or_descriptor_of_ours(self):
+        script = "cat; readlink /proc/self/fd/0; ls /proc/self/fd | tr '\\n' ' '; tty; ps -o tty= -p $$"
+        shown = self.fed(b"a\nb\n", "-k", "--", "sh", "-c", script)
+        self.assertEqual(shown, b"/dev/null\n0 1 2 3 4 not a tty\n?\n" * 2)
+
+    def test_an_output_that_is_held_open_holds_nothing_up(self):
+        began = time.monotonic()
+        self.assertEqual(self.exec("--detach-ok", "--", "sh", "-c", "echo a; sleep 5 & exit 0", ":::", "x"), b"a\n")
+        self.assertLess(time.monotonic() - began, 4)
+
+    def test_signals(self):
+        for times in (1, 2):
+            with self.subTest(times=times):
+                process = self.work.launch("exec", "-j2", "--", "sh", "-c", "echo $$ >> pids; sleep 2; echo done", ":::", *"abcdefgh")
+                pids = Path(self.work.path, "pids")
+                wait_for(lambda: pids.exists() and pids.read_text().count("\n") >= 1)
+                for _ in range(times):
+                    process.send_signal(signal.SIGTERM)
+                    time.sleep(0.3)
+                self.assertEqual(process.wait(20), 143)
+                done = self.work.stdout().count(b"done")
+                self.assertEqual(done > 0, times == 1)
+                pids.unlink()
+
+
+def environment_of(process):
+    try:
+        return (process / "environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def every_sleep():
+    """The sleeps of 300 seconds that there are."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if re.match(rb"sleep\x0030\d\x00", (process / "cmdline").read_bytes()):
+                found.append(int(process.name))
+        except OSError:
+            pass
+    return found
+
+
+def children(pid):
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+class Sizes(Case):
+    def test_an_output_of_any_size_arrives_whole(self):
+        size = (1 << 30) if LONG else (40 << 20)
+        Path(self.work.path, "v").write_text("a\n")
+        process = self.work.launch("exec", "v", "--", "sh", "-c", f"head -c {size} /dev/zero | tr '\\0' x")
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, resident_kib(process.pid))
+            time.sleep(0.02)
+        self.assertEqual(process.returncode, 0, self.work.stderr())
+        measured(f"{size >> 20} MiB of one job: {peak >> 10} MiB resident at most")
+        self.assertLess(peak, 60 << 10)
+        self.assertEqual((self.work.path / "stdout").stat().st_size, size)
+        (result,) = (json.loads(line) for line in Path(self.work.path, "v.results.jsonl").read_text().splitlines())
+        self.assertEqual(Path(self.work.path, result["stdout_file"]).stat().st_size, size)
+
+    def test_memory_does_not_grow_with_the_input(self):
+        peaks = []
+        for lines in (10_000, 1_000_000 if LONG else 200_000):
+            Path(self.work.path, "v").write_text("".join(f"{i}\n" for i in range(lines)))
+            process = self.work.launch(
+                "exec", "v", "--safe", "--journal", f"j{lines}", "--out", f"r{lines}", "--halt", "soon,done=300", "--", "true"
+            )
+            peak = 0
+            while process.poll() is None:
+                peak = max(peak, resident_kib(process.pid))
+                time.sleep(0.01)
+            peaks.append(peak)
+        measured(f"resident at most: {peaks} KiB for 10,000 and {lines} lines")
+        self.assertLess(peaks[1] - peaks[0], 6 << 10)
+
+    def test_outputs_in_a_folder(self):
+        self.exec("--out-dir", "o", "--", "sh", "-c", "echo $1; echo e >&2", "sh", "{}", ":::", "a", "b")
+        folder = Path(self.work.path, "o")
+        self.assertEqual({p.name: p.read_text() for p in folder.iterdir()},
+                         {"00000001.out": "a\n", "00000001.err": "e\n", "00000002.out": "b\n", "00000002.err": "e\n"})
+        self.exec("--out-dir", "o", "--", "echo", ":::", "a", code=2)
+
+
+def resident_kib(pid):
+    try:
+        return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+    except (OSError, TypeError):
+        return 0
+
+
+class Wrong(Case):
+    def test_one_line_and_nothing_started(self):
+        Path(self.work.path, "v").write_text("a\nb\n")
+        Path(self.work.path, "v.csv").write_text("a,b\n1,2\n")
+        for arguments, what in (
+            (["v"], "want -- before the command"),
+            (["v", "--"], "want -- before the command"),
+            (["v", "--", ""], "there is no command"),
+            (["v", "--", "no-such-program"], "there is no such program in PATH"),
+            (["v", "--", "./v"], "there is no such program"),
+            (["v.csv", "--", "touch", "{c}"], "c"),
+            (["--", "touch", "{c}", ":::", "a"], "have no names"),
+            (["v", "--throttled", "awz", "--", "touch"], 'did you mean "aws"'),
+            (["v", "--throttle-text", "(", "--", "touch"], "no regular expression"),
+            (["v", "--throttle-exit", "0", "--", "touch"], "from 1 to 255"),
+            (["v", "--halt", "now", "--", "touch"], "soon,fail=1"),
+            (["v", "--timeout", "0", "--", "touch"], "want"),
+            (["none", "--", "touch"], "cannot open it"),
+            (["v", "--out", "v", "--", "touch"], "would overwrite JOBS"),
+            (["v", "--env", "x", "--", "touch"], "NAME=VALUE"),
+            (["v", "--concurrency", "50000", "--", "touch"], "ulimit -n"),
+            (["v", "v", "--", "touch"], "exec"),
+        ):
+            with self.subTest(arguments):
+                before = sorted(os.listdir(self.work.path))
+                self.exec(*arguments, code=2)
+                said = self.work.stderr()
+                self.assertIn(what, said)
+                self.assertEqual(said.count("\n"), 1, said)
+                self.assertEqual(sorted(set(os.listdir(self.work.path)) | {"stdout", "stderr"}), sorted(set(before) | {"stdout", "stderr"}))
+
+    def test_an_argument_list_that_is_too_long_fails_its_line_alone(self):
+        Path(self.work.path, "v").write_text("a\n" + "x" * 200_000 + "\nb\n")
+        self.assertEqual(self.exec("v", "-k", "--", "echo", code=1), b"a\nb\n")
+        self.assertEqual(
+            [r["outcome"] for r in sorted(self.work_results(), key=lambda r: r["line"])], ["success", "failed", "success"]
+        )
+        self.assertIn("its arguments are too long: 200006 bytes", str(self.work_results()))
+
+    def work_results(self):
+        return [json.loads(line) for line in Path(self.work.path, "v.results.jsonl").read_text().splitlines()]
+
+    def test_an_edited_input_or_command_is_refused(self):
+        v = Path(self.work.path, "v")
+        v.write_text("1\n2\n3\n")
+        self.exec("v", "--halt", "soon,done=1", "-j1", "--", "echo", code=77)
+        v.write_text("0\n1\n2\n3\n")
+        self.exec("v", "--", "echo", code=2)
+        self.assertIn("v:1: this line was edited", self.work.stderr())
+        v.write_text("1\n2\n3\n")
+        self.exec("v", "--", "echo", "x", code=2)
+        self.assertIn("the command changed", self.work.stderr())
+        self.assertEqual(sorted(self.exec("v", "-k", "--", "echo").split()), [b"2", b"3"])
+
+    def test_failed_and_again(self):
+        v = Path(self.work.path, "v")
+        v.write_text("0\n1\n2\n")
+        self.exec("v", "--failed", "lost", "--", "sh", "-c", "[ $1 -eq 0 ] || [ -e good ]", "sh", code=1)
+        self.assertEqual(Path(self.work.path, "lost").read_text(), "1\n2\n")
+        Path(self.work.path, "good").touch()
+        self.exec("v", "--again", "failed", "--", "sh", "-c", "[ $1 -eq 0 ] || [ -e good ]", "sh")
+        self.assertEqual(len(self.work_results()), 5)
+
+
+if __name__ == "__main__":
+    measured(f"seed {SEED}")
+    unittest.main()
