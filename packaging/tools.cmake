@@ -7,3 +7,4 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATAD
   PATTERN "zsh" EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/share/zsh/site-functions/_headway DESTINATION ${HEADWAY_ZSH_COMPLETIONS}
   COMPONENT tools)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/headway-proxy.service DESTINATION lib/systemd/user COMPONENT tools)

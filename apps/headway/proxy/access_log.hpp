@@ -16,7 +16,7 @@ namespace headway::app::proxy {
 
 struct log_entry {
   ended_request what;
-  std::string scope, trace;
+  std::string scope{}, trace{};
   duration upstream{};  ///< from the last attempt to the head of its answer
   std::uint64_t in = 0, out = 0;
 };

@@ -406,6 +406,7 @@ void exchange::pass_on(bool given_up) {
   is_ = phase::passing;
   due_ = clock_now() + silence_max;
   status_ = h.status;
+  if (written_) house_.release_bytes(std::exchange(what_.body, {}).size());
   auto const bodiless =
       what_.method == "HEAD" || h.status == 204 || h.status == 304 || h.status < 200;
   how_ = bodiless                   ? framing::none

@@ -90,11 +90,7 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
                                 settings_.name, in_words(room))},
                    room};
   }
-  if (s->in->parked() && s->in->parked_until() > w.deadline)
-    return refusal{{503, "hold",
-                    fmt::format("{} asks to be left alone for {}", settings_.name,
-                                in_words(s->in->parked_until() - now))},
-                   s->in->parked_until() - now};
+  if (s->in->parked() && s->in->parked_until() > w.deadline) return hold_of(now, *s);
   if (w.told_patience)
     if (auto const wait = expected_wait(now, *s, w.first, w.client);
         wait && now + *wait > w.deadline)
@@ -151,6 +147,7 @@ void server::leave(time_point now, waiter& w) {
       break;
     case waiter::phase::flying:
       s.in->cancel(now, w.id_);
+      s.in->wake_by(now);  // its permit is free
       --flying_;
       break;
   }
@@ -181,6 +178,7 @@ void server::empty_door(time_point now, scope& s) {
 void server::pump(time_point now, scope& s) {
   auto& l = *s.in;
   l.resume(now);
+  if (l.parked()) refuse_parked(now, s);
   fill_door(now, s);
   if (l.due(now)) {
     l.open(now, true);
@@ -210,6 +208,25 @@ void server::pump(time_point now, scope& s) {
     l.rest(now, true);
   }
   arm(now);
+}
+
+/// The server asks for more patience than they have.
+void server::refuse_parked(time_point now, scope& s) {
+  auto const until = s.in->parked_until();
+  std::vector<waiter*> out;
+  for (auto const& [at, w] : due_)
+    if (w->where == &s && at < until) out.push_back(w);
+  for (auto* const w : out) {
+    leave(now, *w);
+    w->on_refused(hold_of(now, s));
+  }
+}
+
+refusal server::hold_of(time_point now, scope const& s) const {
+  auto const left = s.in->parked_until() - now;
+  return {
+      {503, "hold", fmt::format("{} asks to be left alone for {}", settings_.name, in_words(left))},
+      left};
 }
 
 lane::settled server::settle(time_point now, waiter& w, judgement const& told,
@@ -261,7 +278,8 @@ void server::turn_again(time_point now, waiter& w) {
 
 /// Wakes for the next turn or deadline.
 void server::arm(time_point now) {
-  auto at = lanes_.wakeup();
+  auto at = never;
+  for (auto const& [l, s] : scopes_) at = std::min(at, l->parked() ? l->parked_until() : l->wake());
   if (!due_.empty()) at = std::min(at, due_.begin()->first);
   at = std::max(at, now);
   if (at == armed_) return;

@@ -131,6 +131,8 @@ class server {
   void empty_door(time_point now, scope&);
   void arm(time_point now);
   void expire(time_point now);
+  void refuse_parked(time_point now, scope&);
+  refusal hold_of(time_point now, scope const&) const;
   void wait_until(waiter&);
   void wait_no_more(waiter&);
   scope* scope_of(time_point now, lane_key const&);

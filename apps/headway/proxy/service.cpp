@@ -56,6 +56,7 @@ service::service(config c, std::function<config()> reread)
 service::~service() {
   listener_->close();
   if (admin_) admin_->close();
+  want_room_.clear();
   for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->close();
   servers_.clear();
   leaving_.clear();
@@ -107,12 +108,11 @@ void service::release_bytes(std::size_t n) noexcept {
   held_ -= n;
   if (n == 0 || want_room_.empty()) return;
   asio::post(io_, [this] {
-    for (auto const& each : std::exchange(want_room_, {}))
-      if (auto const s = each.lock()) s->room();
+    for (auto const& each : std::exchange(want_room_, {})) each->room();
   });
 }
 
-void service::wait_for_room(std::weak_ptr<session> s) {
+void service::wait_for_room(std::shared_ptr<session> s) {
   want_room_.push_back(std::move(s));
 }
 

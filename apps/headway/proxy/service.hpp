@@ -53,7 +53,7 @@ class service {
   bool hold_bytes(std::size_t) noexcept;
   void release_bytes(std::size_t) noexcept;
   /// It is called when there may be room.
-  void wait_for_room(std::weak_ptr<session>);
+  void wait_for_room(std::shared_ptr<session>);
 
   proxy_state state();
 
@@ -74,7 +74,7 @@ class service {
   std::vector<std::shared_ptr<server>> servers_;
   std::vector<std::shared_ptr<server>> leaving_;  // no request goes there any more
   std::unordered_set<session*> sessions_;
-  std::deque<std::weak_ptr<session>> want_room_;
+  std::deque<std::shared_ptr<session>> want_room_;
   std::unique_ptr<listener> listener_;
   std::unique_ptr<admin> admin_;
   std::unique_ptr<access_log> log_;

@@ -110,7 +110,9 @@ void session::feed() {
     if (is_ == phase::head && reader_->has_head()) {
       is_ = phase::body;
       since_ = clock_now();
-      if (!on_head()) return;  // it was refused, or waits for room: the rest is kept
+      rest_.erase(0, rest_.size() - bytes.size());
+      bytes = rest_;
+      if (!on_head()) return;  // it was refused, or waits for room
     }
     if (is_ == phase::body) {
       auto& body = reader_->body;
@@ -141,7 +143,10 @@ bool session::on_head() {
   auto& r = reader_->start;
   keeps_alive_ = reader_->keep_alive();
   auto const no = [&](objection const& why) { return refuse({why, std::nullopt}), false; };
-  if (auto const why = objection_to(r)) return no(*why);
+  if (auto const why = objection_to(r)) {
+    keeps_alive_ = false;  // where the next request begins is not sure
+    return no(*why);
+  }
   auto const& c = house_.settings();
   if (!c.client_token.empty()) {
     if (!shows_token(r, c.client_token))
@@ -192,7 +197,7 @@ bool session::on_head() {
   if (reader_->is_done()) return true;
   if (length && !house_.hold_bytes(*length)) {
     is_ = phase::room;
-    house_.wait_for_room(weak_from_this());
+    house_.wait_for_room(shared_from_this());
     return false;
   }
   if (length) held_ = *length;
@@ -203,7 +208,7 @@ bool session::on_head() {
 void session::room() {
   if (is_ != phase::room) return;
   auto const length = reader_->content_length().value_or(0);
-  if (!house_.hold_bytes(length)) return house_.wait_for_room(weak_from_this());
+  if (!house_.hold_bytes(length)) return house_.wait_for_room(shared_from_this());
   held_ = length;
   is_ = phase::body;
   since_ = clock_now();
@@ -260,7 +265,24 @@ void session::begin() {
 void session::refuse(refusal const& why) {
   auto const self = shared_from_this();
   auto const only_head = reader_ && reader_->has_head() && reader_->start.method == "HEAD";
-  if (to_) ++to_->count.since.refused[std::string(why.code)];
+  ended_request what;
+  what.at = std::chrono::system_clock::now();
+  what.id = house_.new_id();
+  what.status = why.status;
+  what.reason = why.code;
+  what.ended = "refused";
+  what.client = peer_;
+  if (reader_ && reader_->has_head()) {
+    auto const& r = reader_->start;
+    what.method = r.method;
+    what.path = r.target.substr(0, std::min(r.target.find('?'), path_shown));
+  }
+  if (to_) {
+    ++to_->count.since.refused[what.reason];
+    ++to_->count.since.requests[why.status];
+    what.upstream = to_->settings().name;
+  }
+  house_.ended({.what = std::move(what), .upstream = duration(0)});
   is_ = phase::answering;
   // What of the body has not been read would be the next request.
   keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done();

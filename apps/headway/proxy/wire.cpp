@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/write.hpp>
 #include <cstdlib>
 #include <utility>
@@ -160,8 +159,13 @@ void wire::secure() {
   if (!pool_.secure_) return ready();
   tls_ = std::make_unique<asio::ssl::stream<tcp::socket&>>(socket_, pool_.tls_);
   auto* const ssl = tls_->native_handle();
-  if (!is_address(pool_.host_)) SSL_set_tlsext_host_name(ssl, pool_.host_.c_str());
-  tls_->set_verify_callback(asio::ssl::host_name_verification(pool_.host_));
+  if (is_address(pool_.host_)) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), pool_.host_.c_str());
+  } else {
+    SSL_set_tlsext_host_name(ssl, pool_.host_.c_str());
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set1_host(ssl, pool_.host_.c_str());
+  }
   if (pool_.session_ != nullptr) SSL_set_session(ssl, static_cast<SSL_SESSION*>(pool_.session_));
   tls_->async_handshake(asio::ssl::stream_base::client, [self = shared_from_this()](error_code e) {
     if (self->closed_) return;

@@ -16,7 +16,7 @@ struct page_test : testing::Test {
   }
 };
 
-TEST_F(page_test, is_there_for_whom_it_is_meant) {
+TEST_F(page_test, answers_under_its_own_names_only) {
   for (auto const* host : {"localhost", "LOCALHOST:9464", "127.0.0.1:9464", "10.0.0.7",
                            "[::1]:9464", "box.example", "box.example:80"})
     EXPECT_EQ(status(std::string("GET /metrics HTTP/1.1\r\nHost: ") + host + "\r\n\r\n"),

@@ -1,0 +1,198 @@
+"""Routes, credentials and bad input of the proxy."""
+import contextlib
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import servers
+from proxy import Proxy, refused, start
+from sockets import Server, ok
+
+COLD = ("--cold", "--alone", "--law=fixed")
+
+
+def certificate(folder):
+    """For 127.0.0.1, as names are written today: a common name alone is none."""
+    subprocess.run(
+        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=x -addext subjectAltName=IP:127.0.0.1 -days 2 "
+        "-keyout key.pem -out certificate.pem && cat certificate.pem key.pem > both.pem",
+        shell=True, cwd=folder, check=True, capture_output=True,
+    )
+    return Path(folder, "both.pem")
+
+
+@contextlib.contextmanager
+def configured(text, *options, **environment):
+    proxy = Proxy(None, *COLD, "--config=proxy.toml", *options, **environment)
+    Path(proxy.folder, "proxy.toml").write_text(text)
+    with proxy:
+        yield proxy
+
+
+class Routes(unittest.TestCase):
+    def test_by_prefix_host_and_absolute_form(self):
+        def answer(name):
+            return lambda r, _: ok(f"{name} {r.path} {r.headers['host']}".encode())
+
+        with Server(answer("ai")) as ai, Server(answer("hub")) as hub, Server(answer("aws")) as aws:
+            config = f"""
+                [[upstream]]
+                name = "ai"
+                url = "{ai.url}/base"
+                prefix = "/openai"
+                [[upstream]]
+                name = "deep"
+                url = "{hub.url}"
+                prefix = "/openai/deep"
+                [[upstream]]
+                name = "hub"
+                url = "{hub.url}"
+                host = "hub.local:8080"
+                [[upstream]]
+                name = "aws"
+                url = "{aws.url}"
+                via-http-proxy = true
+            """
+            with configured(config) as proxy:
+
+                def get(target, host="me"):
+                    return proxy.raw(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+
+                for target, host, wanted in (
+                    ("/openai/v1?x=/openai/deep", "me", f"ai /base/v1?x=/openai/deep {ai.url[7:]}"),
+                    ("/openai", "me", f"ai /base/ {ai.url[7:]}"),
+                    ("/openai?a", "me", f"ai /base/?a {ai.url[7:]}"),
+                    ("/openai/deep/x", "me", f"hub /x {hub.url[7:]}"),
+                    ("/openai/deeper", "me", f"ai /base/deeper {ai.url[7:]}"),
+                    ("/openai/../hub", "hub.local:8080", f"ai /base/../hub {ai.url[7:]}"),
+                    ("/x", "hub.local:8080", f"hub /x {hub.url[7:]}"),
+                    (f"{aws.url}/table?x", aws.url[7:], f"aws /table?x {aws.url[7:]}"),
+                ):
+                    said = get(target, host)
+                    self.assertTrue(said.endswith(wanted.encode()), (target, said))
+                for target in ("/", "/openaix", "http://other.example/"):
+                    said = get(target)
+                    self.assertTrue(said.startswith(b"HTTP/1.1 404"), said)
+                    self.assertIn("/openai/… → ai".encode(), said)
+
+    def test_links_lead_back_to_us(self):
+        origin = None
+
+        def answer(request, _):
+            url = origin.url
+            return (
+                f'HTTP/1.1 302 Found\r\nLocation: {url}/next?p=2\r\nLink: <{url}/a?p=2>; rel="next", '
+                f"<https://else.example/b>; rel=last, <{url}.evil.example/>; rel=x\r\nContent-Length: 0\r\n\r\n"
+            ).encode()
+
+        with Server(answer) as origin, Proxy(None, *COLD, f"--upstream=a={origin.url}", "--upstream=b=http://127.0.0.1:1") as proxy:
+            _, fields, _ = proxy.ask("GET", "/a/x")
+        self.assertEqual(fields["location"], f"{proxy.url}/a/next?p=2")
+        self.assertEqual(
+            fields["link"],
+            f'<{proxy.url}/a/a?p=2>; rel="next", <https://else.example/b>; rel=last, <{origin.url}.evil.example/>; rel=x',
+        )
+
+    def test_credentials_take_the_place_of_the_clients(self):
+        with Server(lambda r, _: ok(r.headers["authorization"].encode())) as origin:
+            config = f'[[upstream]]\nurl = "{origin.url}"\nheaders = ["Authorization: Bearer ${{env:KEY}}"]\n'
+            with configured(config, KEY="from-the-environment") as proxy:
+                said = proxy.ask("GET", "/", headers={"Authorization": "Bearer theirs"})[2]
+        self.assertEqual(said, b"Bearer from-the-environment")
+
+    def test_tls_is_verified(self):
+        with tempfile.TemporaryDirectory() as folder:
+            good = certificate(folder)
+            with servers.nginx(certificate=good) as server:
+                with Proxy(server.url, *COLD, f"--cacert={folder}/certificate.pem") as proxy:
+                    for _ in range(3):
+                        self.assertEqual(proxy.ask("GET", "/x")[2].decode(), "ok\n")
+                other = server.url.replace("127.0.0.1", "localhost")
+                for proxy in (
+                    Proxy(server.url, *COLD),
+                    Proxy(other, *COLD, f"--cacert={folder}/certificate.pem"),
+                ):
+                    with proxy:
+                        status, _, said = proxy.ask("POST", "/", b"1")
+                        self.assertEqual(status, 502)
+                        self.assertIn(b"certificate is not trusted", said)
+                        self.assertIn(b"was not sent", said)
+                self.assertEqual(len(server.log()), 3)
+
+    def test_it_tells_its_manager(self):
+        with tempfile.TemporaryDirectory() as folder, Server(lambda *_: ok()) as origin:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(f"{folder}/notify")
+                manager.settimeout(10)
+                with Proxy(origin.url, *COLD, NOTIFY_SOCKET=f"{folder}/notify") as proxy:
+                    self.assertTrue(manager.recv(200).startswith(b"READY=1"))
+                    proxy.process.terminate()
+                    self.assertTrue(manager.recv(200).startswith(b"STOPPING=1"))
+
+    def test_both_families(self):
+        with Server(lambda *_: ok()) as origin:
+            proxy = Proxy(origin.url, *COLD)
+            proxy.options[1:3] = ["--listen=[::1]:0", "--admin=none"]
+            process = start(proxy.folder, proxy.options)
+            said = process.stdout.readline().decode()
+            self.assertTrue(said.startswith("http://[::1]:"), said)
+            port = int(said.split("]:")[1].split(" ")[0])
+            with socket.create_connection(("::1", port), 10) as s:
+                s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                self.assertIn(b"200 OK", s.recv(4096))
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+class Wrong(unittest.TestCase):
+    """One line, exit 2, and nothing listens."""
+
+    def is_refused(self, because, *options, config=None, files={}):
+        files = {**files, **({"c.toml": config} if config is not None else {})}
+        extra = ("--config=c.toml",) if config is not None else ()
+        code, said, out = refused(*extra, *options, files=files)
+        self.assertEqual((code, out), (2, ""), said)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn(because, said)
+
+    def test_options(self):
+        url = "--upstream=http://127.0.0.1:1"
+        self.is_refused("want a server: --upstream")
+        self.is_refused("want http or https", "--upstream=ftp://x")
+        self.is_refused("a query or a fragment", "--upstream=http://x/?key=1")
+        self.is_refused("want ADDRESS:PORT", url, "--listen=8080")
+        self.is_refused("others could read it", url, "--listen=127.0.0.1:0", "--admin=0.0.0.0:0")
+        self.is_refused(
+            "others could spend the credentials", url, "--listen=0.0.0.0:0", "--header=Authorization: Bearer x"
+        )
+        self.is_refused("want a whole number from 1 to 1000000", url, "--queue=0")
+        self.is_refused("--hold-max", url, "--body-max=64MiB", "--hold-max=32MiB")
+        self.is_refused("no such law", url, "--law=fats")
+        self.is_refused("--law fats", url, "--law=fats")
+        self.is_refused("cannot resolve no-such-host.invalid", "--upstream=http://no-such-host.invalid")
+        self.is_refused("environment variable", url, "--header=A: ${env:NOT_SET_AT_ALL}")
+        self.is_refused("visible characters", url, "--client-token-file=t", files={"t": "short"})
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            self.is_refused(f"--listen 127.0.0.1:{port}: cannot listen there", url, f"--listen=127.0.0.1:{port}")
+
+    def test_files(self):
+        one = '[[upstream]]\nname = "a"\nurl = "http://127.0.0.1:1"\n'
+        self.is_refused('c.toml:4: no key "prefx"; did you mean "prefix"?', config=one + 'prefx = "/a"\n')
+        self.is_refused("c.toml:1", config="[[upstream\n")
+        self.is_refused("wants url", config='[[upstream]]\nname = "a"\n')
+        self.is_refused("no request can reach upstream", config=one + '[[upstream]]\nurl = "http://127.0.0.1:2"\n')
+        self.is_refused(
+            "another has the prefix",
+            config=one + 'prefix = "/x"\n[[upstream]]\nname = "b"\nurl = "http://127.0.0.1:2"\nprefix = "/x/"\n',
+        )
+        self.is_refused("rate", config=one + 'rate = "fast"\n')
+        self.is_refused("c.toml: queue", config="queue = 0\n" + one)
+        self.is_refused("must be true or false", config=one + 'via-http-proxy = "yes"\n')
+
+
+if __name__ == "__main__":
+    unittest.main()

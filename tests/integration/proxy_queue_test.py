@@ -1,0 +1,280 @@
+"""Requests that wait: which goes first, which is refused, and what becomes of them when the proxy stops."""
+import contextlib
+import json
+import re
+import signal
+import threading
+import time
+import unittest
+from pathlib import Path
+
+from proxy import Proxy
+from sockets import Scripted, Server, ok
+from work import wait_for
+
+COLD = ("--cold", "--alone", "--law=fixed")
+ONE = (*COLD, "--concurrency=1")
+
+
+class Gate(Server):
+    """Answers one request each time it is opened; counts them in their order."""
+
+    def __init__(self):
+        super().__init__(self.answered)
+        self.open = threading.Semaphore(0)
+
+    def answered(self, request, _):
+        self.open.acquire(timeout=60)
+        return ok(request.path.encode())
+
+
+class Crowd:
+    """Clients that each ask for one path and wait."""
+
+    def __init__(self, proxy):
+        self.proxy, self.threads, self.answers = proxy, [], {}
+
+    def ask(self, path, **headers):
+        headers = {k.replace("_", "-"): v for k, v in headers.items()}
+
+        def go():
+            self.answers[path] = self.proxy.ask("GET", path, headers=headers, timeout=120)
+
+        before = waiting(self.proxy)
+        self.threads.append(threading.Thread(target=go))
+        self.threads[-1].start()
+        return before
+
+    def join(self):
+        for thread in self.threads:
+            thread.join(60)
+
+
+def waiting(proxy):
+    u = proxy.state()["upstreams"][0]
+    return sum(u["waiting"].values()) + u["in_flight"]
+
+
+class Turns(unittest.TestCase):
+    def order(self, *asked):
+        """In which order the origin hears what is asked for while the first is answered."""
+        with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
+            crowd = Crowd(proxy)
+            for n, (path, headers) in enumerate(asked):
+                crowd.ask(path, **headers)
+                wait_for(lambda: waiting(proxy) == n + 1)
+            for _ in asked:
+                origin.open.release()
+            crowd.join()
+            return [r.path for r in origin.heard]
+
+    def test_a_person_waits_two_turns_at_most_behind_a_script(self):
+        """Planted: a queue without clients; then the person is last."""
+        with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
+            script = [
+                proxy.send(f"GET /{i} HTTP/1.1\r\nHost: a\r\nX-Headway-Client: script\r\n\r\n") for i in range(500)
+            ]
+            wait_for(lambda: waiting(proxy) == 500)
+            person = proxy.send("GET /person HTTP/1.1\r\nHost: a\r\nX-Headway-Client: person\r\n\r\n")
+            wait_for(lambda: waiting(proxy) == 501)
+            before = len(origin.heard)
+            for _ in range(4):
+                origin.open.release()
+            self.assertIn(b"200 OK", person.recv(4096))
+            turns = [r.path for r in origin.heard[before:]].index("/person")
+            self.assertLessEqual(turns, 2)
+            for s in (person, *script):
+                s.close()
+            for _ in range(4):
+                origin.open.release()
+
+    def test_classes_go_before_each_other_and_clients_in_turn(self):
+        order = self.order(
+            ("/first", {}),
+            ("/batch", {"X_Headway_Priority": "batch"}),
+            ("/a1", {"X_Headway_Client": "a"}),
+            ("/a2", {"X_Headway_Client": "a"}),
+            ("/b1", {"X_Headway_Client": "b"}),
+            ("/now", {"X_Headway_Priority": "interactive"}),
+        )
+        self.assertEqual(order, ["/first", "/now", "/a1", "/b1", "/a2", "/batch"])
+
+    def test_the_lowest_class_has_one_turn_of_ten(self):
+        order = self.order(
+            ("/batch", {"X_Headway_Priority": "batch"}),
+            ("/b2", {"X_Headway_Priority": "batch"}),
+            *((f"/{i}", {"X_Headway_Priority": "interactive"}) for i in range(12)),
+        )
+        self.assertIn("/b2", order[2:12])
+
+    def test_scopes_do_not_wait_for_each_other(self):
+        with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
+            crowd = Crowd(proxy)
+            crowd.ask("/held", X_Headway_Scope="one")
+            wait_for(lambda: len(origin.heard) == 1)
+            crowd.ask("/other", Authorization="Bearer another-key-1234")
+            wait_for(lambda: len(origin.heard) == 2)
+            shown = json.dumps(proxy.state())
+            self.assertNotIn("another-key", shown)
+            origin.open.release(2)
+            crowd.join()
+
+
+class Bounds(unittest.TestCase):
+    def test_a_full_queue_says_when_to_come_back(self):
+        with Gate() as origin, Proxy(origin.url, *ONE, "--queue=5") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(6):
+                crowd.ask(f"/{i}")
+                wait_for(lambda: waiting(proxy) == i + 1)
+            status, fields, said = proxy.ask("GET", "/late")
+            self.assertEqual((status, fields["x-headway-reason"]), (503, "queue_full"))
+            self.assertGreaterEqual(int(fields["retry-after"]), 1)
+            self.assertIn("5 requests wait for 127.0.0.1", json.loads(said)["error"]["message"])
+            origin.open.release(6)
+            crowd.join()
+            self.assertEqual(sorted(a[0] for a in crowd.answers.values()), [200] * 6)
+            self.assertNotIn("/late", [r.path for r in origin.heard])
+
+    def test_patience_that_is_told_is_kept_to(self):
+        told = ({"X-Headway-Deadline": "0.5"}, {"grpc-timeout": "500m"}, {"x-envoy-expected-rq-timeout-ms": "500"})
+        with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
+            crowd = Crowd(proxy)
+            crowd.ask("/held")
+            wait_for(lambda: len(origin.heard) == 1)
+            for headers in told:
+                status, fields, _ = proxy.ask("GET", "/late", headers=headers)
+                self.assertEqual((status, fields["x-headway-reason"]), (503, "deadline"), headers)
+            origin.open.release()
+            crowd.join()
+            self.assertEqual([r.path for r in origin.heard], ["/held"])
+
+    def test_a_refusal_beyond_the_patience_is_passed_on(self):
+        with Scripted(lambda *_: (429, {"Retry-After": "30"}, b"no")) as origin, Proxy(origin.url, *COLD) as proxy:
+            status, fields, body = proxy.ask("GET", "/", headers={"X-Stainless-Timeout": "10"})
+        self.assertEqual((status, body, fields["x-should-retry"]), (429, b"no", "false"))
+
+    def test_bodies_that_wait_have_a_bound_and_each_gets_its_turn(self):
+        """Eight of 12 MiB, where 32 MiB may be held: those beyond are read later."""
+        with Gate() as origin, Proxy(origin.url, *ONE, "--body-max=16MiB", "--hold-max=32MiB") as proxy:
+            done = []
+
+            def post():
+                done.append(proxy.ask("POST", "/", bytes(12 << 20), timeout=120)[0])
+
+            threads = [threading.Thread(target=post) for _ in range(8)]
+            for t in threads:
+                t.start()
+            wait_for(lambda: waiting(proxy) == 2)
+            time.sleep(0.5)
+            self.assertLessEqual(proxy.state()["held_bytes"], 32 << 20)
+            self.assertEqual(waiting(proxy), 2)
+            origin.open.release(8)
+            for t in threads:
+                t.join(60)
+            self.assertEqual(done, [200] * 8)
+            wait_for(lambda: proxy.state()["held_bytes"] == 0)
+
+
+class Life(unittest.TestCase):
+    def test_a_proxy_that_stops_answers_what_it_has(self):
+        with Gate() as origin, Proxy(origin.url, *ONE, "--drain=60s") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(3):
+                crowd.ask(f"/{i}")
+                wait_for(lambda: waiting(proxy) == i + 1)
+            proxy.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: proxy.look("/healthz") == (503, b"draining\n"))
+            with self.assertRaises(ConnectionError):
+                proxy.ask("GET", "/")
+            origin.open.release(3)
+            crowd.join()
+            self.assertEqual([a[0] for a in crowd.answers.values()], [200] * 3)
+            self.assertEqual(proxy.process.wait(20), 0)
+
+    def test_what_would_wait_too_long_is_refused(self):
+        with Gate() as origin, Proxy(origin.url, *ONE, "--drain=200ms") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(3):
+                crowd.ask(f"/{i}")
+                wait_for(lambda: waiting(proxy) == i + 1)
+            proxy.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: len(crowd.answers) == 2)
+            self.assertEqual({a[1]["x-headway-reason"] for a in crowd.answers.values()}, {"draining"})
+            origin.open.release()
+            crowd.join()
+            self.assertEqual(crowd.answers["/0"][0], 200)
+            self.assertEqual(proxy.process.wait(20), 143)
+            self.assertEqual(len(origin.heard), 1)
+
+    def test_a_second_signal_stops_at_once(self):
+        with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
+            client = proxy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            wait_for(lambda: len(origin.heard) == 1)
+            proxy.process.send_signal(signal.SIGINT)
+            wait_for(lambda: "once more stops at once" in proxy.stderr())
+            proxy.process.send_signal(signal.SIGINT)
+            self.assertEqual(proxy.process.wait(10), 130)
+            client.close()
+            origin.open.release()
+
+    def test_a_configuration_is_read_again_whole_or_not_at_all(self):
+        with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:
+            with contextlib.ExitStack() as stack:
+                proxy = Proxy(None, *COLD, "--config=proxy.toml")
+                file = Path(proxy.folder, "proxy.toml")
+                file.write_text(f'[[upstream]]\nname = "x"\nurl = "{one.url}"\n')
+                stack.enter_context(proxy)
+                answers, stop = [], threading.Event()
+
+                def ask():
+                    with contextlib.closing(proxy.connect()) as client:
+                        while not stop.is_set():
+                            client.request("GET", "/")
+                            answers.append(client.getresponse().read())
+
+                thread = threading.Thread(target=ask)
+                thread.start()
+                for n in range(20):
+                    file.write_text(f'[[upstream]]\nname = "x"\nurl = "{(two if n % 2 == 0 else one).url}"\n')
+                    proxy.process.send_signal(signal.SIGHUP)
+                    wait_for(lambda: proxy.stderr().count("was read again") == n + 1)
+                seen = len(answers)
+                wait_for(lambda: len(answers) > seen + 5)
+                file.write_text("[[upstream]]\nurl = true\n")
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "stays as it was: proxy.toml:2" in proxy.stderr())
+                stop.set()
+                thread.join(20)
+                self.assertEqual(set(answers), {b"one", b"two"})
+                self.assertEqual(proxy.ask("GET", "/")[2], b"one")
+
+
+class Kept(unittest.TestCase):
+    def test_the_log_has_a_line_for_each_and_no_secret_is_kept(self):
+        """Canaries in headers, query and body; none in log, state, page, standard error or files."""
+        with Server(lambda *_: ok()) as origin:
+            with Proxy(origin.url, "--alone", "--access-log=log", "--header=X-Key: canary-header-ours") as proxy:
+                for i in range(20):
+                    proxy.ask(
+                        "POST",
+                        f"/p{i}?key=canary-query",
+                        b"canary-body",
+                        {"Authorization": "Bearer canary-bearer", "Cookie": "canary-cookie", "traceparent": "00-abc"},
+                    )
+                shown = [proxy.look(path)[1].decode() for path in ("/api/state", "/", "/healthz")]
+                proxy.process.send_signal(signal.SIGTERM)
+                self.assertEqual(proxy.process.wait(20), 0)
+                lines = [json.loads(line) for line in Path(proxy.folder, "log").read_text().splitlines()]
+                shown += [f.read_text() for f in proxy.folder.rglob("*") if f.is_file()]
+        for text in shown:
+            self.assertNotIn("canary", text)
+        self.assertEqual(len(lines), 20)
+        self.assertEqual([line["path"] for line in lines], [f"/p{i}" for i in range(20)])
+        self.assertEqual(lines[0]["trace"], "00-abc")
+        self.assertTrue(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", lines[0]["at"]))
+        self.assertEqual({line["ended"] for line in lines}, {"done"})
+
+
+if __name__ == "__main__":
+    unittest.main()
