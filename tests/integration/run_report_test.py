@@ -67,11 +67,11 @@ class Report(unittest.TestCase):
     def test_bad_input_is_one_line(self):
         with Work(["x"]) as work:
             (work.path / "half").write_text('{"headway_trace":2,')
-            (work.path / "old").write_text('{"headway_trace":1}\n')
+            (work.path / "old").write_text('{"headway_trace":9}\n')
             for arguments, said in {
                 ("none",): "cannot read none",
                 ("half",): "half:1: not a line of a trace",
-                ("old",): 'old:1: "headway_trace" is not a whole number from 2 to 2',
+                ("old",): 'old:1: "headway_trace" is not a whole number from 1 to 2',
                 ("jobs.txt",): "jobs.txt:1: not a line of a trace",
                 ("--results", "jobs.txt"): "jobs.txt:1: not a result of headway run",
                 (): "want the file of headway run --trace, or --results FILE",
