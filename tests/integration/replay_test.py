@@ -73,7 +73,7 @@ class Replay(unittest.TestCase):
             runs = [w.start("--trace", "trace", "--cold", XDG_RUNTIME_DIR=runtime) for w in works]
             for r in runs:
                 stack.callback(r.kill)
-            wait_for(lambda: len(server.log()) > 300, 60)
+            wait_for(lambda: (server.folder / "access.log").read_bytes().count(b"\n") > 300, 60)
             runs[3].kill()
             for w, r in zip(works[:3], runs):
                 self.assertEqual(r.wait(100), 0, w.stderr())

@@ -15,7 +15,6 @@ inline lane test_lane(std::string_view law = "seek", governor_settings settings 
                       std::string_view host = "api.example", trace* to = nullptr) {
   return lane({.account = {},
                .name = {},
-               .shared = {},
                .governor = traced_governor(to, 0, "", *shipped_law_named(law), settings),
                .quotas = std::move(quotas),
                .speaks = profile::of_host(host),

@@ -66,6 +66,7 @@ trace::~trace() {
 
 void trace::head(trace_head const& h) {
   began_ = h.began;
+  format_ = h.format;
   auto const& s = h.settings;
   auto const out = std::back_inserter(lines_);
   fmt::format_to(

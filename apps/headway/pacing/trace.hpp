@@ -16,7 +16,7 @@
 
 namespace headway::app {
 
-inline constexpr int trace_format = 2;  // 1 has no heads of answers, and no shared pace
+inline constexpr int trace_format = 2;  // 1 has no heads of answers, shared pace or belief
 
 using scope_governor = governor<any_backoff, shared_law>;
 
@@ -60,7 +60,9 @@ class trace {
   /// The answers of the page of a shared pace are in the line of the call that they were made for.
   void heard(std::string page_answers) { page_answers_ = std::move(page_answers); }
   /// What the law believes is in the line of the call after which it does.
-  void believes(std::string belief) { belief_ = std::move(belief); }
+  void believes(std::string belief) {
+    if (format_ >= 2) belief_ = std::move(belief);
+  }
   void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
   void start(int scope, time_point now, ticket, fraction u,
              std::optional<time_point> quota_until = {});
@@ -93,6 +95,7 @@ class trace {
   std::optional<file> file_;
   std::string lines_;
   time_point began_{};
+  int format_ = trace_format;
   std::string page_answers_, belief_;
 };
 

@@ -155,7 +155,7 @@ std::string plot(std::string_view title, std::string_view unit, traced_figures c
       html(title), html(unit), width, height, html(title));
   for (double const part : {0.0, 0.5, 1.0})
     out += fmt::format(
-        "<path class=grid d=\"M{} {:.1f}H{}\"/><text x={} y={:.1f} class=end>{:.3g}</text>\n", left,
+        "<path class=grid d=\"M{} {:.1f}H{}\"/><text x={} y={:.1f} class=end>{:.4g}</text>\n", left,
         y(part * most), width, left - 6, y(part * most) + 4, part * most);
   auto const whole = to_seconds(t.moment) * n;
   for (double const part : {0.0, 0.5, 1.0})

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <queue>
+#include <regex>
 #include <sstream>
 #include <tuple>
 #include <vector>
@@ -194,6 +195,7 @@ TEST(replay, a_trace_without_heads_is_read_as_before) {
   temporary file;
   record(file.path, law("seek"), moody);
   auto text = file.read();
+  text = std::regex_replace(text, std::regex(R"re(,"(limit|slots)":[^,}]*)re"), "");  // nor beliefs
   std::string const format = R"("headway_trace":2)";
   text.replace(text.find(format), format.size(), R"("headway_trace":1)");
   file.write(text);
@@ -276,9 +278,10 @@ TEST(replay, what_is_no_trace_is_named_by_line) {
       {changed(R"({"t":1000000,)", "{"),
        R"(:3: "t" is not a whole number from 0 to 4000000000000000000)"},
       {changed(R"("call":"start")", R"("call":"stop")"),
-       R"(:4: "call" is not one of scope, submit, start, learn, finish, cancel, wakeup, end)"},
-      {changed("}\n{\"t\"", "}" + std::string(70'000, ' ') + "\n{\"t\""),
-       ":2: the line has more than 65534 bytes"},
+       ":4: \"call\" is not one of scope, submit, start, learn, finish, cancel, wakeup, look, "
+       "claim, limit, leave, end"},
+      {changed("}\n{\"t\"", "}" + std::string(300'000, ' ') + "\n{\"t\""),
+       ":2: the line has more than 262142 bytes"},
   };
   for (auto const& row : rows) {
     file.write(row.text);
