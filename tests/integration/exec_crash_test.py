@@ -11,7 +11,7 @@ from collections import Counter
 from work import Work, measured, wait_for
 
 KILLS = int(os.environ.get("HEADWAY_KILLS", 40)) // 2  # of unsafe commands, and of safe ones
-JOBS = 25 * KILLS
+JOBS = 15 * KILLS
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 
 PROGRAM = """#!/usr/bin/python3 -SE
@@ -43,7 +43,7 @@ class ExecCrash(unittest.TestCase):
             hits += process.poll() is None
             process.kill()
             process.wait()
-        work.wait(process := work.launch(*arguments))
+        work.wait(process := work.launch(*arguments), timeout=600)
         self.assertIn(process.returncode, (0, 1), work.stderr())
         return Counter(ran.read_text().split()), {r["line"] - 1: r for r in work.results()}, hits, work
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from work import BINARY
 
-COMMANDS = ("run", "mock", "replay", "simulate")
+COMMANDS = ("run", "exec", "proxy", "mock", "replay", "simulate", "report", "ctl", "limits")
 
 
 def output(*command, **how):
@@ -51,7 +51,7 @@ class Surface(unittest.TestCase):
     def test_help_has_one_line_a_command(self):
         text = output(BINARY, "--help")
         listed = text.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines()
-        self.assertEqual([line.split()[0] for line in listed], ["run", "mock", "replay", "simulate"])
+        self.assertEqual([line.split()[0] for line in listed], list(COMMANDS))
         self.assertLess(text.count("\n"), 25)
         for line in text.splitlines():
             self.assertLessEqual(len(line), 100)

@@ -286,7 +286,7 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
                    "Run again what failed, is unknown, or both (all) in earlier runs")
       ->check(CLI::IsMember({"failed", "unknown", "all"}));
   exec->add_flag("--safe", o.safe,
-                 "The command may run twice: no intent is kept, and what a kill interrupts runs "
+                 "Let the command run twice: no intent is kept, and what a kill interrupts runs "
                  "again");
   exec->add_option("--timeout", a->timeout,
                    "End a command after this time, as 30s: SIGTERM, and SIGKILL 5 s later");
