@@ -19,7 +19,7 @@ struct admin_page {
 };
 
 /// Answers GET and HEAD of the pages that it is given, guarded against other sites and, with a
-/// token, against all that do not show it.
+/// token, against all requests that do not show it.
 class admin {
  public:
   using pages = std::function<std::optional<admin_page>(std::string_view path)>;
