@@ -305,11 +305,11 @@ void exchange::broke(std::string_view why, bool silent) {
     }
     if (waits_for(ruled, now)) {
       wait_again();
-      return to_->pump(now, *where);
+      return to_->pump(clock_now(), *where);
     }
   }
   release();
-  to_->pump(now, *where);
+  to_->pump(clock_now(), *where);
   if (passing) {
     if (client_ != nullptr) client_->answer_breaks();
     return end("broken");
@@ -341,7 +341,7 @@ void exchange::leave() {
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
   release();
-  if (where != nullptr) to_->pump(now, *where);
+  if (where != nullptr) to_->pump(clock_now(), *where);
   end("left");
 }
 
@@ -459,7 +459,7 @@ void exchange::complete() {
   release();
   if (client_ != nullptr) client_->answer_ends(how_ == framing::chunks, keeps_alive_);
   end("done");
-  to_->pump(now, *where);
+  to_->pump(clock_now(), *where);
 }
 
 void exchange::end(std::string_view how) {
