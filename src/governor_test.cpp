@@ -197,6 +197,82 @@ TEST(governor, what_an_answer_leads_to) {
   }
 }
 
+// Hears how often it is taught, and what of.
+struct counting_law {
+  int successes = 0, throttles = 0, failures = 0;
+  duration rtt{};
+  int heard = 0;
+
+  time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
+  double allowed() const noexcept { return 100; }
+  stamp take(time_point now, std::int64_t, fraction) noexcept { return {.sent = now}; }
+  void on_success(time_point, sample const& s, fraction) noexcept {
+    ++successes, rtt = s.rtt, heard = s.heard;
+  }
+  void on_throttle(time_point, sample const&, resource, fraction) noexcept { ++throttles; }
+  void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
+  void on_hint(time_point, hint const&) noexcept {}
+  friend bool operator==(counting_law const&, counting_law const&) = default;
+};
+
+TEST(governor, a_head_teaches_once_and_the_end_gives_the_permit_back) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const go = [&] {
+    auto const t = std::get<ticket>(g.submit(at(0s)));
+    g.start(at(0s), t, 0);
+    return t;
+  };
+  auto const first = go(), second = go();
+  EXPECT_TRUE(g.learn(at(1s), first, {}, 0));
+  EXPECT_EQ(g.law_state().rtt, 1s);
+  EXPECT_EQ(g.law_state().heard, 0);
+  EXPECT_FALSE(g.learn(at(1s), first, {}, 0)) << "the second of one attempt";
+  EXPECT_TRUE(g.learn(at(2s), second, {}, 0));
+  EXPECT_EQ(g.law_state().heard, 1);
+  EXPECT_EQ(g.in_flight(), 2);
+  EXPECT_EQ(g.finish(at(20s), first, {}, 0).what, verdict::done);
+  EXPECT_EQ(g.in_flight(), 1);
+  EXPECT_EQ(g.law_state().successes, 2);
+  g.cancel(at(21s), second);
+  EXPECT_EQ(g.in_flight(), 0);
+  EXPECT_FALSE(g.learn(at(22s), second, {}, 0)) << "it flies no more";
+}
+
+TEST(governor, a_body_that_breaks_after_a_good_head_is_broken_and_no_second_success) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const t = std::get<ticket>(g.submit(at(0s)));
+  for (int again = 1; again <= 2; ++again) {
+    auto const now = 10s * again;
+    g.start(at(now), t, 0);
+    EXPECT_TRUE(g.learn(at(now + 1s), t, {}, 0)) << "each attempt has a head of its own";
+    EXPECT_EQ(g.finish(at(now + 2s), t, {.what = outcome::failure}, 0).why, reason::backoff);
+    EXPECT_EQ(g.law_state().successes, again);
+    EXPECT_EQ(g.law_state().failures, again);
+  }
+}
+
+TEST(governor, a_head_that_is_no_success_is_for_the_end) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const t = std::get<ticket>(g.submit(at(0s)));
+  g.start(at(0s), t, 0);
+  EXPECT_FALSE(g.learn(at(1s), t, {outcome::throttle, {}, {.retry_after = 9s}}, 0));
+  EXPECT_LE(g.held_until(), at(1s));
+  g.finish(at(2s), t, {outcome::throttle, {}, {.retry_after = 9s}}, 0);
+  EXPECT_EQ(g.law_state().throttles, 1);
+  EXPECT_EQ(g.held_until(), at(11s));
+}
+
+TEST(governor, what_a_head_advises_is_as_old_as_the_head) {
+  auto g = make();
+  submit(g, 0s);
+  auto const t = send(g, 0s);
+  attempt_result const told{.advice = {.remaining = 0, .reset = 5s}};
+  g.learn(at(1s), t, told, 0);
+  EXPECT_EQ(g.held_until(), at(6s));
+  g.finish(at(20s), t, told, 0);
+  EXPECT_EQ(g.held_until(), at(6s));
+}
+
 TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
   governor<constant_backoff, seek> g({.wait = 1s}, {}, {.first_alone = 0ns});
   std::get<ticket>(g.submit(at(0s)));
@@ -295,6 +371,33 @@ TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
   EXPECT_EQ(answer(g, 15s, bad, outcome::success).what, verdict::done);
 }
 
+TEST(governor, a_hint_for_a_request_that_is_refused_alone_holds_no_other) {
+  auto g = make({.hint_max = 10s, .first_alone = 0ns});
+  auto const refuse = [&](duration at, ticket t, duration again) {
+    return g.finish(time_point(at), t,
+                    {.what = outcome::throttle,
+                     .advice = {.retry_after = again, .remaining = 0, .reset = again}},
+                    0);
+  };
+  auto now = duration(0s);
+  auto const bad = submit(g, now);
+  for (int i = 0; i < 2; ++i, now += 5s) {
+    ASSERT_EQ(send(g, now), bad);
+    EXPECT_EQ(refuse(now, bad, 5s).why, reason::server_hint) << "it may be all of them";
+    submit(g, now - 1ms);
+    answer(g, now + 5s, send(g, now + 5s), outcome::success);
+  }
+  ASSERT_EQ(send(g, now), bad);
+  EXPECT_EQ(refuse(now, bad, 5s), (decision{verdict::retry, reason::refused_alone, at(now + 5s)}));
+  EXPECT_LE(g.held_until(), at(now));
+  accept_another(g, now);
+  now += 5s;
+  ASSERT_EQ(send(g, now), bad);
+  EXPECT_EQ(refuse(now, bad, 1h), (decision{verdict::park, reason::refused_alone, at(now + 1h)}));
+  accept_another(g, now);
+  EXPECT_LE(g.held_until(), at(now));
+}
+
 TEST(governor, a_request_waits_by_itself_only_while_others_are_accepted) {
   struct {
     char const* what;
@@ -376,13 +479,26 @@ TEST(governor, holds_what_was_said_elsewhere) {
   EXPECT_NE(g.next(at(9s)), std::nullopt);
 }
 
+TEST(governor, its_ceilings_may_change) {
+  auto g = make();
+  for (int i = 0; i < 3; ++i) submit(g, 0s);
+  g.limit(gcra::per(1, 1s), 100);
+  send(g, 0s);
+  EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, at(1s)}));
+  g.limit(std::nullopt, 1);
+  EXPECT_EQ(g.why(at(0s)), (held_back{reason::quota, never}));
+  g.limit(std::nullopt, 2);
+  EXPECT_NE(g.next(at(0s)), std::nullopt);
+}
+
 TEST(governor, every_reason_has_a_name) {
   std::string all;
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
-  EXPECT_EQ(all,
-            "none, server hint, first answer, pace, window, quota, backoff, "
-            "this request refused alone, retry budget, queue, deadline, attempts, cancelled, ");
+  EXPECT_EQ(
+      all,
+      "none, server hint, first answer, pace, window, quota, backoff, "
+      "this request refused alone, retry budget, queue, deadline, attempts, paused, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

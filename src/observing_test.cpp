@@ -127,6 +127,20 @@ TEST(observing_governor, a_law_hears_whether_it_would_have_been_the_bottleneck) 
   EXPECT_FALSE(caller_was({.permits = 1}));
 }
 
+TEST(observing_governor, its_law_hears_a_head_and_its_advice_once) {
+  observing_governor<constant_backoff, listening_law> g({}, {.permits = 1});
+  g.submit(at(0s));
+  auto const sent = send_all(g, 0s);
+  EXPECT_TRUE(g.learn(at(1s), sent[0], {.advice = {.remaining = 3, .reset = 1min}}, 0));
+  EXPECT_FALSE(g.learn(at(1s), sent[0], {.advice = {.remaining = 2, .reset = 1min}}, 0));
+  EXPECT_EQ(g.in_flight(), 1);
+  EXPECT_EQ(g.law_state().hints, 1);
+  g.finish(at(9s), sent[0], {.advice = {.remaining = 3, .reset = 1min}}, 0);
+  EXPECT_EQ(g.law_state().hints, 1);
+  EXPECT_EQ(g.law_state().told.remaining, 3);
+  EXPECT_EQ(g.in_flight(), 0);
+}
+
 TEST(observing_governor, tells_its_law_what_a_server_advises) {
   observing_governor<constant_backoff, listening_law> g;
   g.submit(at(0s));

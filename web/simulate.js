@@ -9,6 +9,7 @@
   const FIGURES = {
     times_told: "time ÷ limit-known",
     completion: "completion (s)",
+    money: "money",
     attempts_per_request: "attempts per request",
     throttled_share: "throttled (%)",
     worst_second: "worst second (throttles)",
@@ -175,6 +176,33 @@
     plot.append(box);
     const x = chart.over.offsetLeft + left;
     box.style.left = `${Math.max(0, x + 12 + box.offsetWidth > plot.clientWidth ? x - 12 - box.offsetWidth : x + 12)}px`;
+  }
+
+  // The wait after each answer of the first client: a point, by whether the answer was a refusal.
+  function delay_figure(scenario, lines) {
+    const waiting = lines.filter((l) => l.delays.some((v) => v > 0));
+    const of = (state) => waiting.find((l) => l.law === state.measure);
+    const dots = (label, colour) => ({
+      label, paths: () => null, stroke: () => css(colour), points: { show: true, size: 5, fill: () => css(colour) },
+    });
+    const split = (state, served) => of(state).delays.map((v, i) =>
+      of(state).served[i] === served && (state.scale !== "log" || v > 0) ? v : null);
+    figure(scenario, {
+      id: "delay", title: "Delay after each answer", log: true, scale: "log", note: `ms, seed ${scenario.seeds[0]}`,
+      measures: waiting.map(({ law }) => [law, law]),
+      options: (state) => ({
+        height: 300,
+        scales: { x: { time: false }, y: state.scale === "log" ? logarithmic : { range: (_, min, max) => [0, max > 0 ? max * 1.04 : 1] } },
+        axes: [axis({ label: "answer", size: 32, values: (_, splits) => splits.map(tick) }),
+          axis({ ...(state.scale === "log" && log_axis), label: "ms", size: 60, values: (_, splits) => splits.map(tick) })],
+        padding: [8, 12, 0, 0],
+        series: [{}, dots("served", "--c0"), dots("refused", "--c4")],
+        cursor: { y: false },
+      }),
+      data: (state) => [of(state).delays.map((_, i) => i + 1), split(state, 1), split(state, 0)],
+      head: () => ["answer", "served", "refused"],
+      rows: (state) => of(state).delays.map((v, i) => [String(i + 1), of(state).served[i] ? number(v) : "", of(state).served[i] ? "" : number(v)]),
+    });
   }
 
   // A row for each law: a dot for each seed, a line from least to most, a tick at the median.
@@ -440,8 +468,10 @@
       const windows = lines.some((l) => l.line.window.some((v) => v != null));
       time_figure(scenario, {
         id: "window", title: "Window", unit: "requests",
-        measures: [...(windows ? [["window", "allowed out"]] : []), ["in_flight", "in flight"]],
+        measures: [...(windows ? [["window", "allowed out"]] : []), ["in_flight", "in flight"],
+          ...(lines.some((l) => l.line.ssthresh?.some((v) => v != null)) ? [["ssthresh", "ssthresh"]] : [])],
       });
+      if (lines.some((l) => l.delays?.some((v) => v > 0))) delay_figure(scenario, lines);
     }
     if (scenario.laws.some((l) => l.figures.times_told))
       dots_figure(scenario, {

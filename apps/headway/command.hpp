@@ -31,6 +31,9 @@ void add_mock(CLI::App& program, action& chosen);
 void add_proxy(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_simulate(CLI::App& program, action& chosen);
+void add_report(CLI::App& program, action& chosen);
+void add_ctl(CLI::App& program, action& chosen);
+void add_limits(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);
 
 }  // namespace headway::app

@@ -185,6 +185,9 @@ int main(int argc, char** argv) {
   add_mock(program, chosen);
   add_replay(program, chosen);
   add_simulate(program, chosen);
+  add_report(program, chosen);
+  add_ctl(program, chosen);
+  add_limits(program, chosen);
   add_generate(program, chosen);
   words given = as_parsed({argv + 1, argv + argc});
   if (!given.empty() && given.front() == "exec") tail = cut_command(given);

@@ -49,6 +49,7 @@ enum class reason : std::uint8_t {
   queue,          ///< as many wait as may
   deadline,       ///< it would come too late
   attempts,       ///< it failed as often as it may
+  paused,         ///< its user has paused it; a driver's answer, never a governor's
   cancelled,      ///< its owner cancelled it; a driver's answer, never a governor's
 };
 /// Returns it in words, for people: "server hint".
@@ -156,8 +157,8 @@ class lazy_heap : public heap<Item> {
 /// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
 /// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
 /// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
-/// ever longer. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
-/// objects safe, shared objects unsafe.
+/// ever longer, and a hint that comes with it holds no other. Retries never lack queue space. A
+/// waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -205,6 +206,7 @@ class governor {
     HEADWAY_REQUIRE(next(now) == t);
     auto& r = requests_[index_of(t)];
     r.where = place::flying;
+    r.heard = false;
     queue_.pop();
     if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index]);
     --waiting_;
@@ -224,33 +226,46 @@ class governor {
     prune();
   }
 
-  /// Ends an attempt. One of a cancelled or unknown ticket teaches nothing.
+  /// Hears the head of an answer, before its end. A success teaches here what it would teach at its
+  /// end; the permit stays out, and finish() must follow. Any other head is for finish() alone.
+  /// Returns whether it taught: never twice for one attempt, nor for a cancelled or unknown ticket.
+  bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+    if (!holds(t, place::flying) || head.what != outcome::success) return false;
+    auto& r = requests_[index_of(t)];
+    if (r.heard) return false;
+    auto const s = sample_of(now, r, head);
+    first_answered_ = true;
+    obey(now, r, head.advice, s.rtt);
+    succeed(now, s, u);
+    r.heard = true;
+    ++heard_;
+    return true;
+  }
+
+  /// Ends an attempt. After learn() a success frees its permit and teaches nothing more; a body
+  /// that breaks or refuses teaches that. One of a cancelled or unknown ticket teaches nothing.
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
     auto& r = requests_[index];
-    sample const s{.sent = r.permit,
-                   .in_flight = in_flight_,
-                   .rtt = now - r.permit.sent,
-                   .app_limited = result.held_elsewhere || application_limited(now, r)};
+    auto const s = sample_of(now, r, result);
     --in_flight_;
+    heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
-    obey(now, r, result.advice, s.rtt);
+    auto const refused_it = result.what == outcome::throttle;
+    if (refused_it) blame(now, r);
+    if (!refused_it || r.alone_since == never) obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
       case outcome::success:
-        law_.on_success(now, s, derive(u, 0));
-        level_.on_success();
+        if (!r.heard) succeed(now, s, u);
         settings_.budget.deposit();
-        ++lead_;
-        accepted_any_ = true;
         break;
       case outcome::throttle:
-        blame(now, r);
         if (!result.held_elsewhere) {
           law_.on_throttle(now, s, result.short_of, derive(u, 0));
           level_.on_throttle();
         }
-        return wait_again(now, index, after_throttled(now, r, derive(u, 1)));
+        return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
       case outcome::failure:
         law_.on_failure(now, s, derive(u, 0));
         if (++r.failures >= settings_.attempts_max || !result.may_retry)
@@ -267,10 +282,12 @@ class governor {
   void cancel(time_point, ticket t) {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
-    if (requests_[index].where == place::flying)
+    if (requests_[index].where == place::flying) {
       --in_flight_;
-    else
+      heard_ -= requests_[index].heard ? 1 : 0;
+    } else {
       --waiting_;
+    }
     release(index);
   }
 
@@ -315,6 +332,16 @@ class governor {
   /// larger scope. Never makes a hold shorter.
   void hold(time_point until) noexcept { hold_until_ = std::max(hold_until_, until); }
 
+  /// Sets the caller's own ceilings anew; `rate` with what is owed of it.
+  void limit(std::optional<gcra> rate, int in_flight_max) noexcept {
+    settings_.rate_ceiling = rate;
+    settings_.in_flight_max = in_flight_max;
+  }
+  /// Returns what the caller has set.
+  governor_settings const& settings() const noexcept { return settings_; }
+  /// Goes on with another law.
+  void follow(L law) noexcept { law_ = std::move(law); }
+
   /// Returns the number of permits out.
   int in_flight() const noexcept { return in_flight_; }
   /// Returns the number of requests that wait, for their first turn or another.
@@ -342,6 +369,15 @@ class governor {
  protected:
   /// Returns the law, for a decorator of this governor.
   L& law_to_tell() noexcept { return law_; }
+  /// Returns the advice of an answer that its head has not given. What remained is as old as the
+  /// head. Requires: it flies.
+  hint unheard(ticket t, attempt_result const& result) const noexcept {
+    if (!requests_[index_of(t)].heard) return result.advice;
+    if (result.what == outcome::success) return {};
+    return {.retry_after = result.advice.retry_after};
+  }
+  /// Returns whether a request flies.
+  bool flies(ticket t) const noexcept { return holds(t, place::flying); }
 
  private:
   enum class place : std::uint8_t { nowhere, waiting, flying };
@@ -364,6 +400,7 @@ class governor {
     time_point alone_since = never;  // others were first accepted while it was refused
     reason waits_for = reason::none;
     place where = place::nowhere;
+    bool heard = false;  // the head of its answer
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -396,6 +433,21 @@ class governor {
   bool holds(ticket t, place where) const noexcept {
     auto const index = index_of(t);
     return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
+  }
+
+  /// Returns the answer to `r` as the law sees it.
+  sample sample_of(time_point now, request const& r, attempt_result const& result) const noexcept {
+    return {.sent = r.permit,
+            .in_flight = in_flight_,
+            .rtt = now - r.permit.sent,
+            .app_limited = result.held_elsewhere || application_limited(now, r),
+            .heard = heard_};
+  }
+  void succeed(time_point now, sample const& s, fraction u) noexcept {
+    law_.on_success(now, s, derive(u, 0));
+    level_.on_success();
+    ++lead_;
+    accepted_any_ = true;
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
@@ -459,15 +511,16 @@ class governor {
   }
   /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
   bool hopeless(request const& r) const noexcept {
-    return r.waits_alone > 2 && r.alone_since != never &&
-           r.ready_since > later(r.alone_since, settings_.hint_max);
+    if (r.alone_since == never) return false;
+    return r.last_delay > settings_.hint_max ||
+           (r.waits_alone > 2 && r.ready_since > later(r.alone_since, settings_.hint_max));
   }
 
   struct again {
     reason why;
     time_point since;  // ready since, for the turn order
   };
-  again after_throttled(time_point now, request& r, fraction u) {
+  again after_throttled(time_point now, request& r, hint const& advice, fraction u) {
     auto const alone = r.alone_since != never;
     auto const why = alone ? reason::refused_alone : reason::backoff;
     if (settings_.throttled == after_throttle::back_off) {
@@ -481,6 +534,7 @@ class governor {
       auto const gives_way = r.throttles > 1 || !accepted_any_;
       return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
     }
+    if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
     return {why, later(now, r.last_delay)};
   }
   again after_failed(time_point now, request& r, fraction u) {
@@ -492,7 +546,7 @@ class governor {
 
   decision wait_again(time_point now, std::uint32_t index, again a) {
     auto& r = requests_[index];
-    if (a.since == never) return give_up(index, a.why);
+    if (a.since == never && a.why == reason::retry_budget) return give_up(index, a.why);
     auto const held = held_until(r.terms.cost);
     auto const earliest = std::max(a.since, held);
     if (earliest > r.terms.deadline) return give_up(index, reason::deadline);
@@ -563,6 +617,7 @@ class governor {
   lazy_heap<due> deadlines_;
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
+  int heard_ = 0;  // of these: the head of the answer has come
   std::uint32_t next_sequence_ = 0;
   std::uint32_t lead_ =
       0;  // accepted requests, less refusals that were not a request.s own; modulo 2^32

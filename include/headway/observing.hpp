@@ -94,12 +94,19 @@ class observing_governor : private governor<B, observed_law<L>> {
     base::law_to_tell().in_flight = in_flight() + 1;
     base::start(now, t, u);
   }
+  /// Takes the head of an answer.
+  bool learn(time_point now, ticket t, attempt_result head, fraction u) {
+    auto const advice = std::exchange(head.advice, {});
+    auto const taught = base::learn(now, t, head, u);
+    if (taught && advice != hint{}) base::law_to_tell().on_hint(now, advice);
+    return taught;
+  }
   /// Takes the answer.
   decision finish(time_point now, ticket t, attempt_result result, fraction u) {
-    auto const advice = std::exchange(result.advice, {});
-    auto const flew = in_flight();
+    auto const advice = base::flies(t) ? base::unheard(t, result) : hint{};
+    result.advice = {};
     auto const decided = base::finish(now, t, result, u);
-    if (in_flight() < flew && advice != hint{}) base::law_to_tell().on_hint(now, advice);
+    if (advice != hint{}) base::law_to_tell().on_hint(now, advice);
     return decided;
   }
   /// Does nothing: what a server said elsewhere holds nothing here.

@@ -45,9 +45,10 @@ struct stamp {
 struct sample {
   stamp sent{};              ///< the note made then
   int in_flight = 1;         ///< permits out when the answer came, the answered one included
-  duration rtt{};            ///< answer - send
+  duration rtt{};            ///< answer, or its head, - send
   bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced
                              ///< when it went, and nothing waited when the answer came
+  int heard = 0;  ///< of `in_flight`: the head of the answer has come before, and not its end
 };
 
 }  // namespace headway

@@ -122,6 +122,22 @@ TEST_F(asio_driver, a_coroutine_waits_for_an_operation_and_for_an_awaitable) {
   EXPECT_EQ(api.metrics().succeeded, 4);
 }
 
+TEST_F(asio_driver, a_head_teaches_and_the_end_frees) {
+  throttled api{io.get_executor()};
+  shared_governor<>::permit held;
+  api.async_admit([&](std::exception_ptr const&, auto permit) { held = std::move(permit); });
+  poll(io);
+  held.learn();
+  EXPECT_EQ(api.governor().law_state().successes, 1U);
+  EXPECT_EQ(api.metrics().in_flight, 1);
+  EXPECT_EQ(api.metrics().succeeded, 0);
+  held.async_settle({}, [](decision d) { EXPECT_EQ(d.what, verdict::done); });
+  poll(io);
+  EXPECT_EQ(api.governor().law_state().successes, 1U);
+  EXPECT_EQ(api.metrics().in_flight, 0);
+  EXPECT_EQ(api.metrics().succeeded, 1);
+}
+
 TEST_F(asio_driver, a_future) {
   throttled api{io.get_executor()};
   auto got = api.async_call(answers(io, calls), always(outcome::success), net::use_future);

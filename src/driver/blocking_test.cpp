@@ -125,6 +125,20 @@ TEST(blocking_driver, a_throttled_call_goes_before_those_that_wait) {
   EXPECT_EQ(std::string(order.begin(), order.end()), "aab");
 }
 
+TEST(blocking_driver, a_head_lets_others_go_and_the_end_frees) {
+  blocking::shared_governor<> api;
+  auto first = api.admit();
+  auto& held = std::get<blocking::shared_governor<>::permit>(first);
+  held.learn();  // else the second would wait, since the first of a scope flies alone
+  auto second = api.admit({.deadline = steady_now() + 200ms});
+  ASSERT_TRUE(std::holds_alternative<blocking::shared_governor<>::permit>(second));
+  EXPECT_EQ(api.metrics().in_flight, 2);
+  EXPECT_EQ(held.settle().what, verdict::done);
+  EXPECT_EQ(api.metrics().in_flight, 1);
+  EXPECT_EQ(api.metrics().succeeded, 1);
+  EXPECT_EQ(api.governor().law_state().successes, 1U);
+}
+
 TEST(blocking_driver, stop_wakes_a_thread_that_waits_for_ever) {
   shared api(one_by_one());
   auto const held = api.admit();

@@ -333,7 +333,11 @@ std::string machine_pace::default_folder() {
 
 machine_pace::machine_pace(std::string const& folder, std::string_view key, any_law const& begins,
                            duration patience)
-    : paged_pace(std::make_unique<machine_page>(folder, name_of(key)), begins, patience) {}
+    : paged_pace(open(folder, key), begins, patience) {}
+
+std::unique_ptr<page> machine_pace::open(std::string const& folder, std::string_view key) {
+  return std::make_unique<machine_page>(folder, name_of(key));
+}
 
 machine_pace::machine_pace(any_law const& begins) noexcept
     : paged_pace(nullptr, begins, duration::max()) {}

@@ -32,6 +32,18 @@ TEST(polled, says_whose_turn_it_is_and_when_to_ask_again) {
   EXPECT_EQ(api.timeout(), duration::max());
 }
 
+TEST(polled, a_head_teaches_and_the_end_frees) {
+  polled api;
+  auto const a = std::get<ticket>(api.submit());
+  EXPECT_EQ(api.next(), a);
+  EXPECT_TRUE(api.learn(a));
+  EXPECT_FALSE(api.learn(a));
+  EXPECT_EQ(api.state().in_flight(), 1);
+  EXPECT_EQ(api.done(a).what, verdict::done);
+  EXPECT_EQ(api.state().in_flight(), 0);
+  EXPECT_EQ(api.state().law_state().successes, 1U);
+}
+
 TEST(polled, gives_back_what_comes_too_late) {
   auto api = one_by_one();
   auto const a = std::get<ticket>(api.submit());

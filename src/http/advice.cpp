@@ -4,6 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <iterator>
+#include <utility>
 
 #include "headway/http/retry_after.hpp"
 
@@ -141,6 +144,7 @@ class reader {
 
   void read(std::string_view name, std::string_view value) {
     if (same(name, "ratelimit")) return structured(value);
+    if (same(name, "ratelimit-policy")) return policies(value);
     if (same(name, "x-should-retry") || same(name, "stripe-should-retry")) return overrule(value);
     if (same(name, "grpc-retry-pushback-ms")) {
       if (!parse_ms(value)) into_.should_retry = false;
@@ -238,31 +242,92 @@ class reader {
       (what == limit ? q->limit : q->remaining) = least;
   }
 
+  /// What comes before the next `mark` that is not in a quoted string; it and the mark are taken.
+  static std::string_view take_until(std::string_view& rest, char mark) noexcept {
+    bool quoted = false;
+    std::size_t at = 0;
+    for (; at < rest.size() && (quoted || rest[at] != mark); ++at) {
+      if (rest[at] == '"') quoted = !quoted;
+      if (rest[at] == '\\' && quoted) ++at;
+    }
+    at = std::min(at, rest.size());
+    auto const taken = rest.substr(0, at);
+    rest.remove_prefix(std::min(at + 1, rest.size()));
+    return taken;
+  }
+  static std::string_view unquoted(std::string_view text) noexcept {
+    if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+      return text.substr(1, text.size() - 2);
+    return text;
+  }
+
+  /// `"burst";q=100;w=60;qu="requests";pk=:Zm9v:, …`, or by older drafts `100;w=60, …`; a bad
+  /// member is dropped alone.
+  void policies(std::string_view value) {
+    for (int members = 0; !value.empty() && members < 32; ++members) {
+      auto member = take_until(value, ',');
+      auto const name = trimmed(take_until(member, ';'));
+      quota q{.name = lowered(unquoted(name)), .limit = parse_number(name)};
+      bool sound = !name.empty();
+      if (q.limit) q.name = "";
+      while (!member.empty()) {
+        auto const pair = trimmed(take_until(member, ';'));
+        auto const equals = std::min(pair.find('='), pair.size());
+        auto const key = trimmed(pair.substr(0, equals));
+        auto const told = trimmed(pair.substr(std::min(equals + 1, pair.size())));
+        auto const number = parse_number(told);
+        if (key == "q") {
+          q.limit = number;
+        } else if (key == "w") {
+          sound = sound && number && *number > 0;
+          if (number) q.window = in_seconds(*number);
+        } else if (key == "qu") {
+          q.counts = unit_named(unquoted(told));
+        } else if (key == "pk") {
+          q.partition = told.substr(0, 64);
+        }
+      }
+      if (!sound || !q.limit) {
+        ++into_.ignored;
+        continue;
+      }
+      if (q.counts == counted::unsaid && !q.name.empty() && q.of_requests())
+        q.counts = counted::requests;
+      keep_policy(std::move(q));
+    }
+  }
+  static counted unit_named(std::string_view unit) noexcept {
+    if (same(unit, "requests") || same(unit, "request")) return counted::requests;
+    if (same(unit, "content-bytes") || same(unit, "bytes")) return counted::bytes;
+    if (same(unit, "concurrent-requests") || same(unit, "concurrency")) return counted::concurrent;
+    return counted::other;
+  }
+  void keep_policy(quota q) {
+    auto* const known = named(q.name);
+    if (known == nullptr) return;
+    if (q.name.empty()) return unnamed_policy(*known, q);
+    q.remaining = known->remaining;
+    q.reset = known->reset;
+    if (q.partition.empty()) q.partition = std::move(known->partition);
+    *known = std::move(q);
+  }
+  /// Of several without a name, none is the one that other fields speak of.
+  void unnamed_policy(quota& known, quota const& q) {
+    known.window = policies_unnamed_++ == 0 ? q.window : std::nullopt;
+  }
+
   /// `limit=100, remaining=50, reset=5`, or `"name";r=50;t=30, …`; a bad member is dropped alone.
   void structured(std::string_view value) {
     auto const legacy = value.find("remaining=") != value.npos || value.find("limit=") == 0;
     quota together;
     for (int members = 0; !value.empty() && members < 32; ++members) {
-      auto const comma = std::min(value.find(','), value.size());
-      auto member = trimmed(value.substr(0, comma));
-      value.remove_prefix(std::min(comma + 1, value.size()));
+      auto member = trimmed(take_until(value, ','));
       if (legacy) {
         assign(together, member);
         continue;
       }
-      quota q;
-      auto const parameters = std::min(member.find(';'), member.size());
-      auto name = trimmed(member.substr(0, parameters));
-      if (name.size() >= 2 && name.front() == '"' && name.back() == '"')
-        name = name.substr(1, name.size() - 2);
-      q.name = lowered(name);
-      member.remove_prefix(parameters);
-      while (!member.empty()) {
-        member.remove_prefix(1);
-        auto const end = std::min(member.find(';'), member.size());
-        assign(q, trimmed(member.substr(0, end)));
-        member.remove_prefix(end);
-      }
+      quota q{.name = lowered(unquoted(trimmed(take_until(member, ';'))))};
+      while (!member.empty()) assign(q, trimmed(take_until(member, ';')));
       keep(std::move(q));
     }
     if (legacy) keep(std::move(together));
@@ -272,6 +337,10 @@ class reader {
     auto const equals = pair.find('=');
     if (equals == pair.npos) return;
     auto const key = trimmed(pair.substr(0, equals));
+    if (key == "pk") {
+      q.partition = trimmed(pair.substr(equals + 1)).substr(0, 64);
+      return;
+    }
     auto const number = parse_number(pair.substr(equals + 1));
     if (key == "r" || key == "remaining")
       q.remaining = number;
@@ -286,7 +355,12 @@ class reader {
 
   void keep(quota q) {
     if (!q.remaining && !q.limit) return;
-    if (auto* const known = named(q.name)) *known = std::move(q);
+    auto* const known = named(q.name);
+    if (known == nullptr) return;
+    known->remaining = q.remaining;
+    known->reset = q.reset;
+    if (q.limit) known->limit = q.limit;
+    if (!q.partition.empty()) known->partition = std::move(q.partition);
   }
 
   /// By the server's clock, which most answers need not be asked for.
@@ -300,6 +374,7 @@ class reader {
   sys_seconds our_now_;
   std::optional<sys_seconds> server_now_;
   std::size_t rank_ = 99;
+  int policies_unnamed_ = 0;
 };
 
 }  // namespace
@@ -312,6 +387,7 @@ std::optional<std::string_view> value_of(std::span<field const> fields,
 }
 
 bool quota::of_requests() const noexcept {
+  if (counts != counted::unsaid) return counts == counted::requests;
   return name.find("token") == name.npos && name.find("byte") == name.npos &&
          name.find("complexity") == name.npos && name.find("cost") == name.npos &&
          name.find("concurrent") == name.npos;
@@ -371,24 +447,6 @@ std::optional<duration> parse_reset(std::string_view text, sys_seconds server_no
   return std::nullopt;
 }
 
-std::optional<duration> time_in_text(std::string_view text) noexcept {
-  constexpr std::string_view lead = "try again in ";
-  auto const at = text.find(lead);
-  if (at == text.npos) return std::nullopt;
-  text.remove_prefix(at + lead.size());
-  auto const span =
-      text.substr(0, std::min(text.find_first_not_of("0123456789.hmsun"), text.size()));
-  auto const stop = span.ends_with('.') ? span.substr(0, span.size() - 1) : span;
-  if (auto const found = parse_go_duration(stop)) return found;
-  auto const number = parse_number(stop);  // "try again in 20 seconds"
-  auto const unit = trimmed(text.substr(span.size()));
-  if (!number) return std::nullopt;
-  if (unit.starts_with("ms") || unit.starts_with("milli")) return in_seconds(*number / 1000);
-  if (unit.starts_with("s")) return in_seconds(*number);
-  if (unit.starts_with("m")) return in_seconds(*number * 60);
-  return std::nullopt;
-}
-
 namespace {
 
 struct unit {
@@ -440,15 +498,120 @@ std::optional<duration> period_in_name(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::optional<quota> quota_in_text(std::string_view said) {
-  std::string text(said.substr(0, 4096));
-  std::ranges::transform(text, text.begin(), lower);
+namespace {
+
+/// A word of a sentence, or a number in it.
+struct word {
+  std::string_view text;
+  std::optional<double> number{};
+};
+
+/// The next one; thousands may be set apart by commas. "/" is a word, and so is "10" of "10s".
+std::optional<word> take_word(std::string_view& rest) {
+  auto const begin = std::ranges::find_if(
+      rest, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '/' || c == '-'; });
+  rest.remove_prefix(static_cast<std::size_t>(begin - rest.begin()));
+  if (rest.empty()) return std::nullopt;
+  auto const take = [&](auto belongs) {
+    std::size_t n = 1;
+    while (n < rest.size() && belongs(n)) ++n;
+    auto const taken = rest.substr(0, n);
+    rest.remove_prefix(n);
+    return taken;
+  };
+  if (!is_digit(rest.front())) {
+    auto const letters = rest.front() != '/';
+    auto const text = take([&](std::size_t n) {
+      return letters && ((rest[n] >= 'a' && rest[n] <= 'z') || rest[n] == '-');
+    });
+    if (text.back() == '-' && !rest.empty() && is_digit(rest.front())) {
+      take([&](std::size_t n) { return is_digit(rest[n]); });  // -1 is no number of anything
+      return word{"-"};
+    }
+    return word{text};
+  }
+  auto const digits = take([&](std::size_t n) {
+    auto const apart = (rest[n] == ',' || rest[n] == '.') && n + 1 < rest.size();
+    return is_digit(rest[n]) || (apart && is_digit(rest[n + 1]));
+  });
+  std::string plain;
+  std::ranges::copy_if(digits, std::back_inserter(plain), [](char c) { return c != ','; });
+  auto const value = parse_number(plain);
+  return word{digits, value && *value < 1e15 ? value : std::nullopt};
+}
+
+std::optional<duration> time_unit(std::string_view text) noexcept {
+  if (text == "s") return std::chrono::seconds(1);
+  if (text == "ms" || text.starts_with("milli")) return std::chrono::milliseconds(1);
+  if (text == "m") return std::chrono::minutes(1);
+  if (text == "h" || text == "hr" || text == "hrs") return std::chrono::hours(1);
+  if (text == "d") return std::chrono::hours(24);
+  return unit_at(text);
+}
+
+/// "RPM" and the like: what is counted, and in which time.
+struct rate_word {
+  std::string_view text, counts;
+  duration period;
+};
+constexpr std::array rate_words = {rate_word{"rps", "requests", std::chrono::seconds(1)},
+                                   rate_word{"qps", "requests", std::chrono::seconds(1)},
+                                   rate_word{"rpm", "requests", std::chrono::minutes(1)},
+                                   rate_word{"qpm", "requests", std::chrono::minutes(1)},
+                                   rate_word{"rpd", "requests", std::chrono::hours(24)},
+                                   rate_word{"tpm", "tokens", std::chrono::minutes(1)},
+                                   rate_word{"tpd", "tokens", std::chrono::hours(24)}};
+
+/// What a noun counts; "" where that is nothing that we know.
+std::string_view counted_by(std::string_view noun) noexcept {
+  for (std::string_view const known : {"request", "requests", "call", "calls", "query", "queries"})
+    if (noun == known) return "requests";
+  return noun == "token" || noun == "tokens" ? "tokens" : "";
+}
+
+quota ceiling_of(std::string name, double limit, duration window) {
+  return {.name = std::move(name), .limit = limit, .window = window};
+}
+
+/// A limit that begins with the number `words[0]`: "100 requests per 10 seconds", "20 per minute",
+/// "600 RPM".
+std::optional<quota> limit_at(std::span<word const> words) {
+  auto const is = [&](std::size_t i, std::initializer_list<std::string_view> any) {
+    return i < words.size() && std::ranges::find(any, words[i].text) != any.end();
+  };
+  auto const& limit = words.front().number;
+  if (!limit || *limit < 1 || words.size() < 2) return std::nullopt;
+  for (auto const& r : rate_words)
+    if (words[1].text == r.text) return ceiling_of(std::string(r.counts), *limit, r.period);
+  std::string name = "requests";
+  std::size_t at = 1;
+  if (!is(1, {"per", "/"})) {
+    for (at = 1; at < std::min<std::size_t>(words.size(), 4) && counted_by(words[at].text).empty();)
+      ++at;
+    if (at >= std::min<std::size_t>(words.size(), 4)) return std::nullopt;
+    name = counted_by(words[at].text);
+    if (is(at - 1, {"input", "output"})) name = std::string(words[at - 1].text) + '-' + name;
+    ++at;
+  }
+  if (!is(at, {"per", "/", "in", "within", "every", "each", "a", "an"})) return std::nullopt;
+  if (is(++at, {"a", "an", "any"})) ++at;
+  auto many = 1.0;
+  if (at < words.size() && words[at].number) many = *words[at++].number;
+  auto const unit = at < words.size() ? time_unit(words[at].text) : std::nullopt;
+  if (!unit) return std::nullopt;
+  auto const seconds = many * to_seconds(*unit);
+  if (!(seconds >= 1e-3 && seconds <= 366 * 86400.0)) return std::nullopt;
+  return ceiling_of(std::move(name), *limit, in_seconds(seconds));
+}
+
+/// "… on tokens per min (TPM): Limit 90000, Used 89000 …": the only one that says what was used.
+std::optional<quota> limit_and_use(std::string_view text) {
   auto const limit = number_after(text, "limit");
   if (!limit || *limit < 1) return std::nullopt;
   constexpr std::string_view per = " per ";
   for (auto at = text.find(per); at != text.npos; at = text.find(per, at + 1)) {
-    auto const period = unit_at(std::string_view(text).substr(at + per.size()));
-    auto const before = std::string_view(text).substr(0, at);
+    auto const period = unit_at(text.substr(at + per.size()));
+    auto const before = text.substr(0, at);
     auto const space = before.rfind(' ');
     auto name = std::string(before.substr(space + 1));
     if (!period || (name != "tokens" && name != "requests")) continue;
@@ -461,6 +624,51 @@ std::optional<quota> quota_in_text(std::string_view said) {
                  .remaining = *limit - used,
                  .reset = in_seconds(to_seconds(*period) * (used / *limit)),
                  .period = period};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<quota> quotas_in_text(std::string_view said) {
+  constexpr std::size_t found_max = 4;
+  std::string text(said.substr(0, 4096));
+  std::ranges::transform(text, text.begin(), lower);
+  std::vector<quota> found;
+  if (auto one = limit_and_use(text)) {
+    found.push_back(std::move(*one));
+    return found;
+  }
+  std::vector<word> words;
+  for (std::string_view rest = text; auto const next = take_word(rest);) words.push_back(*next);
+  for (std::size_t i = 0; i < words.size() && found.size() < found_max; ++i) {
+    auto one = limit_at(std::span(words).subspan(i));
+    if (one && std::ranges::none_of(found, [&](auto const& q) { return q.name == one->name; }))
+      found.push_back(std::move(*one));
+  }
+  return found;
+}
+
+std::optional<duration> time_in_text(std::string_view said) {
+  std::string text(said.substr(0, 4096));
+  std::ranges::transform(text, text.begin(), lower);
+  for (std::string_view const lead :
+       {"try again in ", "try again after ", "retry in ", "retry after ", "request after ",
+        "available in ", "wait for ", "wait "}) {
+    auto const at = text.find(lead);
+    if (at == text.npos) continue;
+    auto rest = std::string_view(text).substr(at + lead.size());
+    for (std::string_view const about : {"about ", "at least ", "another "})
+      if (rest.starts_with(about)) rest.remove_prefix(about.size());
+    auto const span =
+        rest.substr(0, std::min(rest.find_first_not_of("0123456789.hmsun"), rest.size()));
+    auto const stop = span.ends_with('.') ? span.substr(0, span.size() - 1) : span;
+    if (auto const found = parse_go_duration(stop)) return found;
+    auto const number = parse_number(stop);  // "try again in 20 seconds"
+    rest.remove_prefix(span.size());
+    auto const unit = take_word(rest);
+    auto const each = unit ? time_unit(unit->text) : std::nullopt;
+    if (number && each) return in_seconds(*number * to_seconds(*each));
   }
   return std::nullopt;
 }

@@ -272,20 +272,159 @@ TEST(advice, a_refusal_s_text_names_its_limit) {
       {"on tokens per min: Limit 10, Used 99, Requested 1", "tokens", 10, 0, 1min, 1min},
   };
   for (auto const& row : rows) {
-    auto const q = quota_in_text(row.text);
-    ASSERT_TRUE(q) << row.text;
+    auto const all = quotas_in_text(row.text);
+    ASSERT_EQ(all.size(), 1U) << row.text;
+    auto const* const q = all.data();
     EXPECT_EQ(q->name, row.name);
     EXPECT_EQ(q->limit, row.limit) << row.text;
     EXPECT_EQ(q->remaining, row.remaining);
     EXPECT_EQ(q->reset, row.reset);
     EXPECT_EQ(q->period, row.period);
   }
-  for (auto const* const text :
-       {"", "limit", "limit per", "Too many requests, please try again later.", "rate limited",
-        "Limit 10, Used 10", "tokens per min", "Limit 0 tokens per min",
-        "Limit -1 requests per min", "limit 5 requests per ", "limit 5 wishes per min",
-        "limit 99999999999999999 tokens per min", " per ", "limit: per min", "limit 3 per min"})
-    EXPECT_FALSE(quota_in_text(text)) << text;
+  for (auto const* const text : {"",
+                                 "limit",
+                                 "limit per",
+                                 "Too many requests, please try again later.",
+                                 "rate limited",
+                                 "Limit 10, Used 10",
+                                 "tokens per min",
+                                 "Limit 0 tokens per min",
+                                 "Limit -1 requests per min",
+                                 "limit 5 requests per ",
+                                 "limit 5 wishes per min",
+                                 "limit 99999999999999999 tokens per min",
+                                 " per ",
+                                 "limit: per min",
+                                 "5 per",
+                                 "5 per cent",
+                                 "5 per 0 s",
+                                 "5 requests per 1e9 days",
+                                 "per 5 s",
+                                 "1 per 99999999999999 days",
+                                 "7/8",
+                                 "0 per minute",
+                                 "5 tickets per minute",
+                                 "-5 per minute",
+                                 "1.2.3 per minute"})
+    EXPECT_TRUE(quotas_in_text(text).empty()) << text;
+}
+
+// What servers write, and no more: a ceiling, of which nothing is said to be left.
+TEST(advice, sentences_that_state_limits) {
+  struct ceiling {
+    std::string_view name;
+    double limit;
+    duration window;
+  };
+  struct {
+    std::string_view text;
+    std::initializer_list<ceiling> says;
+    std::optional<duration> wait = none;
+  } const rows[] = {
+      {"limit 20 per minute, retry in 3 s", {{"requests", 20, 1min}}, 3s},
+      {"Maximum 5 requests within 1 minutes", {{"requests", 5, 1min}}},
+      {"Quota: 600 RPM (10 QPS) and 180000 TPM",
+       {{"requests", 600, 1min}, {"tokens", 180000, 1min}}},
+      {"Only 100 requests per 10 seconds are allowed", {{"requests", 100, 10s}}},
+      {"You have exceeded the 100 requests in 24 hrs limit!", {{"requests", 100, 24h}}},
+      {"API calls quota exceeded! maximum admitted 2 per 1m.", {{"requests", 2, 1min}}},
+      {"429 Too Many Requests: 10 per 1 minute", {{"requests", 10, 1min}}},
+      {"Limit: 1,000 API calls/hour", {{"requests", 1000, 1h}}},
+      {"at most 3 queries every 2 seconds", {{"requests", 3, 2s}}},
+      {"You may make 40,000 input tokens a minute", {{"input-tokens", 40000, 1min}}},
+      {"50 requests/s, wait 200ms", {{"requests", 50, 1s}}, 200ms},
+      {"Rate limit exceeded, retry in 1 minute", {}, 60s},
+      {"Request was throttled. Expected available in 52 seconds.", {}, 52s},
+      {"Please retry your request after 7 s", {}, 7s},
+      {"Too many requests, please try again after 15 minutes", {}, 15min},
+      {"Slow down: wait for at least 2 hours", {}, 2h},
+      {"TRY AGAIN IN 4 SECONDS", {}, 4s},
+      {"Too many requests, please try again later.", {}},
+      {"please wait a moment", {}},
+      {"retry in -3 s", {}},
+      {"retry in 3 wishes", {}},
+      {"order 66 per our last mail of 5/6, 1 in 7 days", {}},
+  };
+  for (auto const& row : rows) {
+    auto const found = quotas_in_text(row.text);
+    ASSERT_EQ(found.size(), row.says.size()) << row.text;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].name, row.says.begin()[i].name) << row.text;
+      EXPECT_EQ(found[i].limit, row.says.begin()[i].limit) << row.text;
+      EXPECT_EQ(found[i].window, row.says.begin()[i].window) << row.text;
+      EXPECT_FALSE(found[i].remaining) << "a ceiling excuses no refusal: " << row.text;
+    }
+    EXPECT_EQ(time_in_text(row.text), row.wait) << row.text;
+  }
+  std::string many;
+  for (int i = 1; i < 10'000; ++i) many += std::to_string(i) + " requests per second ";
+  EXPECT_EQ(quotas_in_text(many).size(), 1U);
+}
+
+// Source: draft-ietf-httpapi-ratelimit-headers-11, and -03 and -07 for those without a name.
+TEST(advice, policies) {
+  using enum counted;
+  struct seen_policy {
+    std::string_view name;
+    double limit;
+    std::optional<duration> window;
+    counted counts;
+    std::string_view partition = "";
+  };
+  struct {
+    std::string_view value;
+    std::initializer_list<seen_policy> policies;
+    int ignored = 0;
+  } const rows[] = {
+      {R"("burst";q=100;w=60)", {{"burst", 100, 60s, requests}}},
+      {R"("burst";q=100;w=60;qu="requests";pk=:Zm9v:)", {{"burst", 100, 60s, requests, ":Zm9v:"}}},
+      {R"("b";q=100;w=1, "day";q=5000;w=86400)",
+       {{"b", 100, 1s, requests}, {"day", 5000, 86400s, requests}}},
+      {R"("c";q=9;qu="concurrent-requests")", {{"c", 9, none, concurrent}}},
+      {R"("b";q=9;w=1;qu="content-bytes")", {{"b", 9, 1s, bytes}}},
+      {R"("b";q=9;w=1;qu="wishes")", {{"b", 9, 1s, other}}},
+      {R"("tokens";q=9;w=1)", {{"tokens", 9, 1s, unsaid}}},
+      {R"("500-in-10sec"; q=500; w=10; pk=:YWJj:)",
+       {{"500-in-10sec", 500, 10s, requests, ":YWJj:"}}},
+      {R"("a, b;c";q=5;w=1)", {{"a, b;c", 5, 1s, requests}}},
+      {R"("a";w=1, "b";q=2;w=1)", {{"b", 2, 1s, requests}}, 1},
+      {R"("a";q=-1;w=1)", {}, 1},
+      {R"("a";q=5;w=0)", {}, 1},
+      {R"("a";q=5;w=soon)", {}, 1},
+      {R"("a";q=)", {}, 1},
+      {R"("a;q=5;w=1)", {}, 1},
+      {";;,=,\"", {}, 3},
+  };
+  for (auto const& row : rows) {
+    auto const told = of({{"RateLimit-Policy", row.value}});
+    ASSERT_EQ(told.quotas.size(), row.policies.size()) << row.value;
+    EXPECT_EQ(told.ignored, row.ignored) << row.value;
+    for (std::size_t i = 0; i < told.quotas.size(); ++i) {
+      auto const& got = told.quotas[i];
+      auto const& want = row.policies.begin()[i];
+      EXPECT_EQ(got.name, want.name) << row.value;
+      EXPECT_EQ(got.limit, want.limit) << row.value;
+      EXPECT_EQ(got.window, want.window) << row.value;
+      EXPECT_EQ(got.counts, want.counts) << row.value;
+      EXPECT_EQ(got.partition, want.partition) << row.value;
+      EXPECT_FALSE(got.remaining) << row.value;
+    }
+  }
+}
+
+TEST(advice, a_policy_and_what_remains_of_it_come_in_any_order) {
+  field const policy{"RateLimit-Policy", R"("a";q=500;w=10;pk=:Zm9v:)"};
+  field const state{"RateLimit", R"("a";r=499;t=10)"};
+  for (auto const& told : {of({policy, state}), of({state, policy})}) {
+    ASSERT_EQ(told.quotas.size(), 1U);
+    auto const& q = told.quotas.front();
+    EXPECT_EQ(q.limit, 500);
+    EXPECT_EQ(q.remaining, 499);
+    EXPECT_EQ(q.reset, 10s);
+    EXPECT_EQ(q.window, 10s);
+    EXPECT_EQ(q.counts, counted::requests);
+    EXPECT_EQ(q.partition, ":Zm9v:");
+  }
 }
 
 TEST(advice, a_quota_s_name_has_its_period) {

@@ -193,15 +193,27 @@ TEST(auto_sleeper, follows_the_original_over_random_histories) {
       {.initial_interval = 3ms, .max_interval = 70ms, .down_multiplier_threshold = 1},
       {.initial_interval = 7s, .max_interval = 5s, .up_multiplier = 1.01, .down_multiplier = 0.99},
   };
+  std::vector<auto_sleeper> all(std::begin(settings), std::end(settings));
   rng draw(2020);
-  for (auto sleeper : settings) {
+  for (int i = 0; i < 60; ++i) {
+    auto const share = [&] { return unit(draw()); };
+    auto const initial = 1ns + scale(1s, draw());
+    all.push_back({.initial_interval = initial,
+                   .max_interval = initial + scale(20s, draw()),
+                   .max_randomization = scale(10s, draw()),
+                   .up_multiplier = 1 + 3 * share(),
+                   .down_multiplier = 0.3 * share(),
+                   .randomization_factor = share(),
+                   .down_multiplier_threshold = 1 + static_cast<int>(draw() % 4)});
+  }
+  for (auto sleeper : all) {
     go_original original{sleeper.initial_interval.count(),  sleeper.max_interval.count(),
                          sleeper.max_randomization.count(), sleeper.up_multiplier,
                          sleeper.down_multiplier,           sleeper.randomization_factor,
                          sleeper.down_multiplier_threshold};
-    for (int i = 0; i < 100'000; ++i) {
+    for (int i = 0; i < 20'000; ++i) {
       auto const u = draw();
-      auto const failures = (static_cast<std::uint64_t>(i) / 1000) % 8;  // of 16, in phases
+      auto const failures = (static_cast<std::uint64_t>(i) / 200) % 8;  // of 16, in phases
       if (draw() % 16 < failures) {
         sleeper.failed(u);
         original.sleep_on_failure(unit(u));

@@ -84,5 +84,30 @@ TEST(seek, failures_before_any_success_do_not_make_it_faster) {
   EXPECT_EQ(law.level, level);
 }
 
+/// One request a second, which the law does not make wait; every third is refused, from the tenth
+/// on.
+seek few_requests(seek law) {
+  time_point now{1s};
+  for (int i = 0; i < 60; ++i) {
+    now = std::max(now + 1s, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    sample const s{.sent = sent, .rtt = 50ms, .app_limited = true};
+    if (i > 10 && i % 3 == 0)
+      law.on_throttle(now + 50ms, s, resource::unknown, 0);
+    else
+      law.on_success(now + 50ms, s, 0);
+  }
+  return law;
+}
+
+TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
+  auto const kept = few_requests({});
+  EXPECT_EQ(kept.epoch, 0U);
+  EXPECT_GE(kept.level, seek{}.level);
+  auto const cut = few_requests({.with = {.demand = false}});
+  EXPECT_GT(cut.epoch, 0U);
+  EXPECT_LT(cut.level, seek{}.level);
+}
+
 }  // namespace
 }  // namespace headway

@@ -7,6 +7,10 @@ namespace headway {
 
 std::span<shipped_law const> shipped_laws() {
   static auto const everything = fixed_window{1e9};
+  static any_backoff const patient{proportional_jitter<exponential_backoff>{
+      .inner = {.initial = 50ms, .multiplier = 2, .cap = 30s},
+      .randomization_factor = 0.5,
+      .max_randomization = 15s}};
   static std::array const all = {
       shipped_law{.name = "seek",
                   .what = "looks for the ceiling and stays just below it (the default)"},
@@ -28,15 +32,14 @@ std::span<shipped_law const> shipped_laws() {
                   .law = {auto_sleeper{}}},
       shipped_law{.name = "exponential",
                   .what = "no pace at all: every request retries after its own exponential backoff",
-                  .backoff = {proportional_jitter<exponential_backoff>{
-                      .inner = {.initial = 50ms, .multiplier = 2, .cap = 30s},
-                      .randomization_factor = 0.5,
-                      .max_randomization = 15s}},
+                  .backoff = patient,
                   .law = {paced<unpaced, fixed_window>{.win = everything}},
                   .throttled = after_throttle::back_off},
       shipped_law{.name = "fixed",
-                  .what = "only --rate and --concurrency",
-                  .law = {paced<unpaced, fixed_window>{.win = everything}}},
+                  .what = "only --rate and --concurrency; what is refused backs off by itself",
+                  .backoff = patient,
+                  .law = {paced<unpaced, fixed_window>{.win = everything}},
+                  .throttled = after_throttle::back_off},
   };
   return all;
 }

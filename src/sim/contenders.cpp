@@ -2,6 +2,7 @@
 
 #include "headway/law/shipped.hpp"
 #include "headway/sim/simulation.hpp"
+#include "headway/text/law.hpp"
 
 namespace headway::sim {
 namespace {
@@ -25,6 +26,16 @@ governor_settings settings(scenario const& s, after_throttle throttled,
           .throttled = throttled,
           .quiet_successes = quiet_successes,
           .budget = s.budget};
+}
+
+/// Learns from an answer when it has ended, as a client does that waits for the whole of it.
+contender at_ends() {
+  return {.name = "seek-ends",
+          .what = "hears of an answer at its end, not at its head",
+          .make = [](scenario const& s) -> client_governor {
+            return default_governor({}, {}, settings(s, after_throttle::stand_in_line));
+          },
+          .hears_ends_only = true};
 }
 
 contender variant(std::string_view name, std::string_view what, seek law) {
@@ -59,6 +70,7 @@ std::vector<contender> all_variants() {
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
       variant("seek-no-demand", "cuts also where its pace was not in use",
               {.with = {.demand = false}}),
+      at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),
       variant("seek-waste-1", "climbs at less than half the pace", {.waste = 0.01}),
@@ -70,10 +82,12 @@ std::vector<contender> all_variants() {
 
 contender plain(std::string_view name, std::string_view what, any_backoff backoff, any_law law,
                 after_throttle throttled) {
-  return {
-      .name = std::string(name), .what = what, .make = [=](scenario const& s) -> client_governor {
-        return any_governor(backoff, law, settings(s, throttled));
-      }};
+  return {.name = std::string(name),
+          .what = what,
+          .make = [=](scenario const& s) -> client_governor {
+            return any_governor(backoff, law, settings(s, throttled));
+          },
+          .backoff = backoff};
 }
 
 contender rival(std::string_view name, std::string_view what, rival_law law,
@@ -135,7 +149,8 @@ std::vector<contender> all() {
                     free.budget = {.per_second = 1e9, .balance_max = 1e9, .balance = 1e9};
                     return rival_governor({}, {told(s.told.rate, s.told.window)}, free);
                   },
-                  .omits_poisoned = true});
+                  .omits_poisoned = true,
+                  .backoff = {constant_backoff{.wait = 0ns}}});  // a contest is over first without
   return list;
 }
 
@@ -168,7 +183,8 @@ contender contender_of(shipped_law const& l) {
               return default_governor({}, std::get<seek>(l.law.choice), governs);
             return any_governor(l.backoff, l.law, governs);
           },
-          .pool = std::holds_alternative<auto_sleeper>(l.law.choice) ? 100 : 1};
+          .pool = std::holds_alternative<auto_sleeper>(l.law.choice) ? 100 : 1,
+          .backoff = l.backoff};
 }
 
 contender contender_of(std::string_view text) {

@@ -141,6 +141,7 @@ answer server::accept(time_point now, std::int64_t cost, fraction u) {
   for (limit& l : limits_) std::visit([&](auto& x) { x.admit(now, cost, hold); }, l);
   bool const fails = unit(derive(u, 1)) < behaviour_.failures;
   answer told{.what = fails ? outcome::failure : outcome::success, .after = hold};
+  if (behaviour_.head && !fails) told.head = std::min(hold, behaviour_.head->draw(derive(u, 2)));
   tell_what_is_left(told, now);
   return told;
 }
@@ -155,7 +156,7 @@ void server::tell_what_is_left(answer& told, time_point now) const {
   }
   if (!least) return;
   told.remaining = least->remaining;
-  told.reset = told_for(least->reset - told.after);
+  told.reset = told_for(least->reset - told.head);
 }
 
 duration server::told_for(duration honest) const {

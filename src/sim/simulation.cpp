@@ -15,7 +15,7 @@
 namespace headway::sim {
 namespace {
 
-enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply };
+enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply, head };
 
 struct event {
   kind what;
@@ -35,6 +35,7 @@ struct client {
   std::int64_t number = 0;   // of the next one in the group's work
   int pool = 1;              // workers that share it
   duration connect{};
+  bool hears_ends_only = false;
   bool omits_poisoned = false;
   bool on = true;  // of on/off arrivals
   bool gone = false;
@@ -112,6 +113,7 @@ class world {
         c.number = worker;
         c.connect = way(g, i);
         c.pool = pool;
+        c.hears_ends_only = law.hears_ends_only;
         c.omits_poisoned = law.omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
           c.unasked = b->requests / pool + (worker < b->requests % pool ? 1 : 0);
@@ -168,6 +170,9 @@ class world {
       case kind::arrival:
         arrive(e, c);
         return;
+      case kind::head:
+        hear(e, c);
+        break;
       case kind::reply:
         reply(e, c);
         break;
@@ -331,20 +336,35 @@ class world {
     if (a.what == outcome::success) {
       if (net.misread > 0 && unit(c.chance()) < net.misread) answer.came = outcome::throttle;
       if (!c.of->background) server_latency_.add(a.after);
+      if (a.head < a.after && answer.came == outcome::success && !c.hears_ends_only)
+        events_.push(now_ + a.head, {.what = kind::head, .client = e.client, .id = e.id});
     }
     events_.push(now_ + a.after, answer);
   }
 
-  void reply(event const& e, client& c) {
-    if (c.gone) return;
+  static attempt_result came_of(event const& e, client const& c) {
     attempt_result result{.what = e.came};
     if (auto const slot = static_cast<std::uint32_t>(e.id); slot < c.told.size())
       result.advice = c.told[slot];
+    return result;
+  }
+
+  void hear(event const& e, client& c) {
+    if (c.gone) return;
+    std::visit([&](auto& g) { g.learn(now_, e.id, came_of(e, c), c.chance()); }, c.governor);
+  }
+
+  void reply(event const& e, client& c) {
+    if (c.gone) return;
+    auto const result = came_of(e, c);
     if (auto const wait = result.advice.retry_after)
       c.held_until = std::max(c.held_until, later(now_, *wait));
     auto const ruling =
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
     if (!c.of->background) count(e.came);
+    if (&c == clients_.data() && figures_.points.size() < options_.points_max)
+      figures_.points.push_back(
+          {now_.time_since_epoch(), delay_after(ruling, c), e.came == outcome::success});
     if (ruling.what == verdict::retry || ruling.what == verdict::park) return;
     ++c.ended;
     if (ruling.what == verdict::done && e.came == outcome::success)
@@ -357,6 +377,14 @@ class world {
       else if (c.unasked > 0)
         events_.push(now_ + loop->think, {.what = kind::submit, .client = e.client});
     }
+  }
+
+  /// Until the client may send again: this request, or where that has ended another.
+  duration delay_after(decision const& ruling, client const& c) const {
+    auto const paced =
+        std::visit([](auto const& g) { return g.law_state().ready_at(1); }, c.governor);
+    auto const again = ruling.what == verdict::retry && ruling.until != never ? ruling.until : now_;
+    return std::max({again, paced, now_}) - now_;
   }
 
   void succeed(event const& e, client& c) {
@@ -434,6 +462,8 @@ class world {
       std::visit(
           [&](auto const& g) {
             moment_.window = g.law_state().allowed();
+            if constexpr (requires { g.law_state().ssthresh(); })
+              moment_.ssthresh = g.law_state().ssthresh();
             moment_.in_flight = g.in_flight();
           },
           clients_.front().governor);
@@ -534,7 +564,22 @@ class world {
 
 }  // namespace
 
+/// The contest of a scenario as a simulation: a write in vain is a throttle.
+static figures contested(optimistic_lock contest, contender const& law, std::uint64_t seed) {
+  contest.backoff = law.backoff;
+  auto const came = simulate(contest, seed);
+  return {.requests = contest.clients,
+          .attempts = came.calls,
+          .throttled = came.calls - contest.clients,
+          .done = contest.clients,
+          .completion = came.time,
+          .finished = true,
+          .digest = mix(static_cast<std::uint64_t>(came.calls) ^
+                        static_cast<std::uint64_t>(came.time.count()))};
+}
+
 figures simulate(scenario const& s, contender const& law, simulation_options options) {
+  if (s.contest) return contested(*s.contest, law, options.seed);
   return world(s, law, options).run();
 }
 

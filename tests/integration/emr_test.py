@@ -80,14 +80,14 @@ class Emr:
         self._process.communicate()
         self._folder.cleanup()
 
-    def judge(self, who, count):
+    def judge(self, law, count):
         """Its time as a share of what is ideal, and the share of refusals, by its log."""
         lines = [line.split() for line in self._log.read_text().splitlines()]
         accepted = [float(f[0]) for f in lines if f[3] == "200"]
         refused = len(lines) - len(accepted)
         took = max(accepted) - min(accepted)
         ideal = (count - RATE) / RATE
-        measured(f"{who}: {len(accepted)} of {count} clusters in {took:.1f} s ({took / ideal:.3f} of ideal), "
+        measured(f"{law}: {len(accepted)} of {count} clusters in {took:.1f} s ({took / ideal:.3f} of ideal), "
                  f"{refused} of {len(lines)} attempts refused")
         return len(accepted), took / ideal, refused / len(lines)
 

@@ -28,9 +28,9 @@ class ExecLimits(unittest.TestCase):
                 capture_output=True, cwd=work.path, env={**os.environ, "HOME": str(work.path)},
             )
 
-    def shown(self, who, log, ideal):
+    def shown(self, name, log, ideal):
         seconds, refused = log.seconds(), len(log.throttled())
-        measured(f"{who}: {len(log.accepted())} accepted in {seconds:.2f} s ({seconds / ideal:.2f} of ideal), {refused} refused")
+        measured(f"{name}: {len(log.accepted())} accepted in {seconds:.2f} s ({seconds / ideal:.2f} of ideal), {refused} refused")
         return seconds / ideal, refused / len(log)
 
     def test_a_rate(self):

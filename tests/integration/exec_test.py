@@ -18,6 +18,8 @@ from work import Work, measured, wait_for
 LONG = bool(os.environ.get("HEADWAY_LONG"))
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 
+SLEEP = f"sleep 300.{os.getpid()}"  # no other process of the machine has these words
+
 NASTY = [
     "a b", "  two  ", "\ttab", "tail ", "c\"d", "e'f", "''", "\"\"", "`id`", "$(id)", "$HOME", "${HOME}", "; rm x", "a;b",
     "a|b", "a&b", "&&", "||", ">x", "<x", ">>x", "2>&1", "*", "?", "[a]", "~", "~root", "!", "!!", "#", "# x", "a#b",
@@ -222,54 +224,52 @@ class Throttles(Case):
 
 
 class Processes(Case):
+    def tearDown(self):
+        for pid in our_sleeps():
+            os.kill(pid, signal.SIGKILL)
+
     def living(self, mark):
         return [p for p in Path("/proc").glob("[0-9]*") if mark in environment_of(p)]
 
     def test_no_descendant_outlives_its_job(self):
         count = 1000 if LONG else 120
-        hide = ("trap '' TERM HUP; sleep 300 & setsid sleep 300 & (setsid sh -c 'trap \"\" TERM; sleep 300 & sleep 300' &) ; "
-                "env -i setsid sh -c 'sleep 300 & sleep 300' & exit 0")
+        hide = (f"trap '' TERM HUP; {SLEEP} & setsid {SLEEP} & (setsid sh -c 'trap \"\" TERM; {SLEEP} & {SLEEP}' &) ; "
+                f"env -i setsid sh -c '{SLEEP} & {SLEEP}' & exit 0")
         mark = f"HIDE={SEED}-{os.getpid()}"
-        before = set(every_sleep())
         Path(self.work.path, "v").write_text("".join(f"{i}\n" for i in range(count)))
         self.exec("v", "--env", mark, "--safe", "--", "sh", "-c", hide)
-        left = set(every_sleep()) - before
+        left = set(our_sleeps())
         measured(f"{count} jobs that fork, setsid and ignore TERM: {len(left)} processes left")
         self.assertEqual(left, set())
         self.assertEqual(self.living(mark), [])
 
     def test_a_timeout_ends_what_ignores_it_and_what_hides(self):
-        before = set(every_sleep())
         began = time.monotonic()
-        self.exec("--timeout", "0.3", "--", "sh", "-c", "trap '' TERM; setsid sleep 300 & sleep 301; sleep 302", ":::", "a", code=1)
+        self.exec("--timeout", "0.3", "--", "sh", "-c", f"trap '' TERM; setsid {SLEEP} & {SLEEP}; {SLEEP}", ":::", "a", code=1)
         self.assertGreater(time.monotonic() - began, 5)
-        self.assertEqual(set(every_sleep()) - before, set())
+        self.assertEqual(set(our_sleeps()), set())
 
     def test_a_kill_of_exec_ends_its_commands(self):
-        before = set(every_sleep())
-        process = self.work.launch("exec", "--", "sh", "-c", "setsid sleep 300 & sleep 301", ":::", "a")
-        wait_for(lambda: len(set(every_sleep()) - before) == 2)
+        process = self.work.launch("exec", "--", "sh", "-c", f"setsid {SLEEP} & {SLEEP}", ":::", "a")
+        wait_for(lambda: len(set(our_sleeps())) == 2)
         process.kill()
         process.wait()
-        wait_for(lambda: not set(every_sleep()) - before)
+        wait_for(lambda: not set(our_sleeps()))
 
     def test_what_outlives_even_the_guards_is_found_and_said(self):
         Path(self.work.path, "v").write_text("a\n")
-        process = self.work.launch("exec", "v", "--", "sh", "-c", "setsid sleep 300 & sleep 301")
-        wait_for(lambda: len(every_sleep()) == 2)
+        process = self.work.launch("exec", "v", "--", "sh", "-c", f"setsid {SLEEP} & {SLEEP}")
+        wait_for(lambda: len(our_sleeps()) == 2)
         guards = children(process.pid)
-        sleeps = set(every_sleep())
         for pid in (process.pid, *guards):
             os.kill(pid, signal.SIGSTOP)
         for pid in (process.pid, *guards):
             os.kill(pid, signal.SIGKILL)
         process.wait()
-        try:
-            self.exec("v", "--again", "unknown", "--no-canary", "--timeout", "1", "--", "sh", "-c", "setsid sleep 300 & sleep 301", code=1)
-            self.assertRegex(self.work.stderr(), "of an earlier run still live")
-        finally:
-            for pid in sleeps & set(every_sleep()):
-                os.kill(pid, signal.SIGKILL)
+        self.assertTrue(our_sleeps())
+        script = f"setsid {SLEEP} & {SLEEP}"
+        self.exec("v", "--again", "unknown", "--no-canary", "--timeout", "1", "--", "sh", "-c", script, code=1)
+        self.assertIn("of an earlier run still live", self.work.stderr())
 
     def test_a_command_has_no_input_terminal_or_descriptor_of_ours(self):
         script = "cat; readlink /proc/self/fd/0; ls /proc/self/fd | tr '\\n' ' '; tty; ps -o tty= -p $$"
@@ -303,12 +303,12 @@ def environment_of(process):
         return ""
 
 
-def every_sleep():
-    """The sleeps of 300 seconds that there are."""
+def our_sleeps():
+    """The sleeps that this test has started and that still live."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if re.match(rb"sleep\x0030\d\x00", (process / "cmdline").read_bytes()):
+            if (process / "cmdline").read_bytes() == SLEEP.replace(" ", "\0").encode() + b"\0":
                 found.append(int(process.name))
         except OSError:
             pass

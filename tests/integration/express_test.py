@@ -1,6 +1,8 @@
 """express-rate-limit in each mode of its headers: obeyed, by the log of its application."""
+import json
 import threading
 import unittest
+from collections import Counter
 
 import npm
 from work import Work, gets, measured, succeeded
@@ -31,6 +33,56 @@ class Express(unittest.TestCase):
                     self.assertEqual(log.twice(), [])
                     self.assertLessEqual(log.throttled_share(), 0.01)
                     self.assertLessEqual(log.busiest(0.9 * WINDOW_MS / 1000), 2 * LIMIT)
+
+
+ITEMS = 500
+WRONG = {400: range(20, 500, 40), 409: range(25, 500, 100), 500: (90, 290)}  # what is answered, to which
+
+
+class BackFill(unittest.TestCase):
+    """Writes behind draft-8 limits, of which some are refused for what they say."""
+
+    def item(self, n):
+        item = {"name": f"item {n}", "price": n}
+        if n in WRONG[400]:
+            item["price"] = -n
+        if n in WRONG[409]:
+            item["name"] = "taken"
+        if n in WRONG[500]:
+            item["name"] = "cursed"
+        return item
+
+    def write(self, work, server, item):
+        work.write(
+            json.dumps({"url": f"{server.url}/items/{n}", "id": str(n), "idempotency_key": f"k{n}", "body": item(n)})
+            for n in range(ITEMS)
+        )
+
+    def test_of_items(self):
+        failed = sorted(n for numbers in WRONG.values() for n in numbers)
+        with npm.express_rate_limit(150, 2000) as servers, Work() as work:
+            server = servers["draft-8"]
+            self.write(work, server, self.item)
+            self.assertEqual(work.run("--cold", "--failed", "failed.jsonl"), 1, work.stderr())
+            log = server.log()
+            tries = Counter(r.status for r in log if r.status != 200)
+            measured(f"{ITEMS} writes in {log.seconds():.1f} s; refused: {dict(tries)}")
+            self.assertLessEqual(log.throttled_share(), 0.02)
+            self.assertEqual(len(log.accepted()), ITEMS - len(failed))
+            self.assertEqual(log.twice(), [])
+            once = {status: len(numbers) for status, numbers in WRONG.items()}
+            self.assertEqual({s: tries[s] for s in WRONG}, {**once, 500: 4 * once[500]}, "--attempts-max 4")
+            self.assertRegex(work.stderr(), r'(?m)^failed: 12 × status 400 \(line \d+: "price must be >= 0"\), '
+                                            r'5 × status 409 \(line \d+: "there is a taken"\), 2 × status 500 \(')
+            lines = (work.path / "failed.jsonl").read_text().splitlines()
+            self.assertEqual([json.loads(line)["id"] for line in lines], [str(n) for n in failed])
+
+            # Put right in JOBS, these alone go again.
+            self.write(work, server, lambda n: {"name": f"item {n}", "price": n})
+            self.assertEqual(work.run("--cold", "--again", "failed"), 0, work.stderr())
+            again = server.log()[len(log):]
+            self.assertEqual(sorted(int(r.path.rpartition("/")[2]) for r in again if r.status != 429), failed)
+            self.assertEqual({r["id"]: r["outcome"] for r in work.results()}, {str(n): "success" for n in range(ITEMS)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Each `headway run` and `headway mock` of the documents, as it stands there: with --dry-run, and for half a second."""
+"""Each `headway run`, `headway exec` and `headway mock` of the documents, as it stands there: with --dry-run, and for half a second."""
 import os
 import re
 import subprocess
@@ -11,6 +11,7 @@ HEADWAY = """#!/bin/sh
 echo tried >> "$HOME/tried"
 case $1 in
   run) exec "$HEADWAY_BINARY" "$@" --dry-run ;;
+  exec) shift; exec "$HEADWAY_BINARY" exec --dry-run "$@" ;;
   mock) case "$*" in *--listen*) ;; *) set -- "$@" --listen 127.0.0.1:0 ;; esac
     timeout -s TERM 0.5 "$HEADWAY_BINARY" "$@" || [ $? = 124 ] ;;
 esac
@@ -29,7 +30,7 @@ JOBS = {  # what docs/run.md speaks of and does not show
 
 def commands(document):
     blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
-    return [block for block in blocks if re.search(r"\bheadway (run|mock) ", block)]
+    return [block for block in blocks if re.search(r"\bheadway (run|exec|mock) ", block)]
 
 
 class Guide(unittest.TestCase):
@@ -41,8 +42,8 @@ class Guide(unittest.TestCase):
                 for name, text in {**files, "headway": HEADWAY, "build/headway": HEADWAY}.items():
                     Path(home, name).parent.mkdir(exist_ok=True)
                     Path(home, name).write_text(text)
-                for tried in (Path(home, "headway"), Path(home, "build/headway")):
-                    tried.chmod(0o755)
+                for program in Path(home).rglob("*"):
+                    program.chmod(0o755)
                 done = subprocess.run(
                     ["sh", "-ec", block], cwd=home, capture_output=True, text=True, timeout=60,
                     env={"PATH": f"{home}:/usr/bin:/bin", "HOME": home, "API_KEY": "k", "AWS_ACCESS_KEY_ID": "a",
@@ -55,6 +56,17 @@ class Guide(unittest.TestCase):
 
     def test_run(self):
         self.tries("docs/run.md", 6, JOBS)
+
+    def test_exec(self):
+        program = "#!/bin/sh\n"
+        self.tries("docs/exec.md", 3, {
+            **{name: program for name in ("aws", "gh", "mine", "rsync", "claude")},
+            "ids.txt": "j-1\nj-2\n", "hosts.txt": "a\n", "repos.csv": "owner,repo\no,r\n",
+            "prompts.jsonl": '{"prompt": "hello"}\n',
+        })
+
+    def test_watching(self):
+        self.tries("docs/watching.md", 1, JOBS)
 
     def test_the_readme_and_testing(self):
         self.tries("README.md", 2, JOBS)

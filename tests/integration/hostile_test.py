@@ -197,6 +197,14 @@ class Hostile(unittest.TestCase):
                     self.assertGreaterEqual(gap, 0.8 * least)
         measured(f"four refusals in a row, no hint: next after {soonest} s; {len(HINTS)} hints, none sooner")
 
+    def test_a_server_that_refuses_all_is_not_hammered_by_a_law_without_a_pace(self):
+        for hint in ({}, {"Retry-After": "0"}):
+            with self.subTest(hint), sockets.Scripted(lambda *_: (429, hint, b"")) as server:
+                with Work(gets(server, 20)) as work:
+                    self.assertEqual(work.run("--cold", "--law", "fixed", "--time-max", "3s"), 75, work.stderr())
+                self.assertLessEqual(len(server.log), 20 * 10)  # 50 ms, 100 ms, 200 ms …, each half as long at least
+                self.assertGreater(len(server.log), 20)
+
     def test_what_waited_past_its_deadline_is_not_sent(self):
         """Refused, and its turn by --rate is later than that."""
         refuse = lambda n, _: (429, {}, b"")

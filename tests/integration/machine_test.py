@@ -258,7 +258,7 @@ class Machine(unittest.TestCase):
         self.assertLessEqual(self.beside(strange), 1)
 
     def test_alone_is_alone(self):
-        made = {"--alone": [], "--law=reno": [], "--trace=t": [], "--cold": ["headway"]}
+        made = {"--alone": ["headway"], "--law=reno": ["headway"], "--cold": ["headway"]}  # for headway ctl
         with servers.nginx() as nginx:
             for option, expected in made.items():
                 with self.subTest(option=option), tempfile.TemporaryDirectory() as runtime:

@@ -55,6 +55,14 @@ def express_rate_limit(limit, window_ms):
 
 
 @contextlib.contextmanager
+def logging(program, *arguments):
+    """npm/PROGRAM.js, which takes the folder of its log as the last argument."""
+    with tempfile.TemporaryDirectory() as folder:
+        with node(HERE / f"{program}.js", *arguments, folder) as said:
+            yield Limited(int(next(said)), Path(folder), program)
+
+
+@contextlib.contextmanager
 def dynalite():
     """DynamoDB, as far as dynalite is: its port."""
     with node(FETCHED / "dynalite/cli.js", "--port", 0, "--createTableMs", 1) as said:

@@ -1,4 +1,6 @@
 """One request that the server always refuses stops no other, by the server's log."""
+import subprocess
+import time
 import unittest
 
 import servers
@@ -33,6 +35,27 @@ class RefusedAlone(unittest.TestCase):
                 self.assertGreaterEqual(attempts, 3)
                 self.assertLessEqual(attempts, 20)
                 self.assertGreater(log.share(50, 10), 0.75)
+
+    def test_what_it_is_told_holds_no_other(self):
+        """Lines that come as time goes: none of them is before the refused one in the queue."""
+        told = f"location = /{BAD} {{ add_header Retry-After 1 always; echo_status 429; echo no; }}"
+        with servers.nginx(told) as server, Work() as work:
+            options = "--cold", "--alone", "--wait-max", "4s", "--out", "out", "--journal", "j"
+            with work.start(*options, jobs="-", stdin=subprocess.PIPE) as process:
+                for line in gets(server, 2 * BAD):
+                    process.stdin.write(f"{line}\n".encode())
+                    process.stdin.flush()
+                    time.sleep(0.03)
+                process.stdin.close()
+                self.assertEqual(process.wait(60), 75, work.stderr())
+            log = server.log()
+        self.assertEqual(len(log.accepted()), 2 * BAD - 1)
+        others = sorted(r.start for r in log if r.path != f"/{BAD}")
+        refused = sum(r.path == f"/{BAD}" for r in log)
+        held = sum(after - before > 0.9 for before, after in zip(others, others[1:]))
+        measured(f"refused {refused} times; the others were held {held} times")
+        self.assertGreater(refused, 3)
+        self.assertLessEqual(held, 2, "until it is known that it is refused alone")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """A run's trace replays bit for bit; a number that was changed is named by its line."""
+import contextlib
 import json
 import re
 import subprocess
+import tempfile
 import unittest
 
 import servers
-from work import BINARY, Work, gets, measured
+from work import BINARY, Work, gets, measured, wait_for
 
 
 def replay(work, *options):
@@ -62,6 +64,30 @@ class Replay(unittest.TestCase):
                 (work.path / "trace").write_text("".join(line + "\n" for line in changed))
                 return i + 1
         self.fail(f"no {call} with {key} in the trace")
+
+    def test_runs_that_share_a_pace(self):
+        """Each trace replays by itself; one run is killed meanwhile."""
+        with servers.limit_req(100, "burst=20 nodelay; limit_req_status 429") as server, contextlib.ExitStack() as stack, \
+                tempfile.TemporaryDirectory() as runtime:
+            works = [stack.enter_context(Work(gets(server, 300))) for _ in range(4)]
+            runs = [w.start("--trace", "trace", "--cold", XDG_RUNTIME_DIR=runtime) for w in works]
+            for r in runs:
+                stack.callback(r.kill)
+            wait_for(lambda: len(server.log()) > 300, 60)
+            runs[3].kill()
+            for w, r in zip(works[:3], runs):
+                self.assertEqual(r.wait(100), 0, w.stderr())
+                self.assertRegex(w.stderr(), "one pace with [23] other runs here")
+            for w, r in zip(works, runs):
+                code, said = replay(w)
+                self.assertEqual(code, 0, said)
+                self.assertIn('"page":"', (w.path / "trace").read_text())
+                measured(said.split("\n")[0])
+            text = (works[0].path / "trace").read_text()
+            changed = re.sub(r'("page":"[^"]*r\d+=)[^,"\s]+', r"\g<1>9e99", text, count=1)
+            self.assertNotEqual(changed, text)
+            (works[0].path / "trace").write_text(changed)
+            self.assertIn(replay(works[0])[0], (1, 2))
 
     def test_scopes_that_were_evicted(self):
         with servers.nginx() as server, Work() as work:

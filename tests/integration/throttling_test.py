@@ -61,7 +61,7 @@ class Throttling(unittest.TestCase):
 
     def test_the_laws_of_the_guide(self):
         rate = f"{10 * FASTER}/s"
-        naive, _ = self.scan("naive", f"fixed(rate={rate})")
+        naive, _ = self.scan("naive", f"fixed(rate={rate})+backoff(constant,wait=0s)")
         fixed, _ = self.scan("fixed", f"fixed(rate={4 * FASTER}/s)")
         never, _ = self.scan(
             "exponential, never reset",
@@ -77,7 +77,7 @@ class Throttling(unittest.TestCase):
         self.assertGreater(never, default)
 
     def test_among_others_that_hammer(self):
-        _, naive = self.scan("naive among others", f"fixed(rate={10 * FASTER}/s)", "--others", f"{2.5 * FASTER}/s")
+        _, naive = self.scan("naive among others", f"fixed(rate={10 * FASTER}/s)+backoff(constant,wait=0s)", "--others", f"{2.5 * FASTER}/s")
         _, default = self.scan("default among others", "seek", "--others", f"{2.5 * FASTER}/s")
         measured(f"the others: {100 * naive:.0f} % refused beside naive, {100 * default:.0f} % beside the default law")
         self.assertLess(default, naive)

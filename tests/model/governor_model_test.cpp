@@ -50,7 +50,7 @@ TYPED_TEST_SUITE(governor_model, laws);
 TYPED_TEST(governor_model, agrees_with_the_governor) {
   std::set<reason> met;
   for (auto const& row : all_settings)
-    for (auto const seed : seeds(20)) {
+    for (auto const seed : seeds(40)) {
       SCOPED_TRACE(rerun(seed) + ", " + row.name);
       history<TypeParam> one(row.settings, TypeParam{}, rng(seed));
       one.run(500);

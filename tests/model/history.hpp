@@ -26,6 +26,7 @@ struct naive_governor {
     reason rests = reason::none;
     request_terms terms{};
     bool flying = false;
+    bool heard = false;
     bool paced = false;
     stamp permit{};
     int failures = 0, throttles = 0, waits_alone = 0;
@@ -50,6 +51,10 @@ struct naive_governor {
 
   int in_flight() const {
     return static_cast<int>(std::ranges::count_if(alive, [](auto& r) { return r.flying; }));
+  }
+  int heard() const {
+    return static_cast<int>(
+        std::ranges::count_if(alive, [](auto& r) { return r.flying && r.heard; }));
   }
   std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
   time_point held(std::int64_t cost) const {
@@ -111,6 +116,7 @@ struct naive_governor {
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.sent = now;
     r.flying = true;
+    r.heard = false;
     r.permit.in_flight = in_flight();
     r.permit.cost = r.terms.cost;
     r.sent = sent += r.terms.cost;
@@ -120,38 +126,59 @@ struct naive_governor {
     if (!first_sent) first_sent = now;
   }
 
-  decision finish(time_point now, ticket id, attempt_result const& result, fraction u) {
-    auto* const r = find(id);
-    if (!r || !r->flying) return {};
+  sample seen(time_point now, request const& r) const {
     bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
     bool const own_ceiling = in_flight() >= settings.in_flight_max ||
                              (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
-    sample const s{r->permit, in_flight(), now - r->permit.sent,
-                   own_ceiling || (!r->paced && !one_waits && in_flight() < law.allowed())};
-    answered = true;
-    r->flying = false;
-    auto const& [wait, left, reset] = result.advice;
+    return {r.permit, in_flight(), now - r.permit.sent,
+            own_ceiling || (!r.paced && !one_waits && in_flight() < law.allowed()), heard()};
+  }
+  void obey(time_point now, request const& r, hint const& advice, duration rtt) {
+    auto const& [wait, left, reset] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     if (left && reset) {
       remaining.reset();
-      if (*reset > 2 * s.rtt) remaining = std::max(*left - (sent - r->sent), std::int64_t{0});
+      if (*reset > 2 * rtt) remaining = std::max(*left - (sent - r.sent), std::int64_t{0});
       resets = later(now, std::max(*reset, duration(0)));
     }
-    if (wait || left || reset) law.on_hint(now, result.advice);
+    if (wait || left || reset) law.on_hint(now, advice);
+  }
+  void succeed(time_point now, sample const& s, fraction u) {
+    law.on_success(now, s, derive(u, 0));
+    ++lead, accepted = true;
+    if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
+  }
+
+  bool learn(time_point now, ticket id, attempt_result const& head, fraction u) {
+    auto* const r = find(id);
+    if (!r || !r->flying || r->heard || head.what != outcome::success) return false;
+    auto const s = seen(now, *r);
+    answered = true;
+    obey(now, *r, head.advice, s.rtt);
+    succeed(now, s, u);
+    return r->heard = true;
+  }
+
+  decision finish(time_point now, ticket id, attempt_result result, fraction u) {
+    auto* const r = find(id);
+    if (!r || !r->flying) return {};
+    auto const s = seen(now, *r);
+    answered = true;
+    r->flying = false;
+    if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
+    if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
+    bool const blamed =
+        result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
+    if (blamed && !r->alone_since) r->alone_since = now;
+    bool const its_own = result.what == outcome::throttle && r->alone_since;
+    if (!its_own) obey(now, *r, result.advice, s.rtt);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
-      law.on_success(now, s, for_law);
+      if (!r->heard) succeed(now, s, u);
       settings.budget.deposit();
-      ++lead, accepted = true;
-      if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
     } else if (result.what == outcome::throttle) {
-      ++r->throttles;
-      if (r->throttles > 2 && lead > r->lead_before) {
-        if (!r->alone_since) r->alone_since = now;
-      } else {
-        --lead;
-      }
+      if (!blamed) --lead;
       law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
@@ -168,7 +195,9 @@ struct naive_governor {
       } else {
         return again(now, *r, reason::none);
       }
-      r->ready_since = now + r->last_delay;
+      if (r->alone_since && result.advice.retry_after)
+        r->last_delay = std::max(r->last_delay, *result.advice.retry_after);
+      r->ready_since = later(now, r->last_delay);
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       law.on_failure(now, s, for_law);
@@ -196,8 +225,9 @@ struct naive_governor {
     return {verdict::retry, why, earliest};
   }
   bool refused_too_long(request const& r) const {
-    return r.rests == reason::refused_alone && r.waits_alone > 2 &&
-           r.ready_since > later(*r.alone_since, settings.hint_max);
+    return r.rests == reason::refused_alone &&
+           (r.last_delay > settings.hint_max ||
+            (r.waits_alone > 2 && r.ready_since > later(*r.alone_since, settings.hint_max)));
   }
   decision give_up(ticket id, reason why) {
     end(id);
@@ -258,6 +288,8 @@ class history {
         return unknown_ticket();
       case 11:
         return cancel();
+      case 12:
+        return pick(2) == 0 ? hear_one() : answer_one();
       default:
         return answer_one();
     }
@@ -333,6 +365,14 @@ class history {
     if (all.empty()) return {};
     return all[pick(all.size())];
   }
+  void hear_one() {
+    auto const id = any(true);
+    if (!id) return;
+    auto const head = any_result();
+    auto const u = draw_();
+    auto const expect = naive_.learn(now_, *id, head, u);
+    EXPECT_EQ(both([&](auto& g) { return g.learn(now_, *id, head, u); }), expect);
+  }
   void answer_one() {
     if (auto const id = any(true)) answer(*id, any_result());
   }
@@ -366,6 +406,7 @@ class history {
       both([&](auto& g) { g.cancel(now_, id); });
     }
     if (auto const* const r = naive_.find(id); r && r->flying) return;
+    EXPECT_FALSE(real_.learn(now_, id, any_result(), draw_()));
     EXPECT_EQ(real_.finish(now_, id, any_result(), draw_()), decision{});
     EXPECT_EQ(real_, before);
   }
@@ -430,6 +471,9 @@ class history {
       EXPECT_EQ(real_.wakeup(now_), never) << "no spin";
       while (!naive_.alive.empty()) end(naive_.alive.front().id);
     }
+    auto const all = naive_.alive;
+    for (auto const& r : all)  // … also where it refuses one alone
+      if (!r.flying && r.ready_since > now_ + 24h) end(r.id);
     for (auto left = 4 * naive_.alive.size() + 8; !naive_.alive.empty(); --left) {
       ASSERT_GT(left, 0U) << "still alive: " << naive_.alive.size();
       pump();

@@ -10,10 +10,11 @@ from pathlib import Path
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
 TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
-OUTER = ("driver", "http", "shared", "sim")  # folders of include/headway and src that are not core
+OUTER = ("driver", "http", "shared", "sim", "text")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "core": ({"core"}, False),
-    "sim": ({"core", "sim"}, False),
+    "text": ({"core", "text"}, False),
+    "sim": ({"core", "sim", "text"}, False),
     "http": ({"core", "http"}, True),
     "shared": ({"core", "shared"}, False),
     "driver": ({"core", "driver", "shared"}, True),
@@ -27,11 +28,12 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "jobs": {"base", "os", "provider", "client"},
     "journal": {"base", "os"},
     "status": {"base"},
+    "watch": {"base", "os"},
     "scenario": {"base"},
     "page": {"base", "scenario"},
     "whatif": {"base", "os", "provider", "pacing", "scenario"},
 }
-SURFACES = ("run", "exec", "mock", "proxy", "simulate", "replay")  # may include any room, and none of each other
+SURFACES = ("run", "exec", "mock", "proxy", "simulate", "replay", "report", "ctl", "limits")  # may include any room, and none of each other
 MAY_KNOW = ROOMS | dict.fromkeys(SURFACES, set(ROOMS))
 STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
 SYSTEM = re.compile(r"<(atomic|condition_variable|fstream|future|iostream|mutex|random|thread)>")

@@ -17,4 +17,13 @@ inline std::chrono::sys_seconds wall_now() noexcept {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
+/// Instants of the wall clock, to the millisecond.
+using wall_time = std::chrono::sys_time<std::chrono::milliseconds>;
+
+/// When `at` was, by the wall clock as it is set now.
+inline wall_time wall_time_of(time_point at = clock_now()) noexcept {
+  auto const now = std::chrono::system_clock::now();
+  return std::chrono::floor<std::chrono::milliseconds>(now - (clock_now() - at));
+}
+
 }  // namespace headway::app

@@ -35,7 +35,7 @@ std::optional<duration> unit_of(std::string_view name) {
   if (is("s", "sec", "secs", "second", "seconds")) return 1s;
   if (is("min", "mins", "minute", "minutes", "m")) return 1min;
   if (is("h", "hr", "hour", "hours")) return 1h;
-  if (is("d")) return 24h;
+  if (is("d", "day", "days")) return 24h;
   return std::nullopt;
 }
 
@@ -79,8 +79,8 @@ rate parse_rate(std::string_view text) {
   if (slash == text.npos || !units || !units->second.empty())
     wrong("'{}' is not a count per time, such as 50/s, 300/min or 10/250ms", text);
   auto const unit = text.substr(slash + 1);
-  auto const period = unit_of(unit) ? *unit_of(unit) : parse_time(unit);
-  if (period < 1ms || period > 1h) wrong("period '{}' is not from 1ms to 1h", unit);
+  auto const period = unit_of(unit) ? *unit_of(unit) : time_up_to(24h, unit);
+  if (period < 1ms) wrong("period '{}' is not from 1ms to 24h", unit);
   double const per_second = units->first / to_seconds(period);
   if (!(per_second <= per_second_max && per_second * 86400 >= 1))
     wrong("rate '{}' is not from one a day to {:.0f}/s", text, per_second_max);

@@ -28,7 +28,8 @@ struct rate {
   duration period;
 };
 
-/// 50/s, 300/min, 90k/min, 10/250ms, from one a day to 10^6 a second. Throws as parse_time does.
+/// 50/s, 300/min, 90k/min, 10/250ms, 500/day, from one a day to 10^6 a second. Throws as parse_time
+/// does.
 rate parse_rate(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.

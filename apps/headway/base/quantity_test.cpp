@@ -23,8 +23,10 @@ TEST(quantity, rates_are_a_count_per_time) {
   EXPECT_EQ(parse_rate("15/min").period, 1min);
   EXPECT_EQ(parse_rate("0.5/s").units, 0.5);
   EXPECT_EQ(parse_rate("10/250ms").period, 250ms);
+  EXPECT_EQ(parse_rate("50/day").period, 24h);
+  EXPECT_EQ(parse_rate("5/2h").period, 2h);
   for (auto const* bad :
-       {"", "50", "50/", "/s", "x/s", "0/s", "-1/s", "1000001/s", "5/100us", "5/2h", "50/s/s"})
+       {"", "50", "50/", "/s", "x/s", "0/s", "-1/s", "1000001/s", "5/100us", "5/25h", "50/s/s"})
     EXPECT_THROW(parse_rate(bad), std::invalid_argument) << bad;
 }
 

@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "client/answer_head.hpp"
 
 namespace headway::app {
 namespace {
@@ -51,6 +52,7 @@ constexpr std::uint32_t enhance_your_calm = 11;
 constexpr std::uint32_t http_1_1_required = 13;
 
 constexpr std::size_t read_max = 100 * CURL_MAX_WRITE_SIZE;  // by libcurl, of one answer at once
+constexpr std::size_t head_body_max = 64 * 1024;             // of a body that may tell of its head
 constexpr std::size_t origins_max = 1000;  // that are remembered for their HTTP version
 
 /// The number behind the last of these words, each searched for behind the one before.
@@ -84,8 +86,11 @@ std::string obstacle_of(CURLcode code, long error) {
 
 class transport::impl {
  public:
-  impl(poller& events, transport_options options, done on_done)
-      : poller_(events), options_(std::move(options)), done_(std::move(on_done)) {
+  impl(poller& events, transport_options options, head on_head, done on_done)
+      : poller_(events),
+        options_(std::move(options)),
+        head_(std::move(on_head)),
+        done_(std::move(on_done)) {
     static bool const initialised = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     multi_ = initialised ? curl_multi_init() : nullptr;
     if (multi_ == nullptr) throw std::runtime_error("libcurl cannot be initialised");
@@ -116,16 +121,15 @@ class transport::impl {
     e.key = key;
     e.body.clear();
     e.too_large = false;
-    e.header_bytes = 0;
     e.error[0] = '\0';
     e.crowded_out = false;
     e.sending = e.unread = a.body.value_or(std::string_view{});
     sending_ += e.sending.size();
     e.sent = e.died = e.unsent = e.refused = e.calm = false;
     e.stream = 0;
-    e.head_ended = e.two_lengths = false;
-    e.length.clear();
-    e.head.clear();
+    e.sequence = ++sends_;
+    e.open = true;
+    e.heard = false;
     e.socket = -1;
     e.early.clear();
     prepare(e, a);
@@ -157,12 +161,10 @@ class transport::impl {
       curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
       pause_the_crowd();
     }
-    int left = 0;
-    while (has_room()) {
-      auto const* const message = curl_multi_info_read(multi_, &left);
-      if (message == nullptr) break;
-      if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
-    }
+    take_ended();
+    for (; !ended_.empty() && has_room(); ended_.pop_front())
+      finish(*ended_.front().first, ended_.front().second);
+    tell_heads();
     resume();
   }
 
@@ -174,6 +176,7 @@ class transport::impl {
   struct exchange {
     CURL* easy = nullptr;
     std::uint64_t key = 0;
+    std::uint64_t sequence = 0;  // of all sends
     std::string body;
     std::string_view sending;  // the request's body
     std::string_view unread;   // what of it has not been sent
@@ -184,19 +187,18 @@ class transport::impl {
     bool calm = false;         // and that there is too much of it
     std::string connection;    // both of its ends, over TLS
     std::uint32_t stream = 0;  // 0: it is not HTTP/2, as far as we know
-    bool head_ended = false;
-    bool two_lengths = false;
-    std::string length;  // the answer's Content-Length
-    std::string head;    // its fields, each on a line
-    int socket = -1;     // that it is sent to
-    std::string early;   // what had come there when it was closed
+    bool open = false;         // it has no end yet
+    bool heard = false;        // the head of its answer was told, or needs not be
+    bool news = false;         // it is in news_
+    answer_head head;
+    int socket = -1;    // that it is sent to
+    std::string early;  // what had come there when it was closed
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
     bool crowded_out = false;  // its body broke off for want of room
     bool paused = false;       // read no further, as it is in crowd_
     impl* owner = nullptr;
-    std::size_t header_bytes = 0;
     std::string url, method;
     std::array<char, CURL_ERROR_SIZE> error{};
 
@@ -320,10 +322,22 @@ class transport::impl {
                   std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
   }
 
-  void finish(CURL* easy, CURLcode code) {
-    exchange* found = nullptr;
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found);
-    auto& e = *found;
+  /// Answers that come together are told in the order of their requests: in that order the server
+  /// has judged them, and the first of them may explain the others.
+  void take_ended() {
+    int left = 0;
+    while (auto const* const message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      exchange* e = nullptr;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &e);
+      ended_.emplace_back(e, message->data.result);
+    }
+    std::ranges::sort(ended_, {}, [](auto const& end) { return end.first->sequence; });
+  }
+
+  void finish(exchange& e, CURLcode code) {
+    auto* const easy = e.easy;
+    e.open = false;
     reply r;
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -331,7 +345,7 @@ class transport::impl {
     if (status >= 200) {
       r.state = send_state::answered;
       r.status = static_cast<int>(status);
-      read_fields(e.head);
+      e.head.read(fields_);
       r.fields = fields_;
     } else {
       if (code == CURLE_HTTP2_STREAM && error_of_stream(e) == enhance_your_calm)
@@ -353,9 +367,9 @@ class transport::impl {
       r.error = e.calm ? "the server asks for calm" : "the server refused the stream";
     else if (e.died)
       r.error = "the connection was closed before there was an answer";
-    else if (e.two_lengths)
+    else if (e.head.two_lengths())
       r.error = "the answer has two different Content-Lengths";
-    else if (e.header_bytes > header_max)
+    else if (e.head.too_long())
       r.error = "the header of the answer is longer than 256 KiB";
     else if (e.crowded_out)
       r.error = "there was no room for its body beside the others in flight (--bodies-max)";
@@ -363,7 +377,7 @@ class transport::impl {
       r.error = "a line in the header of the answer is longer than 100 KiB, or memory ran out";
     else if (code != CURLE_OK)
       r.error = e.error[0] != '\0' ? e.error.data() : curl_easy_strerror(code);
-    else if (!e.head_ended)
+    else if (!e.head.ended())
       r.error = "the connection was closed in the header of the answer";
     curl_off_t pretransfer = 0;
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &pretransfer);
@@ -376,8 +390,8 @@ class transport::impl {
     e.socket = -1;
     curl_multi_remove_handle(multi_, easy);
     done_(e.key, r);
-    for (auto* const text : {&e.body, &e.head})
-      if (text->capacity() > (1U << 14)) std::string().swap(*text);
+    if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
+    e.head.clear();
     // libcurl would begin the next request with what is left of sending this one again.
     if (e.died) {
       curl_easy_cleanup(easy);
@@ -387,22 +401,35 @@ class transport::impl {
     idle_.push_back(&e);
   }
 
+  /// More of the answer to `e` has come.
+  static void note_news(exchange& e) {
+    if (!e.heard && !std::exchange(e.news, true)) e.owner->news_.push_back(&e);
+  }
+
+  /// Tells of answers that have begun and not ended.
+  void tell_heads() {
+    for (auto* const e : news_) {
+      e->news = false;
+      long status = 0;
+      curl_easy_getinfo(e->easy, CURLINFO_RESPONSE_CODE, &status);
+      if (!e->open || !e->head.ended() || e->head.two_lengths() || status < 200) continue;
+      e->head.read(fields_);
+      char const* type = nullptr;
+      curl_easy_getinfo(e->easy, CURLINFO_CONTENT_TYPE, &type);
+      reply const so_far{.state = send_state::answered,
+                         .reached = true,
+                         .status = static_cast<int>(status),
+                         .body = e->body,
+                         .type = type == nullptr ? "" : type,
+                         .fields = fields_};
+      e->heard = head_(e->key, so_far) || e->body.size() >= head_body_max;
+    }
+    news_.clear();
+  }
+
   /// With what error, as libcurl tells it, the server closed the exchange's stream.
   static std::optional<std::uint32_t> error_of_stream(exchange const& e) {
     return number_after(e.error.data(), "not closed cleanly: ", "(err ");
-  }
-
-  /// Valid until the exchange is used again. curl_easy_nextheader would compare each field with all
-  /// the others.
-  void read_fields(std::string_view head) {
-    fields_.clear();
-    while (!head.empty() && fields_.size() < fields_max) {
-      auto const line = head.substr(0, head.find('\n'));
-      head.remove_prefix(std::min(line.size() + 1, head.size()));
-      auto const colon = line.find(':');
-      if (colon != line.npos)
-        fields_.push_back({line.substr(0, colon), trimmed(line.substr(colon + 1))});
-    }
   }
 
   /// A server that wants no more of a long request answers and closes. libcurl, about to write,
@@ -414,11 +441,11 @@ class transport::impl {
       auto const line = rest.substr(0, rest.find('\n') + 1);
       rest.remove_prefix(line.size());
       if (line.starts_with("HTTP/")) status = number_after(line, " ").value_or(0);
-      if (status == 0 || !take_head(e, line)) break;
-      if (!e.head_ended || status < 200) continue;
-      read_fields(e.head);
+      if (status == 0 || !e.head.take(line)) break;
+      if (!e.head.ended() || status < 200) continue;
+      e.head.read(fields_);
       auto const encoded = http::value_of(fields_, "content-encoding").has_value();
-      if (status >= 300 && !encoded && e.length == std::to_string(rest.size()) &&
+      if (status >= 300 && !encoded && e.head.length() == std::to_string(rest.size()) &&
           take_body(e, rest))
         code = CURLE_OK;
       break;
@@ -503,48 +530,16 @@ class transport::impl {
     e.crowded_out = !e.owner->admit(e, block.size());
     if (e.crowded_out) return false;
     e.body += block;
+    note_news(e);
     return true;
   }
 
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* user) {
     std::string_view const line(data, size * count);
-    return take_head(*static_cast<exchange*>(user), line) ? line.size() : 0;
-  }
-
-  static bool take_head(exchange& e, std::string_view line) {
-    e.header_bytes += line.size();
-    if (e.header_bytes > header_max) return false;
-    if (line.starts_with("HTTP/")) {  // also after an interim answer, or a proxy's
-      e.head_ended = e.two_lengths = false;
-      e.length.clear();
-      e.head.clear();
-    } else if (line == "\r\n" || line == "\n") {
-      e.head_ended = true;
-      if (e.two_lengths)
-        return false;  // where it ends, and the next one begins, is anybody's guess
-    } else if (!e.head_ended) {
-      e.two_lengths = e.two_lengths || differs_in_length(e, line);
-      if (line.starts_with(' ') || line.starts_with('\t'))  // it goes on with the field before
-        e.head.resize(e.head.find_last_not_of("\r\n") + 1);
-      e.head += line;
-    }
-    return true;
-  }
-
-  /// Whether `line` says another Content-Length than the lines before it, or two (RFC 9112 §6.3).
-  static bool differs_in_length(exchange& e, std::string_view line) {
-    auto const colon = line.find(':');
-    if (!equal_ignoring_case(line.substr(0, colon), "Content-Length")) return false;
-    for (line.remove_prefix(colon + 1); !line.empty();) {
-      auto const comma = line.find(',');
-      auto const one = trimmed(line.substr(0, comma), " \t\r\n");
-      line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
-      if (e.length.empty())
-        e.length = one;
-      else if (e.length != one)
-        return true;
-    }
-    return false;
+    auto& e = *static_cast<exchange*>(user);
+    if (!e.head.take(line)) return 0;
+    if (e.head.ended()) note_news(e);
+    return line.size();
   }
 
   static std::size_t on_read(char* data, std::size_t size, std::size_t count, void* user) {
@@ -666,11 +661,16 @@ class transport::impl {
 
   poller& poller_;
   transport_options options_;
+  head head_;
   done done_;
+  std::vector<exchange*> news_;                       // of answers that have not ended
+  std::deque<std::pair<exchange*, CURLcode>> ended_;  // and are to be told
+  std::uint64_t sends_ = 0;
   CURLM* multi_ = nullptr;
   std::vector<std::unique_ptr<exchange>> exchanges_;
   std::vector<exchange*> idle_;
-  std::vector<http::field> fields_;    // of the answer that is being told
+  // Of the answer that is being told. curl_easy_nextheader would compare each with all the others.
+  std::vector<http::field> fields_;
   std::vector<socket_state> sockets_;  // by descriptor
   std::set<std::string> http_1_only_;  // origins that have refused HTTP/2
   time_point timer_ = never;
@@ -681,8 +681,9 @@ class transport::impl {
   std::size_t pausing_ = 0;      // so many of them are paused already
 };
 
-transport::transport(poller& events, transport_options options, done on_done)
-    : impl_(std::make_unique<impl>(events, std::move(options), std::move(on_done))) {}
+transport::transport(poller& events, transport_options options, head on_head, done on_done)
+    : impl_(std::make_unique<impl>(events, std::move(options), std::move(on_head),
+                                   std::move(on_done))) {}
 transport::~transport() = default;
 void transport::send(std::uint64_t key, attempt const& a) {
   impl_->send(key, a);

@@ -15,9 +15,6 @@
 
 namespace headway::app {
 
-inline constexpr std::size_t fields_max = 256;
-inline constexpr std::size_t header_max = 256 * 1024;  // bytes of an answer, trailers included
-
 /// What is known of a request that has no complete answer.
 enum class send_state : std::uint8_t {
   not_sent,  ///< no byte of it has left, or the server says that it has not acted on it
@@ -69,8 +66,11 @@ struct attempt {
 class transport {
  public:
   using done = std::function<void(std::uint64_t key, reply const&)>;
+  /// The head of an answer has come, and its end has not: `body` is what there is of it. Called
+  /// from within flush(), again as more of the body comes, until it returns true.
+  using head = std::function<bool(std::uint64_t key, reply const&)>;
 
-  transport(poller&, transport_options, done);
+  transport(poller&, transport_options, head, done);
   ~transport();
   transport(transport const&) = delete;
   transport& operator=(transport const&) = delete;

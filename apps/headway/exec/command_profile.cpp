@@ -28,8 +28,9 @@ constexpr int exit_tempfail = 75;
 
 using expression = boost::regex;
 
-expression compiled(std::string_view text) try {
-  return expression(text.begin(), text.end(), boost::regex::perl | boost::regex::icase);
+expression compiled(std::string_view text, bool any_case = true) try {
+  auto const how = boost::regex::perl | (any_case ? boost::regex::icase : boost::regex::normal);
+  return expression(text.begin(), text.end(), how);
 } catch (std::runtime_error const& wrong) {
   std::string const why = wrong.what();
   throw std::invalid_argument("no regular expression: " + why.substr(0, why.find("  The error")));
@@ -204,8 +205,8 @@ class reader {
     for (auto const& element : *list) all.push_back(text(element, key));
     return all;
   }
-  expression pattern(toml::node const& node, std::string_view key) const try {
-    return compiled(text(node, key));
+  expression pattern(toml::node const& node, std::string_view key, bool any_case = true) const try {
+    return compiled(text(node, key), any_case);
   } catch (std::invalid_argument const& e) {
     wrong(node, "'{}' is {}", key, e.what());
   }
@@ -304,7 +305,7 @@ command_profile command_profile::parse(std::string_view toml_text, std::string c
       } else if (k == "safe") {
         auto const* const list = node.as_array();
         if (list == nullptr) in.wrong(node, "'safe' must be a list of texts");
-        for (auto const& element : *list) r->safe.push_back(in.pattern(element, k));
+        for (auto const& element : *list) r->safe.push_back(in.pattern(element, k, false));
       } else if (k == "environment") {
         auto const* const table = node.as_table();
         if (table == nullptr) in.wrong(node, "'environment' must be like {{ NAME = \"value\" }}");

@@ -767,14 +767,14 @@ class runner {
   /// The lowest guard that is idle; -1: there can be none.
   int idle_guard() {
     for (std::size_t i = 0; i < guards_.size(); ++i)
-      if (guards_[i].runs < 0 && guards_[i].who) return static_cast<int>(i);
-    auto slot = std::ranges::find_if(guards_, [](auto const& g) { return !g.who; });
+      if (guards_[i].runs < 0 && guards_[i].process) return static_cast<int>(i);
+    auto slot = std::ranges::find_if(guards_, [](auto const& g) { return !g.process; });
     if (slot == guards_.end()) {
       guards_.emplace_back();
       slot = guards_.end() - 1;
     }
     try {
-      slot->who = std::make_unique<guard>();
+      slot->process = std::make_unique<guard>();
     } catch (std::system_error const& e) {
       if (standing_.in_flight == 0)
         throw fatal(exit_io, fmt::format("cannot start a process: {}", e.what()));
@@ -782,7 +782,7 @@ class runner {
       return -1;
     }
     auto const index = static_cast<std::uint32_t>(slot - guards_.begin());
-    watch_fd(slot->who->fd(), {watch::guard, index});
+    watch_fd(slot->process->fd(), {watch::guard, index});
     return static_cast<int>(index);
   }
 
@@ -829,7 +829,7 @@ class runner {
     c.error = pipes[1][1];
     c.hints = pipes[2][1];
     auto& g = guards_[static_cast<std::size_t>(t.guard)];
-    auto const started = g.who->start(c);
+    auto const started = g.process->start(c);
     for (auto& p : pipes) ::close(std::exchange(p[1], -1));
     g.runs = static_cast<int>(index);
     ++t.attempts;
@@ -914,15 +914,15 @@ class runner {
   /// A guard has something to say.
   void hear(std::uint32_t index) {
     auto& g = guards_[index];
-    if (!g.who) return;
-    auto how = g.who->end();
-    if (!how && !g.who->gone()) return;
+    if (!g.process) return;
+    auto how = g.process->end();
+    if (!how && !g.process->gone()) return;
     auto const running = std::exchange(g.runs, -1);
     if (!how) {  // killed: what it ran is ours now
-      auto const fd = g.who->fd();
+      auto const fd = g.process->fd();
       events_.forget(fd);
       watched_[static_cast<std::size_t>(fd)] = {};
-      g.who.reset();
+      g.process.reset();
       end_orphans();
     }
     if (running < 0) return;
@@ -932,7 +932,7 @@ class runner {
   void end_orphans() {
     std::vector<pid_t> ours;
     for (auto const& g : guards_)
-      if (g.who) ours.push_back(g.who->id());
+      if (g.process) ours.push_back(g.process->id());
     end_descendants(ours);
   }
 
@@ -1178,7 +1178,7 @@ class runner {
   /// SIGTERM now, SIGKILL later.
   void terminate(time_point now, task& t, std::string const& why) {
     t.ended_by = why;
-    guards_[static_cast<std::size_t>(t.guard)].who->signal(SIGTERM);
+    guards_[static_cast<std::size_t>(t.guard)].process->signal(SIGTERM);
     t.kill_at = later(now, patience);
   }
 
@@ -1190,7 +1190,7 @@ class runner {
       if (t.ended_by.empty()) {
         terminate(now, t, fmt::format("timed out after {}", in_words(*options_.timeout)));
       } else {
-        guards_[static_cast<std::size_t>(t.guard)].who->signal(SIGKILL);
+        guards_[static_cast<std::size_t>(t.guard)].process->signal(SIGKILL);
         t.kill_at.reset();
       }
     }
@@ -1322,7 +1322,7 @@ class runner {
   std::array<char, 65536> block_;
 
   struct guarded {
-    std::unique_ptr<guard> who{};
+    std::unique_ptr<guard> process{};
     int runs = -1;  // a task
   };
   std::vector<guarded> guards_;

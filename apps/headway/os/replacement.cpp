@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,11 @@ replacement::replacement(std::string path, int begins)
 
 replacement::~replacement() {
   if (!put_) ::unlink(file_.path().c_str());
+}
+
+void replacement::let_all_read() {
+  if (::fchmod(file_.fd(), 0644) != 0)
+    throw fatal(exit_io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
 }
 
 bool replacement::put_new() {

@@ -22,6 +22,9 @@ class replacement {
 
   void append(std::string_view bytes) { file_.append(bytes); }
 
+  /// Every user may read it.
+  void let_all_read();
+
   /// Makes the content durable.
   void sync() { file_.sync(); }
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "pacing/laws.hpp"
 #include "pacing/settle.hpp"
 
 namespace headway::app {
@@ -20,6 +22,8 @@ std::string_view words_of(reason held) noexcept {
   switch (held) {
     case reason::server_hint:
       return "the server asks to wait";
+    case reason::paused:
+      return "paused by headway ctl";
     case reason::window:
       return "answers to what is in flight";
     default:
@@ -33,6 +37,7 @@ lane::lane(parts p) : parts_(std::move(p)), title_(short_name(parts_.name)) {}
 
 std::variant<ticket, refused> lane::submit(time_point now, load what, std::uint32_t number) {
   if (stopped_) return refused{reason::cancelled, never};
+  cost_max_ = std::max(cost_max_, what.cost);
   auto const answer = parts_.governor.submit(
       now, {.cost = what.cost, .failures = what.failures, .throttles = what.throttles});
   if (auto const* const id = std::get_if<ticket>(&answer)) {
@@ -49,17 +54,18 @@ void lane::call_back(ticket t) noexcept {
 }
 
 void lane::look_at_others(time_point now, bool may_send) {
-  if (parts_.shared)
-    look_at(*parts_.shared, parts_.governor, now, held_.why != reason::none || !may_send);
+  parts_.governor.look(now, held_.why != reason::none || !may_send);
 }
 
 void lane::open(time_point now, bool may_send) {
   wake_ = never;  // but for what follows
   held_ = {};
+  if (paused()) held_ = {reason::paused, never};
   look_at_others(now, may_send);
 }
 
 std::optional<lane::turn> lane::next(time_point now, rng& chance) {
+  if (paused()) return std::nullopt;
   if (auto const until = trouble_.ready_at(in_flight()); until > now && waiting() > 0) {
     held_ = {reason::backoff, until};
     return std::nullopt;
@@ -85,7 +91,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       }
     }
     auto const u = chance();
-    if (parts_.shared && !parts_.shared->claim(now, e.what.cost, u)) {  // another was faster
+    if (!governor.claim(now, e.what.cost, u)) {  // another was faster
       look_at_others(now, true);
       continue;
     }
@@ -96,6 +102,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       return turn{e.number, turn::kind::elsewhere};
     }
     e.receipt = quotas.take(now, e.what.size);
+    e.heard = false;
     return turn{e.number};
   }
   return std::nullopt;
@@ -121,8 +128,21 @@ void lane::rest(time_point now, bool may_send) {
     auto const spare = parts_.governor.busy_until() - first.until - 1ms;
     gathers_until_ = later(first.until, std::clamp(spare / 2, duration(0), gather_max));
   }
-  if (!parts_.shared || waiting() == 0) return;
-  wake_ = std::min(wake_, parts_.shared->look_again(now));
+  if (waiting() > 0) wake_ = std::min(wake_, parts_.governor.look_again(now));
+}
+
+bool lane::held_elsewhere(time_point now, entry& e) const noexcept {
+  return std::exchange(e.held, false) || held_.why != reason::none || gathers_until_ > now;
+}
+
+void lane::hear(time_point now, ticket t, judgement const& head, int status, fraction u) {
+  auto& e = of(t);
+  auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max);
+  if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
+  parts_.quotas.hear(now, e.receipt, head.quotas);
+  taught.held_elsewhere = held_elsewhere(now, e);
+  parts_.governor.learn(now, t, taught, u);
+  wake_ = now;
 }
 
 lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,
@@ -132,17 +152,21 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   if (end.says_nothing) taught.what = outcome::ignore;
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
+  if (refused) ban_.throttled(now, end.sent);
+  if (told.what == reaction::served) ban_.served(end.sent);
+  auto const news = std::span(told.quotas).subspan(e.heard ? told.in_fields : 0);
   auto const blamed = parts_.quotas.settle(
       now, e.receipt, e.what.size,
-      {.quotas = told.quotas, .costs = told.costs, .refused = refused, .hold = told.hold});
+      {.quotas = news, .costs = told.costs, .refused = refused, .hold = told.hold});
   // A server that goes on refusing whatever the quotas do is the law's, whatever it says.
   refused_in_a_row_ = refused ? refused_in_a_row_ + 1 : 0;
   auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
-  auto const holds = held_.why != reason::none || gathers_until_ > now;
-  taught.held_elsewhere = ours || (!refused && (std::exchange(e.held, false) || holds));
+  taught.held_elsewhere = ours || (!refused && held_elsewhere(now, e));
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
   taught.may_retry = end.may_repeat;
+  auto const cuts = cuts_of(law_state());
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};
+  if (refused && cuts_of(law_state()) != cuts) last_cut_ = {now, std::string(end.error)};
   auto const parks = result.ruling.what == verdict::park;
   result.alone = parks && result.ruling.why == reason::refused_alone;
   auto const waits = result.ruling.what == verdict::retry || parks;
@@ -151,6 +175,24 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
     parked_until_ = std::max(parked_until_, result.ruling.until);
   wake_ = now;
   return result;
+}
+
+void lane::pause(time_point now, bool yes) noexcept {
+  if (yes == paused()) return;
+  paused_since_ = yes ? now : never;
+  held_ = {};
+  wake_ = now;
+}
+
+void lane::limit(time_point now, std::optional<gcra> const& rate, int in_flight_max) {
+  parts_.governor.limit(now, rate, in_flight_max);
+  gathers_until_ = time_point::min();
+  wake_ = now;
+}
+
+void lane::leave(time_point now, double share, shared_pace with) {
+  parts_.governor.leave(now, share, std::move(with));
+  wake_ = now;
 }
 
 void lane::cancel(time_point now, ticket t) {
@@ -198,8 +240,13 @@ hindrance lane::hindered(time_point now) const {
   switch (what) {
     case none:
       return {};
-    case turn:
-      return {what, title_, std::string(words_of(held.why)), "", held.until};
+    case turn: {
+      auto words = std::string(words_of(held.why));
+      auto const shared = held.why == reason::pace || held.why == reason::window;
+      if (auto const n = company(); shared && n > 0)
+        words += fmt::format(", shared with {} other run{}", n, n > 1 ? "s" : "");
+      return {what, title_, std::move(words), "", held.until};
+    }
     case throttled: {
       auto const hint = held.why == reason::server_hint;
       if (lately_.throttled() == 0)

@@ -15,6 +15,7 @@
 #include "base/outcomes.hpp"
 #include "headway/random.hpp"
 #include "headway/shared/pace.hpp"
+#include "pacing/ban.hpp"
 #include "pacing/impasse.hpp"
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
@@ -40,10 +41,9 @@ struct load {
 class lane {
  public:
   struct parts {
-    std::string account;           ///< that stop() is about
-    std::string name;              ///< for people: without the credential
-    bool renewable = false;        ///< it sends headers of --header-cmd
-    std::shared_ptr<pace> shared;  ///< null: it paces alone
+    std::string account;     ///< that stop() is about
+    std::string name;        ///< for people: without the credential
+    bool renewable = false;  ///< it sends headers of --header-cmd
     traced_governor governor;
     quota_book quotas;
     profile const& speaks;
@@ -85,6 +85,7 @@ class lane {
   /// What the caller knows of an attempt besides its judgement.
   struct attempt_end {
     int status = 0;             ///< 0: no answer
+    time_point sent{};          ///< when it went
     bool says_nothing = false;  ///< of the limit
     bool may_repeat = true;
     std::string_view error{};  ///< what went wrong, if anything did
@@ -94,9 +95,16 @@ class lane {
     decision ruling{};
     bool alone = false;  ///< it was refused alone for longer than wait_max, and is forgotten
   };
+  /// The head of the answer to a request that was sent, which says by itself what the answer is: so
+  /// much the sooner others may go. Its end is for settle().
+  void hear(time_point now, ticket, judgement const& head, int status, fraction u);
   /// The answer to a request that was sent. Where it is stopped, nothing that would wait again
   /// keeps its ticket.
   settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
+  /// Whether a refusal of the caller by this status is a throttle's: see ban.
+  bool bans(time_point now, int status) const noexcept {
+    return ban_.says(status, now, parts_.wait_max);
+  }
   /// Forgets a request, waiting or sent: it gives back what it took.
   void cancel(time_point now, ticket);
 
@@ -140,10 +148,29 @@ class lane {
   /// Until when one that knows nothing could be faster in its place.
   time_point busy_until() const noexcept;
 
+  /// The last refusal that made its law send less.
+  struct cut {
+    time_point at{};
+    std::string by{};  ///< the answer, in words
+  };
+  std::optional<cut> const& last_cut() const noexcept { return last_cut_; }
+
   any_law const& law_state() const noexcept { return parts_.governor.law_state(); }
   quota_book const& quotas() const noexcept { return parts_.quotas; }
   /// Other processes that share its pace.
-  int company() const { return parts_.shared ? parts_.shared->company() : 0; }
+  int company() const { return parts_.governor.company(); }
+
+  /// Holds back what waits, until it is resumed; what flies is not.
+  void pause(time_point now, bool yes) noexcept;
+  bool paused() const noexcept { return paused_since_ != never; }
+  time_point paused_since() const noexcept { return paused_since_; }
+  /// The dearest request so far.
+  std::int64_t cost_max() const noexcept { return cost_max_; }
+  governor_settings const& ceilings() const noexcept { return parts_.governor.settings(); }
+  /// Its user's ceilings from now on.
+  void limit(time_point now, std::optional<gcra> const& rate, int in_flight_max);
+  /// It leaves that share from now on, and shares this pace.
+  void leave(time_point now, double share, shared_pace);
   /// There are no more calls: the trace is whole.
   void end() { parts_.governor.end(); }
 
@@ -157,8 +184,12 @@ class lane {
     bool held = false;        // by the quotas, since its last attempt …
     time_point held_until{};  // … until then
     bool called_back = false;
+    bool heard = false;  // the head of its answer
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
+  /// Whether not the law, but something else kept a good answer's request or the next one from
+  /// going.
+  bool held_elsewhere(time_point now, entry&) const noexcept;
   void look_at_others(time_point now, bool may_send);
   hindrance::kind plight(reason held) const noexcept;
 
@@ -167,12 +198,16 @@ class lane {
   std::vector<entry> entries_{};  // by the ticket's low half
   held_back held_{};              // what the quotas hold the next request back for
   impasse trouble_{};
+  ban ban_{};
   lately lately_{};
+  std::optional<cut> last_cut_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();
   time_point gathers_until_ = time_point::min();
   time_point parked_until_ = time_point::min();
+  time_point paused_since_ = never;  // never: it is not
+  std::int64_t cost_max_ = 1;
   bool stopped_ = false;
   int pins_ = 0;
 };

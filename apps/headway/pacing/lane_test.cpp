@@ -136,6 +136,27 @@ TEST(lane, an_answer_does_not_end_the_wait_for_the_turns_of_a_burst) {
   EXPECT_EQ(l.wake(), wake);
 }
 
+TEST(lane, while_turns_of_a_burst_wait_for_each_other_the_ceiling_binds_and_not_the_law) {
+  trace calls;
+  auto l = test_lane("fixed", {.first_alone = 0ns, .rate_ceiling = gcra::per(100, 1s, 3)},
+                     quota_book(), 15min, "api.example", &calls);
+  rng chance{1};
+  time_point const begin{1h};
+  std::array<ticket, 4> t{};
+  for (auto& one : t) one = std::get<ticket>(l.submit(begin, {}, 0));
+  l.open(begin, true);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(l.next(begin, chance));
+  l.rest(begin, true);
+  ASSERT_EQ(l.wake(), begin + 11ms);
+  auto const told_at = [&](duration at, ticket which) {
+    calls.clear();
+    l.settle(begin + at, which, {}, {.status = 200}, chance());
+    return calls.lines().find(R"("held_elsewhere":true)") != std::string_view::npos;
+  };
+  EXPECT_TRUE(told_at(10500us, t[0])) << "by the ceiling it might go";
+  EXPECT_FALSE(told_at(11500us, t[1]));
+}
+
 TEST_F(lane_test, a_turn_without_a_send_costs_no_quota) {
   go(0, submit(6));
   ASSERT_TRUE(std::holds_alternative<ticket>(l.submit(now, {.turn_only = true}, 4)));
@@ -174,6 +195,46 @@ TEST_F(lane_test, nothing_more_goes_once_it_is_stopped) {
   EXPECT_EQ(l.in_flight(), 0);
   now = now + 1h;
   EXPECT_FALSE(l.next(now, chance));
+}
+
+TEST_F(lane_test, a_head_tells_of_quotas_once_and_its_end_gives_the_permit_back) {
+  auto with_law = test_lane("seek", {.first_alone = 0ns});
+  auto const t = std::get<ticket>(with_law.submit(now, {}, 0));
+  with_law.open(now, true);
+  ASSERT_TRUE(with_law.next(now, chance));
+  judgement told{.quotas = {{.name = "requests", .limit = 9, .remaining = 0, .reset = 20s}}};
+  told.in_fields = 1;
+  with_law.hear(now + 1s, t, told, 200, chance());
+  EXPECT_EQ(with_law.in_flight(), 1);
+  with_law.submit(now + 1s, {}, 1);
+  with_law.settle(now + 15s, t, told, {.status = 200}, chance());
+  EXPECT_EQ(with_law.in_flight(), 0);
+  with_law.open(now + 15s, true);
+  EXPECT_FALSE(with_law.next(now + 15s, chance));
+  EXPECT_EQ(with_law.why(now + 15s).until, now + 21s) << "the reset is as old as the head";
+}
+
+// ── a ban ───────────────────────────────────────────────────────────────────────────────────────
+
+TEST(ban, is_a_403_right_after_throttles_where_requests_were_served_before) {
+  time_point const begin{1h};
+  auto const at = [&](duration d) { return begin + d; };
+  ban b;
+  b.throttled(at(0s), at(0s));
+  EXPECT_FALSE(b.says(403, at(1s), 1min)) << "nothing was ever served";
+  b.served(at(1s));
+  EXPECT_FALSE(b.says(403, at(2s), 1min)) << "it is the request's own";
+  b.throttled(at(3s), at(2s));
+  EXPECT_TRUE(b.says(403, at(4s), 1min));
+  EXPECT_TRUE(b.says(418, at(4s), 1min));
+  EXPECT_FALSE(b.says(401, at(4s), 1min));
+  EXPECT_FALSE(b.says(404, at(4s), 1min));
+  b.served(at(1s));
+  EXPECT_TRUE(b.says(403, at(5s), 1min)) << "what was sent before the throttle says nothing";
+  b.throttled(at(30s), at(29s));
+  EXPECT_FALSE(b.says(403, at(64s), 1min)) << "it has lasted for longer than we have patience";
+  b.served(at(65s));
+  EXPECT_FALSE(b.says(403, at(66s), 1min)) << "it is over";
 }
 
 TEST_F(lane_test, is_not_idle_while_a_request_will_come_back) {

@@ -1,6 +1,7 @@
 #include "pacing/lanes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -19,6 +20,7 @@
 namespace headway::app {
 namespace {
 
+constexpr std::size_t orders_max = 100;
 constexpr int together_max = 16;  // lanes whose pace is the machine's
 
 }  // namespace
@@ -69,26 +71,31 @@ lane lanes::make(std::string_view key, wanted const& w) {
     if (!part.empty()) name.append(" ").append(part);
   name = printable(name);
   auto const known = memory_.recall(name);
-  auto shared = join_machine(key, known);
+  auto shared =
+      join_machine(key, known ? with_memory(settings_.law, *known).law : settings_.law.law);
   auto governing = settings_.governor;
   for (auto const& h : settings_.hosts)
     if (h.is_for(w.key->origin)) {
       if (h.rate) governing.rate_ceiling = h.rate;
       if (h.in_flight > 0) governing.in_flight_max = h.in_flight;
     }
-  traced_governor governor(trace_.get(), number, name, settings_.law, governing, known, shared);
+  traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
+                           std::move(shared));
+  if (governing != settings_.governor)
+    governor.limit(clock_now(), governing.rate_ceiling, governing.in_flight_max);
   auto const quotas = memory_.recall_quotas(name);
   quota_book book(settings_.quotas, w.speaks->costs_of_a_byte());
   book.remember(clock_now(), quotas.what, quotas.age);
   lane made({.account = w.account,
              .name = std::move(name),
              .renewable = w.key->renewable,
-             .shared = std::move(shared),
              .governor = std::move(governor),
              .quotas = std::move(book),
              .speaks = *w.speaks,
              .wait_max = settings_.governor.hint_max});
   if (stopped_.contains(w.account)) made.stop();
+  for (auto const& [pattern, o] : orders_)
+    if (pattern.empty() || matches(pattern, made.name())) obey(clock_now(), key, made, o);
   return made;
 }
 
@@ -100,24 +107,89 @@ void lanes::stop(lane const& stopped) {
 
 /// Null where it is not shared. Said, once, if that is something to put right: not what the machine
 /// is like, such as one without a folder to write to.
-std::shared_ptr<pace> lanes::join_machine(std::string_view key,
-                                          std::optional<remembered> const& known) {
+shared_pace lanes::join_machine(std::string_view key, any_law const& begins) {
   std::erase_if(shared_, [](auto const& each) { return each.expired(); });
-  auto const leaves = leave_of(settings_.law.law);
-  if (settings_.alone || !leaves || shared_.size() >= together_max) return nullptr;
+  auto const leaves = leave_of(begins);
+  if (settings_.alone || !leaves || shared_.size() >= together_max) return {};
   try {
-    auto machine = std::make_shared<machine_pace>(
-        machine_pace::default_folder(), fmt::format("run\n{}\n{}", key, *leaves),
-        known ? with_memory(settings_.law, *known).law : settings_.law.law,
-        settings_.governor.hint_max);
-    shared_.push_back(machine);
+    shared_pace machine;
+    auto page = machine_pace::open(machine_pace::default_folder(),
+                                   fmt::format("run\n{}\n{}", key, *leaves));
+    machine.seat = page->seat();
+    if (trace_) {
+      machine.tape = std::make_shared<page_tape>();
+      page = std::make_unique<recording_page>(std::move(page), machine.tape);
+    }
+    machine.with =
+        std::make_shared<paged_pace>(std::move(page), begins, settings_.governor.hint_max);
+    shared_.push_back(machine.with);
     return machine;
   } catch (std::system_error const&) {
   } catch (std::runtime_error const& e) {
     if (!std::exchange(said_alone_, true))
       say(fmt::format("it paces alone (--alone): {}", e.what()));
   }
-  return nullptr;
+  return {};
+}
+
+std::size_t lanes::order(time_point now, std::string const& pattern, lane_order const& o) {
+  auto const meant = [&](lane const& l) {
+    return !l.stopped() && (pattern.empty() || matches(pattern, l.name()));
+  };
+  std::size_t many = 0;
+  std::vector<std::string> names;
+  for (auto& [key, l] : all_) {
+    names.push_back(l.title());
+    if (!meant(l)) continue;
+    ++many;
+    if (o.rate && o.rate->rate && o.rate->rate->ready_at(l.cost_max()) == never)
+      throw fatal(exit_usage, fmt::format("{} has a request of cost {}: want a burst of at least "
+                                          "that, as 20/s:{}",
+                                          l.title(), l.cost_max(), l.cost_max()));
+  }
+  if (!pattern.empty() && many == 0)
+    throw fatal(
+        exit_usage,
+        fmt::format("no scope matches {}; there {}", in_quotes(pattern),
+                    names.empty() ? "is none yet" : fmt::format("is {}", fmt::join(names, ", "))));
+  if (o.leave && !leave_of(settings_.law.law))
+    throw fatal(exit_usage, "leave is for the default law only");
+  auto known = std::ranges::find(orders_, pattern, [](auto const& each) { return each.first; });
+  if (known == orders_.end()) {
+    if (orders_.size() >= orders_max)
+      throw fatal(exit_usage, fmt::format("at most {} patterns of scopes", orders_max));
+    known = orders_.insert(orders_.end(), {pattern, {}});
+  } else {
+    std::rotate(known, known + 1, orders_.end());  // the last word is the latest
+    known = orders_.end() - 1;
+  }
+  auto& all = known->second;
+  if (o.paused) all.paused = o.paused;
+  if (o.rate) all.rate = o.rate;
+  if (o.in_flight) all.in_flight = o.in_flight;
+  if (o.leave) all.leave = o.leave;
+  for (auto& [key, l] : all_)
+    if (meant(l)) obey(now, key, l, o);
+  return many;
+}
+
+void lanes::obey(time_point now, std::string_view key, lane& l, lane_order const& o) {
+  if (o.paused) l.pause(now, *o.paused);
+  if (o.rate || o.in_flight) {
+    auto const& present = l.ceilings();
+    auto const flights = o.in_flight.value_or(present.in_flight_max);
+    l.limit(now, o.rate ? o.rate->rate : present.rate_ceiling,
+            flights > 0 ? flights : settings_.governor.in_flight_max);
+  }
+  if (o.leave) {
+    auto law = l.law_state();
+    app::leave(law, *o.leave);
+    l.leave(now, *o.leave, join_machine(key, law));
+  }
+}
+
+void lanes::note(time_point now, std::string_view words) {
+  if (trace_) trace_->ctl(now, words);
 }
 
 profile const& lanes::profile_of(std::string_view origin) const {
@@ -140,12 +212,11 @@ time_point lanes::parked_until() noexcept {
   return at;
 }
 
-void lanes::look(time_point now, duration since) {
-  for (auto& [key, l] : all_) {
-    auto const before = l.look(l.why(now).why);
-    if (before == reason::none) continue;
+reason lanes::look_at(time_point now, duration since, lane& l) {
+  auto const before = l.look(l.why(now).why);
+  if (before != reason::none)
     (l.in_trouble(before) ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) += since;
-  }
+  return before;
 }
 
 std::vector<hindrance> lanes::hindrances(time_point now, std::size_t most) {
@@ -208,6 +279,9 @@ void lanes::keep() {
     if (auto quotas = sc.quotas().knows(); !quotas.empty())
       memory_.learn_quotas(sc.name(), std::move(quotas));
     if (auto const known = knowledge_of(sc.law_state())) memory_.learn(sc.name(), *known);
+    if (auto const& last = sc.last_cut())
+      memory_.learn_cut(sc.name(), {wall_time_of(last->at), last->by});
+    if (sc.company() > 0) memory_.doubt(sc.name());
   }
   try {
     memory_.keep();

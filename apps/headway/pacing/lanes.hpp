@@ -58,6 +58,7 @@ class lanes {
   /// Stopped accounts can be told apart no longer.
   bool too_many_stopped() const noexcept { return stopped_.size() >= stopped_max; }
 
+  std::size_t size() const noexcept { return all_.size(); }
   /// Of pairs (key, lane).
   auto begin() noexcept { return all_.begin(); }
   auto end() noexcept { return all_.end(); }
@@ -69,8 +70,22 @@ class lanes {
   /// When the last of them that are parked go on; time_point::min(): none is.
   time_point parked_until() noexcept;
 
+  /// Orders all lanes whose scope matches, and those to come; "": all. Returns how many there are.
+  /// Errors: fatal(exit_usage) where it cannot be; then nothing has changed.
+  std::size_t order(time_point now, std::string const& pattern, lane_order const&);
+  /// Puts what a user changed into the trace.
+  void note(time_point now, std::string_view words);
+
   /// Counts why they waited since the last look, which was `since` ago.
-  void look(time_point now, duration since);
+  void look(time_point now, duration since) {
+    look(now, since, [](lane const&, reason) {});
+  }
+  /// The same, and tells it of each lane and reason.
+  template <class F>
+  void look(time_point now, duration since, F tell) {
+    for (auto& [key, l] : all_)
+      if (auto const why = look_at(now, since, l); why != reason::none) tell(l, why);
+  }
   /// What holds them back: of those in trouble all up to `most`, the worst first; where there are
   /// none, of the first that waits.
   std::vector<hindrance> hindrances(time_point now, std::size_t most = 3);
@@ -91,7 +106,9 @@ class lanes {
     std::string account{}, partition{};
   };
   lane make(std::string_view key, wanted const&);
-  std::shared_ptr<pace> join_machine(std::string_view key, std::optional<remembered> const& known);
+  reason look_at(time_point now, duration since, lane&);
+  shared_pace join_machine(std::string_view key, any_law const& begins);
+  void obey(time_point now, std::string_view key, lane&, lane_order const&);
   profile const& profile_of(std::string_view origin) const;
 
   pacing_settings const settings_;
@@ -104,7 +121,8 @@ class lanes {
   std::string speaker_;  // the origin that a profile was looked up for last
   std::string key_;
   keyed<lane> all_;
-  std::unordered_set<std::string> stopped_{};  // accounts
+  std::unordered_set<std::string> stopped_{};                 // accounts
+  std::vector<std::pair<std::string, lane_order>> orders_{};  // in the order in which they came
   std::array<duration, static_cast<std::size_t>(reason::cancelled) + 1> held_for_{};
   duration troubled_for_{0};  // held back by what went wrong
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <variant>
 
@@ -11,6 +12,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "headway/text/law.hpp"
 
 namespace headway::app {
 namespace {
@@ -22,6 +24,7 @@ concept knowing = requires(L l, learned const& k, duration age) {
   l.knows();
   l.remember(k, age);
   l.leave;
+  l.epoch;
 };
 
 /// f of a law that learns; a default R of another.
@@ -76,6 +79,21 @@ bool leave(any_law& l, double share) {
   return if_knowing<bool>(l, [&](auto& one) { return one.leave = share, true; });
 }
 
+speeds speeds_of(any_law const& l) noexcept {
+  constexpr auto none = std::numeric_limits<double>::infinity();
+  if (auto const* s = std::get_if<seek>(&l.choice))
+    return {s->pace(), s->slots ? s->allowed() : none};
+  if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
+    return {a->pace.rate, none};
+  if (auto const* f = std::get_if<paced<gcra, fixed_window>>(&l.choice))
+    return {1 / to_seconds(f->pace.interval), l.allowed()};
+  return {none, l.allowed()};
+}
+
+std::uint64_t cuts_of(any_law const& l) noexcept {
+  return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.epoch; });
+}
+
 std::string findings(any_law const& l, bool quotas_bind) {
   auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
@@ -95,7 +113,11 @@ std::string findings(any_law const& l, bool quotas_bind) {
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
     return fmt::format("a rate of {}", rate_in_words(a->pace.rate));
   if (auto const* a = std::get_if<auto_sleeper>(&l.choice))
-    return fmt::format("an interval of {:.3g} s", to_seconds(a->current_interval));
+    return fmt::format(
+        "an interval of {:.3g} s; of {} answers {} raised it and {} lowered it, {} "
+        "sleeps of {} in all",
+        to_seconds(a->current_interval), a->metrics.total_invocation, a->metrics.total_went_up,
+        a->metrics.total_went_down, a->metrics.total_slept, in_words(a->metrics.total_sleep_time));
   return "";
 }
 

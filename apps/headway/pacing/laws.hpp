@@ -1,6 +1,7 @@
 /// The laws that --law names: what each of them can be asked, whichever it is.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,15 @@ void remember(any_law&, learned const&, duration age);
 std::optional<double> leave_of(any_law const&);
 /// False where it cannot.
 bool leave(any_law&, double share);
+
+/// How a law sends: units per second and permits. Infinite: it sets none.
+struct speeds {
+  double rate = 0, slots = 0;
+};
+speeds speeds_of(any_law const&) noexcept;
+
+/// Returns how often refusals made a law that learns send less; 0 for another.
+std::uint64_t cuts_of(any_law const&) noexcept;
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
 /// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 #include <simdjson.h>
 #include <sys/file.h>
 
@@ -18,6 +19,8 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/text.hpp"
+#include "base/url.hpp"
 #include "os/file.hpp"
 #include "os/replacement.hpp"
 #include "pacing/laws.hpp"
@@ -29,6 +32,20 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::hours quotas_age_max{24};
+constexpr std::chrono::hours forgotten_age_max{30 * 24};  // no run lives longer
+constexpr std::size_t cut_columns_max = 200;
+constexpr std::size_t pattern_bytes_max = 2048, forgotten_bytes_max = 400 << 10;
+constexpr std::int64_t seconds_max = 1'000'000'000'000;
+
+/// A pattern for this scope and no other.
+std::string literally(std::string_view scope) {
+  std::string pattern;
+  for (char const c : scope) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
 
 /// [limit, per_second, per_byte, constant, per_byte of the sized part, its constant]
 std::optional<known_quota> read_quota(std::string_view name, simdjson::dom::element value) {
@@ -53,7 +70,40 @@ std::string in_json(known_quota const& q) {
                             q.sized.constant);
 }
 
+std::string in_json(known_scope const& e) {
+  auto text =
+      fmt::format(R"({{"rate": {:.6g}, "slots": {:.6g}, "latency": {:.6g}, "at": {})", e.what.rate,
+                  e.what.slots, e.what.latency, e.at.time_since_epoch().count());
+  if (e.by_hand) text += R"(, "by_hand": true)";
+  if (e.last_cut)
+    text += fmt::format(R"(, "cut": {{"at": {}, "by": {}}})",
+                        e.last_cut->at.time_since_epoch().count(), json_string(e.last_cut->by));
+  if (!e.quotas.empty()) {
+    std::vector<std::string> quotas;
+    for (auto const& q : e.quotas) quotas.push_back(in_json(q));
+    text += fmt::format(R"(, "quotas": {{{}}}, "quotas_at": {})", fmt::join(quotas, ", "),
+                        e.quotas_at.time_since_epoch().count());
+  }
+  return text + '}';
+}
+
+/// "{"a": 1, "b": 2}", a line each.
+template <class Map, class F>
+std::string object_of(Map const& all, F value) {
+  std::string text = "{";
+  for (auto const& [name, what] : all) {
+    text += text.back() == '{' ? "\n  " : ",\n  ";
+    text += json_string(name) + ": " + value(what);
+  }
+  return text + "\n}";
+}
+
 }  // namespace
+
+bool matches(std::string const& pattern, std::string const& scope) {
+  return fnmatch(pattern.c_str(), scope.c_str(), 0) == 0 ||
+         fnmatch(pattern.c_str(), short_name(scope).c_str(), 0) == 0;
+}
 
 shipped_law with_memory(shipped_law law, remembered const& r) {
   app::remember(law.law, r.what, r.age);
@@ -71,9 +121,9 @@ std::string memory::default_path() {
   return home.empty() ? "" : home + "/.local/state/headway/limits.json";
 }
 
-memory::memory(std::string path) : path_(std::move(path)), known_(read()) {}
+memory::memory(std::string path) : path_(std::move(path)), since_(wall_time_of()), kept_(read()) {}
 
-memory::entries memory::read() const {
+memory::content memory::read() const {
   std::error_code none;
   if (path_.empty() || !fs::exists(path_, none)) return {};
   std::ifstream in(path_, std::ios::binary);
@@ -96,18 +146,26 @@ memory::entries memory::read() const {
       all["headway_limits"].get(version) != simdjson::SUCCESS || version != 1 ||
       all["scopes"].get(scopes) != simdjson::SUCCESS)
     throw not_ours();
-  entries found;
+  content found;
   for (auto const [scope, value] : scopes) {
-    entry e;
+    known_scope e;
     std::int64_t at = 0;
     if (value["rate"].get(e.what.rate) != simdjson::SUCCESS ||
         value["slots"].get(e.what.slots) != simdjson::SUCCESS ||
         value["latency"].get(e.what.latency) != simdjson::SUCCESS ||
-        value["at"].get(at) != simdjson::SUCCESS || at < 0 || at > 1'000'000'000'000)
+        value["at"].get(at) != simdjson::SUCCESS || at < 0 || at > seconds_max)
       throw not_ours();
     e.at = std::chrono::sys_seconds(std::chrono::seconds(at));
+    if (value["by_hand"].get(e.by_hand) != simdjson::SUCCESS) e.by_hand = false;
+    if (simdjson::dom::element last; value["cut"].get(last) == simdjson::SUCCESS) {
+      std::string_view by;
+      if (last["at"].get(at) != simdjson::SUCCESS || at < 0 || at > 1000 * seconds_max ||
+          last["by"].get(by) != simdjson::SUCCESS)
+        throw not_ours();
+      e.last_cut = cut{wall_time(std::chrono::milliseconds(at)), std::string(by)};
+    }
     if (simdjson::dom::object quotas; value["quotas"].get(quotas) == simdjson::SUCCESS) {
-      if (value["quotas_at"].get(at) != simdjson::SUCCESS || at < 0 || at > 1'000'000'000'000 ||
+      if (value["quotas_at"].get(at) != simdjson::SUCCESS || at < 0 || at > seconds_max ||
           quotas.size() > quotas_max)
         throw not_ours();
       e.quotas_at = std::chrono::sys_seconds(std::chrono::seconds(at));
@@ -117,27 +175,34 @@ memory::entries memory::read() const {
         e.quotas.push_back(std::move(*q));
       }
     }
-    found.emplace(scope, e);
+    found.scopes.emplace(scope, e);
   }
+  if (simdjson::dom::object forgotten; all["forgotten"].get(forgotten) == simdjson::SUCCESS)
+    for (auto const [pattern, value] : forgotten) {
+      std::int64_t at = 0;
+      if (value.get(at) != simdjson::SUCCESS || at < 0 || at > 1000 * seconds_max) throw not_ours();
+      found.forgotten.emplace(pattern, wall_time(std::chrono::milliseconds(at)));
+    }
   return found;
 }
 
 std::optional<remembered> memory::recall(std::string const& scope) const {
-  auto const found = known_.find(scope);
-  if (found == known_.end() || found->second.at == std::chrono::sys_seconds{}) return std::nullopt;
+  auto const found = kept_.scopes.find(scope);
+  if (found == kept_.scopes.end() || found->second.at == std::chrono::sys_seconds{})
+    return std::nullopt;
   auto const age = wall_now() - found->second.at;
   return remembered{found->second.what, std::max(age, std::chrono::seconds(0))};  // a clock is set
 }
 
 void memory::learn(std::string const& scope, learned const& what) {
-  auto& e = fresh_[scope];
+  auto& e = fresh_[scope].what;
   e.what = what;
   e.at = wall_now();
 }
 
 remembered_quotas memory::recall_quotas(std::string const& scope) const {
-  auto const found = known_.find(scope);
-  if (found == known_.end() || found->second.quotas.empty()) return {};
+  auto const found = kept_.scopes.find(scope);
+  if (found == kept_.scopes.end() || found->second.quotas.empty()) return {};
   auto const age = std::max(wall_now() - found->second.quotas_at, std::chrono::seconds(0));
   if (age > quotas_age_max) return {};
   return {found->second.quotas, age};
@@ -145,13 +210,19 @@ remembered_quotas memory::recall_quotas(std::string const& scope) const {
 
 void memory::learn_quotas(std::string const& scope, std::vector<known_quota> quotas) {
   if (quotas.size() > quotas_max) quotas.resize(quotas_max);
-  auto& e = fresh_[scope];
+  auto& e = fresh_[scope].what;
   e.quotas = std::move(quotas);
   e.quotas_at = wall_now();
 }
 
-void memory::keep() {
-  if (path_.empty() || fresh_.empty()) return;
+void memory::learn_cut(std::string const& scope, cut last) {
+  last.by = cut_to(cut_columns_max, in_utf8(last.by));
+  fresh_[scope].what.last_cut = std::move(last);
+}
+
+/// What is in the file goes through `f` into a new one that takes its place.
+template <class F>
+void memory::change(F f) {
   std::error_code error;
   if (auto const folder = fs::path(path_).parent_path(); !folder.empty()) {
     fs::create_directories(folder, error);
@@ -160,33 +231,81 @@ void memory::keep() {
   auto const lock = file::open(path_ + ".lock", O_RDWR | O_CREAT);
   flock(lock.fd(), LOCK_EX);
   auto all = read();
-  for (auto const& [scope, e] : fresh_) {
-    auto& kept = all[scope];
-    if (e.at != std::chrono::sys_seconds{}) kept.what = e.what, kept.at = e.at;
-    if (!e.quotas.empty()) kept.quotas = e.quotas, kept.quotas_at = e.quotas_at;
-  }
-  while (all.size() > scopes_max)
-    all.erase(std::ranges::min_element(all, {}, [](auto const& e) { return e.second.last(); }));
-  std::string text = "{\"headway_limits\": 1, \"scopes\": {";
-  for (auto const& [scope, e] : all) {
-    text += text.back() == '{' ? "\n  " : ",\n  ";
-    append_quoted(text, scope);
-    fmt::format_to(std::back_inserter(text),
-                   R"(: {{"rate": {:.6g}, "slots": {:.6g}, "latency": {:.6g}, "at": {})",
-                   e.what.rate, e.what.slots, e.what.latency, e.at.time_since_epoch().count());
-    if (!e.quotas.empty()) {
-      std::vector<std::string> quotas;
-      for (auto const& q : e.quotas) quotas.push_back(in_json(q));
-      fmt::format_to(std::back_inserter(text), R"(, "quotas": {{{}}}, "quotas_at": {})",
-                     fmt::join(quotas, ", "), e.quotas_at.time_since_epoch().count());
-    }
-    text += '}';
-  }
-  text += "\n}}\n";
+  f(all);
+  auto const forget_oldest = [&] {
+    all.scopes.erase(
+        std::ranges::min_element(all.scopes, {}, [](auto const& e) { return e.second.last(); }));
+  };
+  auto const scopes_in_json = [&] {
+    return R"({"headway_limits": 1, "scopes": )" +
+           object_of(all.scopes, [](known_scope const& e) { return in_json(e); });
+  };
+  while (all.scopes.size() > scopes_max) forget_oldest();
+  auto text = scopes_in_json();
+  for (; text.size() > bytes_max - forgotten_bytes_max && !all.scopes.empty();
+       text = scopes_in_json())
+    for (auto some = all.scopes.size() / 10 + 1; some > 0; --some) forget_oldest();
+  if (!all.forgotten.empty())
+    text += ", \"forgotten\": " + object_of(all.forgotten, [](wall_time at) {
+              return std::to_string(at.time_since_epoch().count());
+            });
   replacement whole(path_);
-  whole.append(text);
+  whole.append(text + "}\n");
   whole.sync();
   whole.put();
+  whole.sync_name();
+}
+
+void memory::keep() {
+  if (path_.empty() || fresh_.empty()) return;
+  change([&](content& all) {
+    auto const forgotten = [&](std::string const& scope, bool doubted) {
+      return std::ranges::any_of(all.forgotten, [&](auto const& f) {
+        return (doubted || f.second >= since_) && matches(f.first, scope);
+      });
+    };
+    for (auto const& [scope, n] : fresh_) {
+      if (forgotten(scope, n.doubted)) continue;
+      auto const& e = n.what;
+      if (e.last() == std::chrono::sys_seconds{}) continue;
+      auto& kept = all.scopes[scope];
+      if (e.at != std::chrono::sys_seconds{})
+        kept.what = e.what, kept.at = e.at, kept.by_hand = false;
+      if (e.last_cut) kept.last_cut = e.last_cut;
+      if (!e.quotas.empty()) kept.quotas = e.quotas, kept.quotas_at = e.quotas_at;
+    }
+  });
+}
+
+void memory::drop(content& all, std::string const& pattern) const {
+  auto const now = wall_time_of();
+  if (pattern.size() > pattern_bytes_max)
+    throw fatal(exit_usage,
+                fmt::format("{}: want at most {} bytes", in_quotes(pattern), pattern_bytes_max));
+  std::erase_if(all.scopes, [&](auto const& e) { return matches(pattern, e.first); });
+  std::erase_if(all.forgotten, [&](auto const& f) { return now - f.second > forgotten_age_max; });
+  all.forgotten[pattern] = now;
+  if (all.forgotten.size() > forgotten_max)
+    all.forgotten.erase(
+        std::ranges::min_element(all.forgotten, {}, [](auto const& f) { return f.second; }));
+}
+
+std::vector<std::string> memory::forget(std::string const& pattern) {
+  std::vector<std::string> gone;
+  change([&](content& all) {
+    kept_ = all;
+    for (auto const& [scope, e] : all.scopes)
+      if (matches(pattern, scope)) gone.push_back(scope);
+    drop(all, pattern);
+  });
+  return gone;
+}
+
+void memory::set(std::string const& scope, learned const& what) {
+  change([&](content& all) {
+    drop(all, literally(scope));
+    all.scopes[scope] = {.what = what, .at = wall_now(), .by_hand = true};
+  });
 }
 
 }  // namespace headway::app

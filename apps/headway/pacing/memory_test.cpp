@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/fatal.hpp"
 #include "folder.hpp"
@@ -129,6 +130,92 @@ TEST_F(memories, the_oldest_of_a_thousand_is_forgotten) {
   memory const again(path);
   for (int i = 0; i < 1010; ++i) there += again.recall("scope " + std::to_string(i)).has_value();
   EXPECT_EQ(there, 1000);
+}
+
+TEST_F(memories, what_is_forgotten_while_a_run_lives_is_not_written_back) {
+  learn("http://a", {.rate = 1});
+  memory run(path);
+  memory other(path);
+  EXPECT_EQ(memory(path).forget("*://a*"), std::vector<std::string>{"http://a"});
+  run.learn("http://a", {.rate = 2});
+  run.learn_quotas("http://a", {{.name = "x", .limit = 1}});
+  run.learn("http://b", {.rate = 3});
+  run.keep();
+  EXPECT_FALSE(memory(path).recall("http://a"));
+  EXPECT_TRUE(memory(path).recall("http://b"));
+  other.learn("http://a", {.rate = 2});
+  other.keep();
+  EXPECT_FALSE(memory(path).recall("http://a"));
+}
+
+TEST_F(memories, what_a_run_learns_after_a_forget_is_kept) {
+  memory(path).forget("*");
+  std::this_thread::sleep_for(2ms);  // the file tells milliseconds
+  learn("http://a", {.rate = 4});
+  EXPECT_TRUE(memory(path).recall("http://a"));
+}
+
+TEST_F(memories, what_others_may_have_brought_is_doubted_once_it_was_forgotten) {
+  auto const doubtful = [&](std::string const& scope) {
+    memory run(path);
+    run.learn(scope, {.rate = 4});
+    run.doubt(scope);
+    run.keep();
+    return memory(path).recall(scope).has_value();
+  };
+  EXPECT_TRUE(doubtful("http://a"));
+  memory(path).forget("http://a");
+  std::this_thread::sleep_for(2ms);
+  EXPECT_FALSE(doubtful("http://a"));
+  EXPECT_TRUE(doubtful("http://ab"));
+}
+
+TEST_F(memories, a_pattern_is_of_the_name_or_the_short_one) {
+  EXPECT_TRUE(matches("api.example", "https://api.example:443"));
+  EXPECT_TRUE(matches("https://api.example:443", "https://api.example:443"));
+  EXPECT_TRUE(matches("*", "https://api.example:443 gpt"));
+  EXPECT_TRUE(matches("api.example gpt-[45]*", "https://api.example:443 gpt-4o"));
+  EXPECT_FALSE(matches("api.example", "https://api.example:443 gpt"));
+  EXPECT_FALSE(matches("", "https://api.example:443"));
+}
+
+TEST_F(memories, what_is_set_by_hand_takes_the_place_of_what_a_living_run_knows) {
+  memory run(path);
+  std::string const scope = "http://a [1]*";
+  memory(path).set(scope, {.rate = 40});
+  run.learn(scope, {.rate = 2});
+  run.keep();
+  EXPECT_EQ(memory(path).recall(scope).value().what, (learned{.rate = 40}));
+  EXPECT_TRUE(memory(path).all().at(scope).by_hand);
+  std::this_thread::sleep_for(2ms);
+  learn(scope, {.rate = 45});
+  EXPECT_EQ(memory(path).recall(scope).value().what, (learned{.rate = 45}));
+  EXPECT_FALSE(memory(path).all().at(scope).by_hand);
+}
+
+TEST_F(memories, the_last_cut_is_kept) {
+  memory m(path);
+  m.learn("a", {.rate = 1});
+  m.learn_cut("a", {wall_time(std::chrono::milliseconds(1780000000123)), "status 429: \"slow\""});
+  m.keep();
+  learn("a", {.rate = 2});
+  memory const again(path);
+  auto const& last = again.all().at("a").last_cut.value();
+  EXPECT_EQ(last.at.time_since_epoch().count(), 1780000000123);
+  EXPECT_EQ(last.by, "status 429: \"slow\"");
+}
+
+TEST_F(memories, a_file_stays_small_enough_to_be_read) {
+  memory m(path);
+  for (int i = 0; i < 1000; ++i) m.learn(std::string(2000, 'x') + std::to_string(i), {.rate = 1});
+  m.keep();
+  EXPECT_LE(text_of(path).size(), 1U << 20);
+  EXPECT_GT(memory(path).all().size(), 100U);
+}
+
+TEST_F(memories, forgotten_patterns_are_bounded) {
+  for (int i = 0; i < 120; ++i) memory(path).forget("http://" + std::to_string(i));
+  EXPECT_LT(text_of(path).size(), 10'000U);
 }
 
 TEST_F(memories, a_place_that_cannot_be_written_is_said) {

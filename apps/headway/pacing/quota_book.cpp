@@ -17,6 +17,7 @@ namespace {
 
 constexpr double units_max = 1e12;
 constexpr std::size_t name_max = 40;
+constexpr duration window_max = std::chrono::hours(24 * 366);
 
 /// 90000, 90k, 1.5M.
 double parse_units(std::string_view text, double least = 1) {
@@ -108,6 +109,7 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size) 
   };
   for (auto const& q : quotas_) {
     if (q.hold > now) at_least(q, q.hold);
+    if (q.ours && q.at_once && flying_ >= *q.at_once) at_least(q, never);
     auto const cost = cost_of(q, size);
     if (!cost) continue;
     if (q.set) {
@@ -116,6 +118,8 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size) 
       auto const wanted = std::min(*cost, c.burst);
       if (c.level < wanted * (1 - 1e-9)) at_least(q, when(now, wanted - c.level, c.per_second));
     }
+    if (q.alone && !q.told)
+      at_least(q, q.alone->sent.ready_at(now, std::min(*cost, q.alone->limit), q.alone->limit));
     if (q.told) {
       auto const& t = *q.told;
       auto const wanted = std::min(*cost, t.limit) * (1 - 1e-9);
@@ -172,6 +176,7 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
       q.set->refill(now);
       q.set->level -= *cost;
     }
+    if (q.alone) q.alone->sent.add(now, *cost);
     if (q.told) {
       auto& t = *q.told;
       auto const is_back = !t.refills && t.full <= now;
@@ -192,6 +197,41 @@ void quota_book::forget(quota_receipt& receipt) noexcept {
   }
 }
 
+std::pair<quota_book::quota*, quota_receipt::entry> quota_book::take_told(
+    time_point now, quota_receipt const& receipt, http::quota const& told) {
+  auto* const q = keeps(told) ? find_or_make(told.name, told.partition) : nullptr;
+  if (q == nullptr) return {};
+  if (!told.partition.empty())
+    for (auto& other : quotas_)
+      if (other.name == told.name && !other.partition.empty()) other.ours = &other == q;
+  if (told.counts != http::counted::unsaid) q->counts = told.counts;
+  quota_receipt::entry taken{.mark = q->taken};
+  for (auto const& e : receipt.entries)
+    if (&quotas_[e.quota] == q) taken = e;
+  if (told.counts == http::counted::concurrent)
+    q->at_once = *told.limit;
+  else if (told.remaining && told.reset)
+    listen(now, *q, told, taken.mark, receipt.sent);
+  else
+    listen_to_policy(now, *q, told);
+  return {q, taken};
+}
+
+/// What flies has been sent, but not counted yet.
+void quota_book::listen_to_policy(time_point now, quota& q, http::quota const& told) const {
+  if (!q.alone || q.alone->sent.window() != *told.window) {
+    q.alone = policy{.sent = rolling_count(*told.window)};
+    q.alone->sent.add(now, flying_);
+  }
+  q.alone->limit = *told.limit;
+}
+
+void quota_book::hear(time_point now, quota_receipt const& receipt,
+                      std::span<http::quota const> quotas) {
+  if (!receipt.open) return;
+  for (auto const& told : quotas) take_told(now, receipt, told);
+}
+
 bool quota_book::settle(time_point now, quota_receipt& receipt, request_size const& size,
                         answered const& answer) {
   if (!receipt.open) return false;
@@ -208,14 +248,12 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   }
   bool blamed = false;
   for (auto const& told : answer.quotas) {
-    if (!keeps(told)) continue;
-    auto* const q = find_or_make(told.name);
+    auto const [q, taken] = take_told(now, receipt, told);
     if (q == nullptr) continue;
-    quota_receipt::entry taken{.mark = q->taken};
-    for (auto const& e : receipt.entries)
-      if (&quotas_[e.quota] == q) taken = e;
-    listen(now, *q, told, taken.mark, receipt.sent);
-    if (!answer.refused || *told.remaining >= std::min(taken.cost, *told.limit)) continue;
+    if (!answer.refused || !told.remaining || !q->told) continue;
+    // What is there again at once has not been short.
+    auto const wanted = std::min(taken.cost, *told.limit);
+    if (*told.remaining >= wanted || q->told->level_at(now) >= wanted) continue;
     blamed = true;
     if (answer.hold) q->hold = std::max(q->hold, later(now, std::max(*answer.hold, 0ns)));
   }
@@ -269,9 +307,14 @@ std::string quota_book::findings() const {
 }
 
 bool quota_book::keeps(http::quota const& q) const noexcept {
-  return !q.name.empty() && q.limit && q.remaining && q.reset && *q.limit >= 1 &&
-         *q.limit <= units_max && *q.remaining <= units_max &&
-         (counts_requests(q.name) || costed_as(q.name) != nullptr);
+  if (q.name.empty() || !q.limit || *q.limit < 1 || *q.limit > units_max) return false;
+  if (q.counts == http::counted::concurrent) return true;
+  auto const state = q.remaining && q.reset && *q.remaining <= units_max;
+  auto const ceiling_alone =
+      !q.remaining && q.window && *q.window >= 1ms && *q.window <= window_max;
+  auto const costs = q.counts == http::counted::requests || q.counts == http::counted::bytes ||
+                     counts_requests(q.name) || costed_as(q.name) != nullptr;
+  return (state || ceiling_alone) && costs;
 }
 
 void quota_book::listen(time_point now, quota& q, http::quota const& told, double mark,
@@ -359,15 +402,16 @@ void quota_book::ceiling::refill(time_point now) noexcept {
   as_of = now;
 }
 
-quota_book::quota* quota_book::named(std::string_view name) {
-  auto const found = std::ranges::find(quotas_, name, &quota::name);
+quota_book::quota* quota_book::named(std::string_view name, std::string_view partition) {
+  auto const found = std::ranges::find_if(
+      quotas_, [&](auto const& q) { return q.name == name && q.partition == partition; });
   return found == quotas_.end() ? nullptr : &*found;
 }
 
-quota_book::quota* quota_book::find_or_make(std::string_view name) {
-  if (auto* const known = named(name)) return known;
+quota_book::quota* quota_book::find_or_make(std::string_view name, std::string_view partition) {
+  if (auto* const known = named(name, partition)) return known;
   if (quotas_.size() >= quotas_max) return nullptr;
-  quotas_.push_back({.name = std::string(name)});
+  quotas_.push_back({.name = std::string(name), .partition = std::string(partition)});
   return &quotas_.back();
 }
 
@@ -382,9 +426,10 @@ quota_book::quota const* quota_book::costed_as(std::string_view name) const noex
 }
 
 std::optional<double> quota_book::cost_of(quota const& q, request_size const& size) const noexcept {
-  if (!q.told && !q.set && !q.whole.known()) return std::nullopt;
+  if (!q.ours || (!q.told && !q.alone && !q.set && !q.whole.known())) return std::nullopt;
   if (auto const given = units_of(size.given, q.name)) return given;
-  if (counts_requests(q.name)) return 1;
+  if (q.counts == http::counted::bytes) return std::max(size.bytes, 1.0);
+  if (q.counts == http::counted::requests || counts_requests(q.name)) return 1;
   auto const* const as = costed_as(q.name);
   if (as == nullptr) return std::nullopt;
   if (auto const reserved = units_of(size.reserved, as->name))

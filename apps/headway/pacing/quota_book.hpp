@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headway/http/advice.hpp"
 #include "headway/time.hpp"
 #include "pacing/cost_model.hpp"
+#include "pacing/rolling_count.hpp"
 #include "provider/quota_units.hpp"
 
 namespace headway::app {
@@ -58,10 +60,12 @@ struct quota_receipt {
 /// A request goes when every quota has room for it. What the server told last holds, less what
 /// went since; a quota whose reset moves away as it is used refills all the time, another one at
 /// its reset. Costs that are not given are estimated high, and put right by the next answer, so
-/// that nothing of the quota is lost; where what remains falls faster than they say, they are
-/// raised. An answer's count is taken to be as old as the answer: later than it can be. No clock,
-/// no I/O. Threads: distinct objects safe. Source: platform.openai.com and docs.anthropic.com on
-/// rate limits, as of 2026-06.
+/// that nothing of the quota is lost. A policy that is told without what remains is a ceiling for
+/// each window of its length; one of concurrent requests bounds those in flight; of several
+/// partitions of a quota the one told last is ours. Where what remains falls faster than they say,
+/// they are raised. An answer's count is taken to be as old as the answer: later than it can be. No
+/// clock, no I/O. Threads: distinct objects safe. Source: platform.openai.com and
+/// docs.anthropic.com on rate limits, as of 2026-06.
 class quota_book {
  public:
   /// per_byte: rules of thumb of what a byte of a request's body costs.
@@ -92,6 +96,8 @@ class quota_book {
     bool refused = false;
     std::optional<duration> hold{};  ///< what a refusal asks for
   };
+  /// The head of its answer, before its end.
+  void hear(time_point now, quota_receipt const&, std::span<http::quota const>);
   /// Its answer. Returns whether it was refused because of a quota that is kept here.
   bool settle(time_point now, quota_receipt&, request_size const&, answered const&);
 
@@ -148,9 +154,19 @@ class quota_book {
 
     void refill(time_point now) noexcept;
   };
+  /// A policy that was told without what remains of it.
+  struct policy {
+    double limit = 0;
+    rolling_count sent;
+  };
   struct quota {
     std::string name;
+    std::string partition{};
+    http::counted counts = http::counted::unsaid;
+    bool ours = true;  // of its partitions the one told last
     std::optional<told_quota> told{};
+    std::optional<policy> alone{};    // in force while `told` is not there
+    std::optional<double> at_once{};  // requests in flight
     std::optional<ceiling> set{};
     cost_model whole{};  ///< by size
     cost_model sized{};  ///< of the part that size makes up
@@ -159,11 +175,16 @@ class quota_book {
     time_point hold = time_point::min();
   };
 
-  quota* named(std::string_view name);
-  quota* find_or_make(std::string_view name);
+  quota* named(std::string_view name, std::string_view partition);
+  quota* find_or_make(std::string_view name, std::string_view partition = {});
   quota const* costed_as(std::string_view name) const noexcept;
   std::optional<double> cost_of(quota const&, request_size const&) const noexcept;
+  void listen_to_policy(time_point now, quota&, http::quota const&) const;
   static void listen(time_point now, quota&, http::quota const&, double mark, time_point sent);
+  /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request
+  /// took of it.
+  std::pair<quota*, quota_receipt::entry> take_told(time_point now, quota_receipt const&,
+                                                    http::quota const&);
 
   std::vector<quota> quotas_;
   int flying_ = 0;

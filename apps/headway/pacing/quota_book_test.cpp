@@ -32,8 +32,9 @@ TEST(quota_book, reads_what_the_caller_sets) {
   EXPECT_EQ(parse_quota("tokens=90k/min"), (quota_ceiling{"tokens", 90000, 1min, 0}));
   EXPECT_EQ(parse_quota("input-tokens=1.5M/h:20k"),
             (quota_ceiling{"input-tokens", 1.5e6, 1h, 20000}));
+  EXPECT_EQ(parse_quota("tokens=1M/day"), (quota_ceiling{"tokens", 1e6, 24h, 0}));
   for (auto const* const text : {"", "tokens", "tokens=90k", "=90k/min", "90k/min", "To kens=1/s",
-                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/day",
+                                 "tokens=0/s", "tokens=90q/min", "tokens=-1/s", "tokens=9/week",
                                  "tokens=9/s:10", "tokens=9/s:", "tokens=nan/s", "tokens=1e3/s"})
     EXPECT_THROW(parse_quota(text), std::invalid_argument) << text;
 }
@@ -65,6 +66,109 @@ TEST(quota_book, is_busy_until_a_new_one_knows_as_much) {
   std::vector<http::quota> const none_left{told("tokens", 100, 0, 30s)};
   learned.settle(at(0s), receipt, costing(1), {.quotas = none_left});
   EXPECT_NEAR(to_seconds(learned.busy_until() - at(0s)), 30, 0.1);
+}
+
+http::quota policy(std::string name, double limit, std::optional<duration> window,
+                   http::counted counts = http::counted::requests, std::string partition = {}) {
+  return {.name = std::move(name),
+          .limit = limit,
+          .window = window,
+          .counts = counts,
+          .partition = std::move(partition)};
+}
+void tell(quota_book& book, duration now, http::quota const& what) {
+  auto receipt = book.take(at(now), {});
+  std::vector<http::quota> const all{what};
+  book.settle(at(now), receipt, {}, {.quotas = all});
+}
+
+TEST(quota_book, a_policy_alone_is_a_ceiling_for_any_window) {
+  quota_book book;
+  tell(book, 0s, policy("default", 10, 10s));
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_LE(book.ready_at(at(1s), {}).until, at(1s)) << i;
+    book.take(at(1s), {});
+  }
+  auto const held = book.ready_at(at(1s), {});
+  EXPECT_EQ(held.quota, "default");
+  EXPECT_GE(held.until, at(10s));
+  EXPECT_LE(held.until, at(11s));
+}
+
+TEST(quota_book, what_remains_takes_the_place_of_a_policy_alone) {
+  quota_book book;
+  tell(book, 0s, policy("default", 2, 1h));
+  book.take(at(0s), {});
+  EXPECT_GT(book.ready_at(at(0s), {}).until, at(50min));
+  auto state = policy("default", 2, 1h);
+  state.remaining = 2;
+  state.reset = 10s;
+  tell(book, 1s, state);
+  EXPECT_LE(book.ready_at(at(1s), {}).until, at(1s));
+}
+
+TEST(quota_book, a_policy_of_concurrent_requests_bounds_those_in_flight) {
+  quota_book book;
+  tell(book, 0s, policy("c", 2, {}, http::counted::concurrent));
+  auto first = book.take(at(1s), {});
+  EXPECT_LE(book.ready_at(at(1s), {}).until, at(1s));
+  book.take(at(1s), {});
+  EXPECT_EQ(book.ready_at(at(1s), {}).until, never) << "until an answer";
+  book.settle(at(2s), first, {}, {});
+  EXPECT_LE(book.ready_at(at(2s), {}).until, at(2s));
+}
+
+TEST(quota_book, a_policy_of_bytes_is_not_one_of_requests) {
+  quota_book book;
+  tell(book, 0s, policy("b", 1000, 10s, http::counted::bytes));
+  book.take(at(1s), {.bytes = 900});
+  EXPECT_LE(book.ready_at(at(1s), {.bytes = 90}).until, at(1s));
+  EXPECT_GT(book.ready_at(at(1s), {.bytes = 200}).until, at(9s));
+}
+
+TEST(quota_book, of_several_partitions_the_one_told_last_is_ours) {
+  quota_book book;
+  auto used_up = policy("q", 5, 1min, http::counted::requests, ":A:");
+  used_up.remaining = 0;
+  used_up.reset = 1min;
+  tell(book, 0s, used_up);
+  EXPECT_GE(book.ready_at(at(0s), {}).until, at(1min));
+  auto other = used_up;
+  other.partition = ":B:";
+  other.remaining = 5;
+  tell(book, 1s, other);
+  EXPECT_LE(book.ready_at(at(1s), {}).until, at(1s));
+  tell(book, 2s, used_up);
+  EXPECT_GE(book.ready_at(at(2s), {}).until, at(1min));
+}
+
+// Else a server that says so with each refusal would never be slowed down for.
+TEST(quota_book, what_is_there_again_at_once_excuses_no_refusal) {
+  for (auto const reset : {duration(0s), duration(5s)}) {
+    quota_book book;
+    auto state = policy("q", 1e6, 1s);
+    state.remaining = 1e6;
+    state.reset = 1s;
+    tell(book, 0s, state);
+    state.remaining = 0;
+    state.reset = reset;
+    auto receipt = book.take(at(0s), {});
+    std::vector<http::quota> const all{state};
+    EXPECT_EQ(book.settle(at(0s), receipt, {}, {.quotas = all, .refused = true}), reset > 0s);
+  }
+}
+
+TEST(quota_book, the_head_of_an_answer_tells_what_is_left_and_its_end_does_not_again) {
+  quota_book book;
+  auto receipt = book.take(at(0s), {});
+  auto state = policy("q", 5, 10s);
+  state.remaining = 0;
+  state.reset = 10s;
+  std::vector<http::quota> const all{state};
+  book.hear(at(1s), receipt, all);
+  EXPECT_NEAR(to_seconds(book.ready_at(at(1s), {}).until - at(1s)), 10, 0.01);
+  book.settle(at(9s), receipt, {}, {});
+  EXPECT_NEAR(to_seconds(book.ready_at(at(9s), {}).until - at(1s)), 10, 0.01);
 }
 
 TEST(quota_book, a_ceiling_is_settled_with_what_it_was) {

@@ -52,4 +52,10 @@ int parse_concurrency(std::string_view text) {
   return many;
 }
 
+double parse_leave(std::string_view text) {
+  auto const share = parse_share(text);
+  if (share > 0.95) throw std::invalid_argument("want 0% to 95%");
+  return share;
+}
+
 }  // namespace headway::app

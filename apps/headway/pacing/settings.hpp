@@ -22,6 +22,17 @@ struct host_ceiling {
   bool is_for(std::string_view origin) const noexcept;
 };
 
+/// What a user changes while a run goes on; what is not given stays.
+struct lane_order {
+  struct ceiling {
+    std::optional<gcra> rate{};  ///< none: off
+  };
+  std::optional<bool> paused{};
+  std::optional<ceiling> rate{};
+  std::optional<int> in_flight{};  ///< 0: off
+  std::optional<double> leave{};
+};
+
 struct pacing_settings {
   shipped_law law = shipped_laws().front();
   governor_settings governor{};  ///< hint_max is what a lane waits for at most
@@ -37,6 +48,8 @@ struct pacing_settings {
 gcra parse_ceiling(std::string_view text);
 /// Returns the number of --concurrency. Throws as parse_ceiling() does.
 int parse_concurrency(std::string_view text);
+/// Returns the share of --leave. Throws as parse_ceiling() does.
+double parse_leave(std::string_view text);
 /// Throws fatal(exit_usage) unless what is learned can be kept in this file, which is replaced.
 void require_state(std::string const& path);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headway/http/classify.hpp"
+#include "pacing/impasse.hpp"
 
 namespace headway::app {
 namespace {
@@ -19,6 +20,7 @@ outcome outcome_of(reaction what, int status) {
     case reaction::transient:
       return outcome::failure;
     case reaction::permanent: {
+      if (impasse::refuses_caller(status)) break;     // it may not have got as far as the limit
       auto const by_status = http::classify(status);  // if it throttles, it can never fit
       return by_status == outcome::throttle ? outcome::ignore : by_status;
     }

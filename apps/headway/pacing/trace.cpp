@@ -4,7 +4,6 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <boost/pfr.hpp>
 #include <cstddef>
 #include <exception>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/json_text.hpp"
+#include "pacing/fields.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
@@ -25,30 +25,24 @@ std::string_view name_of(std::array<std::string_view, N> const& names, Enum valu
   return names.at(static_cast<std::size_t>(value));
 }
 
-/// The fields of a policy, whichever it is, in order; doubles as the shortest text that reads back
-/// to the same bits.
-template <class T>
-void append_state(std::string& out, T const& v) {
-  if constexpr (std::is_arithmetic_v<T>) {
-    if (!out.empty()) out += ' ';
-    fmt::format_to(std::back_inserter(out), "{}", v);
-  } else if constexpr (requires { v.time_since_epoch(); }) {
-    append_state(out, v.time_since_epoch().count());
-  } else if constexpr (requires { v.count(); }) {
-    append_state(out, v.count());
-  } else if constexpr (requires { v.valueless_by_exception(); }) {
-    append_state(out, v.index());
-    std::visit([&](auto const& chosen) { append_state(out, chosen); }, v);
-  } else if constexpr (!std::is_empty_v<T>) {
-    boost::pfr::for_each_field(v, [&](auto const& field) { append_state(out, field); });
-  }
-}
-
+/// The numbers of a policy, whichever it is; doubles as the shortest text that reads back to the
+/// same bits.
 template <class T>
 std::string state(T const& v) {
   std::string out;
-  append_state(out, v);
+  each_number(v, [&](auto n) {
+    if (!out.empty()) out += ' ';
+    fmt::format_to(std::back_inserter(out), "{}", n);
+  });
   return out;
+}
+
+/// Until when what was sent beyond the `old` rate counts against the `next`: as many units, and at
+/// most its burst and one.
+time_point owed(time_point now, gcra const& old, gcra const& next) {
+  auto const units = to_seconds(std::max(old.tat - now, duration(0))) / to_seconds(old.interval);
+  auto const most = later(time_point(next.interval), next.burst_tolerance) - time_point();
+  return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
 }
 
 /// At most name_max bytes, cut between characters.
@@ -79,7 +73,7 @@ void trace::head(trace_head const& h) {
       R"({{"headway_trace":{},"version":"{}","began":{},"law":"{}","attempts_max":{},"queue_max":{},)"
       R"("hint_max":{},"first_alone":{},"throttled":"{}","quiet_successes":{},"in_flight_max":{},)"
       R"("budget":{{"ratio":{},"per_second":{},"balance_max":{},"balance":{}}})",
-      trace_format, h.version, began_.time_since_epoch().count(), h.law.name, s.attempts_max,
+      h.format, h.version, began_.time_since_epoch().count(), h.law.name, s.attempts_max,
       s.queue_max, s.hint_max.count(), s.first_alone.count(),
       name_of(after_throttle_names, s.throttled), s.quiet_successes, s.in_flight_max,
       s.budget.ratio, s.budget.per_second, s.budget.balance_max, s.budget.balance);
@@ -92,9 +86,11 @@ void trace::head(trace_head const& h) {
   close_line();
 }
 
-void trace::scope(int scope, std::string_view name, std::optional<remembered> const& memory) {
+void trace::scope(int scope, std::string_view name, std::optional<remembered> const& memory,
+                  int seat) {
   fmt::format_to(std::back_inserter(lines_), R"({{"scope":{},"name":)", scope);
   append_quoted(lines_, shortened(name));
+  if (seat >= 0) fmt::format_to(std::back_inserter(lines_), R"(,"seat":{})", seat);
   if (memory)
     fmt::format_to(std::back_inserter(lines_),
                    R"(,"remembered":{{"rate":{},"slots":{},"latency":{},"age":{}}})",
@@ -130,10 +126,33 @@ void trace::start(int scope, time_point now, ticket t, fraction u,
   close_line();
 }
 
+void trace::learn(int scope, time_point now, ticket t, attempt_result const& r, fraction u,
+                  bool taught) {
+  open_line("learn", scope, now);
+  result(t, r);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"u":{},"taught":{})"), u, taught);
+  close_line();
+}
+
 void trace::finish(int scope, time_point now, ticket t, attempt_result const& r, fraction u,
-                   decision const& answer) {
-  auto const out = std::back_inserter(lines_);
+                   decision const& answer, any_law const& law) {
   open_line("finish", scope, now);
+  result(t, r);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
+                 name_of(verdict_names, answer.what));
+  if (answer.what != verdict::done) {
+    fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"why":"{}")"),
+                   to_string(answer.why));
+    field("until", answer.until);
+  }
+  if (auto const ssthresh = law.ssthresh(); ssthresh > 0)
+    fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"cwnd":{},"ssthresh":{})"),
+                   law.allowed(), ssthresh);
+  close_line();
+}
+
+void trace::result(ticket t, attempt_result const& r) {
+  auto const out = std::back_inserter(lines_);
   fmt::format_to(out, FMT_COMPILE(R"(,"ticket":{},"outcome":"{}")"), static_cast<std::uint64_t>(t),
                  name_of(outcome_names, r.what));
   if (r.short_of != resource::unknown)
@@ -145,13 +164,6 @@ void trace::finish(int scope, time_point now, ticket t, attempt_result const& r,
   if (r.advice.reset) fmt::format_to(out, FMT_COMPILE(R"(,"reset":{})"), r.advice.reset->count());
   if (!r.may_retry) lines_ += R"(,"may_retry":false)";
   if (r.held_elsewhere) lines_ += R"(,"held_elsewhere":true)";
-  fmt::format_to(out, FMT_COMPILE(R"(,"u":{},"verdict":"{}")"), u,
-                 name_of(verdict_names, answer.what));
-  if (answer.what != verdict::done) {
-    fmt::format_to(out, FMT_COMPILE(R"(,"why":"{}")"), to_string(answer.why));
-    field("until", answer.until);
-  }
-  close_line();
 }
 
 void trace::cancel(int scope, time_point now, ticket t) {
@@ -165,6 +177,42 @@ void trace::wakeup(int scope, time_point now, time_point at, reason why) {
   open_line("wakeup", scope, now);
   fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"why":"{}")"), to_string(why));
   field("at", at);
+  close_line();
+}
+
+void trace::look(int scope, time_point now, bool held_elsewhere) {
+  open_line("look", scope, now);
+  if (held_elsewhere) lines_ += R"(,"held_elsewhere":true)";
+  close_line();
+}
+
+void trace::claim(int scope, time_point now, std::int64_t cost, fraction u, bool taken) {
+  open_line("claim", scope, now);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"cost":{},"u":{},"taken":{})"), cost,
+                 u, taken);
+  close_line();
+}
+
+void trace::limit(int scope, time_point now, std::optional<gcra> const& rate, int in_flight_max) {
+  open_line("limit", scope, now);
+  fmt::format_to(std::back_inserter(lines_), R"(,"in_flight_max":{})", in_flight_max);
+  if (rate)
+    fmt::format_to(std::back_inserter(lines_),
+                   R"(,"rate_ceiling":{{"interval":{},"burst_tolerance":{}}})",
+                   rate->interval.count(), rate->burst_tolerance.count());
+  close_line();
+}
+
+void trace::leave(int scope, time_point now, double share, int seat) {
+  open_line("leave", scope, now);
+  fmt::format_to(std::back_inserter(lines_), R"(,"share":{})", share);
+  if (seat >= 0) fmt::format_to(std::back_inserter(lines_), R"(,"seat":{})", seat);
+  close_line();
+}
+
+void trace::ctl(time_point now, std::string_view words) {
+  fmt::format_to(std::back_inserter(lines_), R"({{"t":{},"ctl":)", (now - began_).count());
+  append_quoted(lines_, words);
   close_line();
 }
 
@@ -201,26 +249,46 @@ void trace::field(std::string_view name, time_point t) {
 }
 
 void trace::close_line() {
+  lines_ += std::exchange(belief_, {});
+  if (!page_answers_.empty()) {
+    lines_.append(R"(,"page":)");
+    append_quoted(lines_, std::exchange(page_answers_, {}));
+  }
   lines_ += "}\n";
   if (file_ && lines_.size() >= unwritten_max) flush();
 }
 
 traced_governor::traced_governor(trace* to, int scope, std::string_view name,
                                  shipped_law const& law, governor_settings const& settings,
-                                 std::optional<remembered> const& memory,
-                                 std::shared_ptr<pace> shared)
-    : scope_governor(law.backoff,
-                     {memory ? with_memory(law, *memory).law : law.law, std::move(shared)},
+                                 std::optional<remembered> const& memory, shared_pace shared)
+    : scope_governor(law.backoff, {memory ? with_memory(law, *memory).law : law.law, shared.with},
                      settings),
       trace_(to),
-      scope_(scope) {
-  if (trace_) trace_->scope(scope_, name, memory);
+      scope_(scope),
+      shared_(std::move(shared)) {
+  if (trace_ == nullptr) return;
+  add_what_was_heard();
+  trace_->scope(scope_, name, memory, shared_.seat);
+}
+
+/// To the line that comes next.
+void traced_governor::add_what_was_heard() {
+  if (shared_.tape) trace_->heard(shared_.tape->take());
+  auto const known = knowledge_of(law_state());
+  auto belief = !known             ? std::string()
+                : known->slots > 0 ? fmt::format(R"(,"slots":{})", known->slots)
+                                   : fmt::format(R"(,"limit":{})", known->rate);
+  if (belief.empty() || belief == believed_) return;
+  believed_ = belief;
+  trace_->believes(std::move(belief));
 }
 
 traced_governor::traced_governor(traced_governor&& other) noexcept
     : scope_governor(std::move(other)),
       trace_(std::exchange(other.trace_, nullptr)),
       scope_(other.scope_),
+      shared_(std::move(other.shared_)),
+      believed_(std::move(other.believed_)),
       last_(other.last_) {}
 
 traced_governor::~traced_governor() {
@@ -233,7 +301,10 @@ traced_governor::~traced_governor() {
 std::variant<ticket, refused> traced_governor::submit(time_point now, request_terms const& terms) {
   auto const answer = scope_governor::submit(now, terms);
   last_ = now;
-  if (trace_) trace_->submit(scope_, now, terms, answer);
+  if (trace_) {
+    add_what_was_heard();
+    trace_->submit(scope_, now, terms, answer);
+  }
   return answer;
 }
 
@@ -241,13 +312,28 @@ void traced_governor::start(time_point now, ticket t, fraction u,
                             std::optional<time_point> quota_until) {
   scope_governor::start(now, t, u);
   last_ = now;
-  if (trace_) trace_->start(scope_, now, t, u, quota_until);
+  if (trace_ == nullptr) return;
+  add_what_was_heard();
+  trace_->start(scope_, now, t, u, quota_until);
+}
+
+bool traced_governor::learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+  auto const taught = scope_governor::learn(now, t, head, u);
+  last_ = now;
+  if (trace_) {
+    add_what_was_heard();
+    trace_->learn(scope_, now, t, head, u, taught);
+  }
+  return taught;
 }
 
 decision traced_governor::finish(time_point now, ticket t, attempt_result const& r, fraction u) {
   auto const answer = scope_governor::finish(now, t, r, u);
   last_ = now;
-  if (trace_) trace_->finish(scope_, now, t, r, u, answer);
+  if (trace_) {
+    add_what_was_heard();
+    trace_->finish(scope_, now, t, r, u, answer, law_state());
+  }
   return answer;
 }
 
@@ -262,6 +348,50 @@ time_point traced_governor::wakeup(time_point now) {
   last_ = now;
   if (trace_) trace_->wakeup(scope_, now, at, scope_governor::why(now).why);
   return at;
+}
+
+void traced_governor::look(time_point now, bool held_elsewhere) {
+  if (!shared_.with) return;
+  look_at(*shared_.with, static_cast<scope_governor&>(*this), now, held_elsewhere);
+  last_ = now;
+  if (trace_ == nullptr) return;
+  add_what_was_heard();
+  trace_->look(scope_, now, held_elsewhere);
+}
+
+bool traced_governor::claim(time_point now, std::int64_t cost, fraction u) {
+  if (!shared_.with) return true;
+  auto const taken = shared_.with->claim(now, cost, u);
+  last_ = now;
+  if (trace_) {
+    add_what_was_heard();
+    trace_->claim(scope_, now, cost, u, taken);
+  }
+  return taken;
+}
+
+time_point traced_governor::look_again(time_point now) const {
+  return shared_.with ? shared_.with->look_again(now) : never;
+}
+
+void traced_governor::limit(time_point now, std::optional<gcra> const& rate, int in_flight_max) {
+  auto taken_over = rate;
+  if (auto const& old = settings().rate_ceiling; rate && old)
+    taken_over->tat = owed(now, *old, *rate);
+  scope_governor::limit(taken_over, in_flight_max);
+  last_ = now;
+  if (trace_) trace_->limit(scope_, now, rate, in_flight_max);
+}
+
+void traced_governor::leave(time_point now, double share, shared_pace with) {
+  auto law = law_state();
+  app::leave(law, share);
+  shared_ = std::move(with);
+  follow({law, shared_.with});
+  last_ = now;
+  if (trace_ == nullptr) return;
+  add_what_was_heard();
+  trace_->leave(scope_, now, share, shared_.seat);
 }
 
 void traced_governor::end() {

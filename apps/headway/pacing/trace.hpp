@@ -12,10 +12,11 @@
 #include "headway/shared/pace.hpp"
 #include "os/file.hpp"
 #include "pacing/memory.hpp"
+#include "pacing/page_tape.hpp"
 
 namespace headway::app {
 
-inline constexpr int trace_format = 1;
+inline constexpr int trace_format = 2;  // 1 has no heads of answers, and no shared pace
 
 using scope_governor = governor<any_backoff, shared_law>;
 
@@ -30,6 +31,7 @@ inline constexpr std::array<std::string_view, 3> after_throttle_names = {"stand_
 
 /// What all governors of a run were made from.
 struct trace_head {
+  int format = trace_format;
   std::string version = HEADWAY_VERSION;
   shipped_law law;
   governor_settings settings;
@@ -52,15 +54,29 @@ class trace {
   trace& operator=(trace const&) = delete;
 
   void head(trace_head const&);
-  void scope(int scope, std::string_view name, std::optional<remembered> const& = {});
+  /// A scope begins. `seat`: its own of a shared pace, −1: it paces alone.
+  void scope(int scope, std::string_view name, std::optional<remembered> const& = {},
+             int seat = -1);
+  /// The answers of the page of a shared pace are in the line of the call that they were made for.
+  void heard(std::string page_answers) { page_answers_ = std::move(page_answers); }
+  /// What the law believes is in the line of the call after which it does.
+  void believes(std::string belief) { belief_ = std::move(belief); }
   void submit(int scope, time_point now, request_terms const&, std::variant<ticket, refused>);
   void start(int scope, time_point now, ticket, fraction u,
              std::optional<time_point> quota_until = {});
-  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u,
-              decision const&);
+  void learn(int scope, time_point now, ticket, attempt_result const&, fraction u, bool taught);
+  /// Of a law with a congestion window, that and its ssthresh are told, too.
+  void finish(int scope, time_point now, ticket, attempt_result const&, fraction u, decision const&,
+              any_law const&);
   void cancel(int scope, time_point now, ticket);
   void wakeup(int scope, time_point now, time_point at, reason);
+  void look(int scope, time_point now, bool held_elsewhere);
+  void claim(int scope, time_point now, std::int64_t cost, fraction u, bool taken);
+  void limit(int scope, time_point now, std::optional<gcra> const& rate, int in_flight_max);
+  void leave(int scope, time_point now, double share, int seat);
   void end(int scope, time_point now, scope_governor const&);
+  /// What a user changed, in words.
+  void ctl(time_point now, std::string_view words);
 
   void flush();
 
@@ -71,11 +87,20 @@ class trace {
  private:
   void open_line(std::string_view call, int scope, time_point now);
   void field(std::string_view name, time_point);
+  void result(ticket, attempt_result const&);
   void close_line();
 
   std::optional<file> file_;
   std::string lines_;
   time_point began_{};
+  std::string page_answers_, belief_;
+};
+
+/// A pace that a governor shares, and the tape of what its page answers, where that is traced.
+struct shared_pace {
+  std::shared_ptr<pace> with{};  ///< null: it paces alone
+  int seat = -1;
+  std::shared_ptr<page_tape> tape{};
 };
 
 /// A governor whose calls go to a trace, where there is one. Ends with its state.
@@ -83,7 +108,7 @@ class traced_governor : private scope_governor {
  public:
   traced_governor(trace* to, int scope, std::string_view name, shipped_law const&,
                   governor_settings const&, std::optional<remembered> const& = {},
-                  std::shared_ptr<pace> shared = {});
+                  shared_pace = {});
   traced_governor(traced_governor&&) noexcept;
   traced_governor& operator=(traced_governor&&) = delete;
   ~traced_governor();
@@ -91,9 +116,27 @@ class traced_governor : private scope_governor {
   std::variant<ticket, refused> submit(time_point now, request_terms const&);
   /// `quota_until`: when the quotas let it go, where they held it.
   void start(time_point now, ticket, fraction u, std::optional<time_point> quota_until = {});
+  bool learn(time_point now, ticket, attempt_result const& head, fraction u);
   decision finish(time_point now, ticket, attempt_result const&, fraction u);
   void cancel(time_point now, ticket);
   time_point wakeup(time_point now);
+
+  /// Looks at what others did, where the pace is shared.
+  void look(time_point now, bool held_elsewhere);
+  /// Takes the turn; false where another was faster.
+  bool claim(time_point now, std::int64_t cost, fraction u);
+  /// When to look again; `never` where it paces alone.
+  time_point look_again(time_point now) const;
+  /// Of its page; null: it paces alone, or is not traced.
+  page_tape* tape() const noexcept { return shared_.tape.get(); }
+  /// Other processes that share its pace.
+  int company() const { return shared_.with ? shared_.with->company() : 0; }
+
+  /// Its user's ceilings from now on. What was sent beyond the old rate counts against the new one,
+  /// so that no change gives a burst away.
+  void limit(time_point now, std::optional<gcra> const& rate, int in_flight_max);
+  /// It leaves that share of the limit from now on, and shares this pace. Requires: a law that can.
+  void leave(time_point now, double share, shared_pace);
 
   any_law const& law_state() const noexcept { return scope_governor::law_state().now_known(); }
 
@@ -106,12 +149,17 @@ class traced_governor : private scope_governor {
   using scope_governor::in_flight;
   using scope_governor::next;
   using scope_governor::parked;
+  using scope_governor::settings;
   using scope_governor::waiting;
   using scope_governor::why;
 
  private:
+  void add_what_was_heard();
+
   trace* trace_;
   int scope_;
+  shared_pace shared_;
+  std::string believed_;
   time_point last_{};  // call
 };
 

@@ -95,7 +95,20 @@ void append_timeline(std::string& out, std::vector<sim::moment> const& line, dou
   });
   out += ",\"in_flight\":";
   append_list(out, ends, [&](std::size_t end) { return std::int64_t{line[end - 1].in_flight}; });
+  out += ",\"ssthresh\":";
+  append_list(out, ends, [&](std::size_t end) {
+    auto const ssthresh = line[end - 1].ssthresh;
+    return ssthresh > 0 ? ssthresh : INFINITY;
+  });
   out += '}';
+}
+
+/// Delays in milliseconds, in the order of the answers, and which of them refused: 1, or 0.
+void append_points(std::string& out, std::vector<sim::point> const& points) {
+  out += ",\"delays\":";
+  append_list(out, points, [](auto const& p) { return to_seconds(p.delay) * 1e3; });
+  out += ",\"served\":";
+  append_list(out, points, [](auto const& p) { return std::int64_t{p.served}; });
 }
 
 void append_law(std::string& out, comparison const& c, comparison::row const& r, double step) {
@@ -120,6 +133,9 @@ void append_law(std::string& out, comparison const& c, comparison::row const& r,
     if (!c.told.runs.empty())
       figure("times_told", [&](auto i) { return times_told(runs[i], c.told.runs[i]); });
     figure("completion", [&](auto i) { return to_seconds(runs[i].completion); });
+    figure("attempts", [&](auto i) { return static_cast<double>(runs[i].attempts); });
+    if (c.what.price > 0)
+      figure("money", [&](auto i) { return c.what.price * static_cast<double>(runs[i].attempts); });
     figure("attempts_per_request", [&](auto i) { return attempts_per_request(runs[i]); });
     figure("throttled_share", [&](auto i) { return 100 * throttled_share(runs[i]); });
     figure("worst_second", [&](auto i) { return static_cast<double>(runs[i].worst_second); });
@@ -135,6 +151,7 @@ void append_law(std::string& out, comparison const& c, comparison::row const& r,
   if (!r.runs.empty() && step > 0) {
     out += ",\"line\":";
     append_timeline(out, r.runs.front().timeline, step);
+    append_points(out, r.runs.front().points);
   }
   out += '}';
 }

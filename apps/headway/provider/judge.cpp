@@ -193,6 +193,7 @@ class reading {
     judgement j;
     j.ignored = told_.ignored;
     j.quotas = std::move(told_.quotas);
+    j.in_fields = j.quotas.size();
     find_rule(j.code);
     j.what = decide({.fits = by_,
                      .broken_stream = broken_stream_,
@@ -289,12 +290,15 @@ class reading {
 
   void read_limits(judgement& j) {
     if (refuses() && throttles(j.what)) {
-      auto limit = http::quota_in_text(body_);
-      if (by_ != nullptr && !by_->limit.empty() && is_json()) limit = limit_in(json_, *by_);
+      auto limits = http::quotas_in_text(body_);
+      if (by_ != nullptr && !by_->limit.empty() && is_json()) {
+        limits.clear();
+        if (auto limit = limit_in(json_, *by_)) limits.push_back(std::move(*limit));
+      }
       // What fields say is more exact.
-      if (limit &&
-          std::ranges::none_of(j.quotas, [&](auto const& q) { return q.name == limit->name; }))
-        j.quotas.push_back(std::move(*limit));
+      for (auto& limit : limits)
+        if (std::ranges::none_of(j.quotas, [&](auto const& q) { return q.name == limit.name; }))
+          j.quotas.push_back(std::move(limit));
       if (http::never_fits(body_.substr(0, 4096))) j.what = reaction::permanent;
     }
     for (auto const& q : rules_.quotas)

@@ -1,6 +1,7 @@
 /// A judgement: what an answer means.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -56,6 +57,7 @@ struct judgement {
   reaction what = reaction::served;
   std::optional<duration> hold{};     ///< from the arrival of the answer on
   std::vector<http::quota> quotas{};  ///< what remains
+  std::size_t in_fields = 0;          ///< of `quotas`, from the front: told by the head
   std::string code{};                 ///< what the server called it, "" if nothing
   /// The request's body with only what must go again; `served` if a quarter of it was done.
   std::optional<std::string> remainder{};

@@ -684,7 +684,9 @@ TEST(profile, which_posts_only_compute) {
   EXPECT_TRUE(computes("api.anthropic.com", "https://api.anthropic.com/v1/messages"));
   EXPECT_FALSE(computes("api.anthropic.com", "https://api.anthropic.com/v1/messages/batches"));
   EXPECT_TRUE(computes("a.googleapis.com", "https://a/v1beta/models/m:generateContent"));
-  EXPECT_FALSE(computes("any", "https://a/v1/chat/completions"));
+  EXPECT_TRUE(computes("localhost", "http://localhost:8000/v1/chat/completions"));
+  EXPECT_FALSE(computes("any", "https://a/v1/embeddings"));
+  EXPECT_FALSE(computes("any", "https://a/v1/messages"));
 }
 
 TEST(profile, costs_that_are_wrong_are_told) {

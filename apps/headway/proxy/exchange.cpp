@@ -211,7 +211,13 @@ void exchange::look_no_more() {
 void exchange::judged(judgement told) {
   patience_.reset();
   told_ = std::move(told);
-  if (!throttles(told_.what) && told_.what != reaction::transient) return pass_on(false);
+  if (!throttles(told_.what) && told_.what != reaction::transient) {
+    auto const streams = !reader_->is_done();  // the law need not wait for its end
+    if (streams) to_->hear(clock_now(), *this, told_, reader_->start.status);
+    pass_on(false);
+    if (streams) to_->pump(clock_now(), *where);
+    return;
+  }
   auto const now = clock_now();
   auto const status = reader_->start.status;
   auto const again =

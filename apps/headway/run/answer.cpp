@@ -22,6 +22,12 @@ judgement judge(request const& r, reply const& answer) {
   return told;
 }
 
+std::optional<judgement> judge_head(request const& r, reply const& so_far) {
+  return r.where->speaks().judge_head(
+      {.status = so_far.status, .fields = so_far.fields, .type = so_far.type, .body = so_far.body},
+      wall_now());
+}
+
 std::optional<std::string> joined_body(request const& r, reply const& answer) {
   if (r.so_far.empty() || answer.status / 100 != 2 || !answer.error.empty()) return std::nullopt;
   return r.where->speaks().joined(r.so_far, answer.body);

@@ -14,6 +14,9 @@ namespace headway::app {
 /// request was done in parts.
 judgement judge(request const&, reply const&);
 
+/// Returns what its head says by itself, before its end; nullopt where the rest may say otherwise.
+std::optional<judgement> judge_head(request const&, reply const& so_far);
+
 /// Returns the body of the answer to all of the request, where this was the answer to the last part
 /// of it; nullopt where the answer is whole by itself, or not good.
 std::optional<std::string> joined_body(request const&, reply const&);

@@ -7,6 +7,11 @@
 #include "base/words.hpp"
 
 namespace headway::app {
+namespace {
+
+constexpr double enough = 100;  // requests, by which a law has found its pace
+
+}  // namespace
 
 tempo tempo::parse(std::string_view note) {
   tempo read;
@@ -34,7 +39,9 @@ std::string estimate_of(std::int64_t left, spending const& spent, tempo const& s
   if (so_far.requests > 0)
     more += ", " + in_words(from_seconds(n * so_far.seconds / so_far.requests));
   if (more.empty()) return text + "; --only 10 tells what they cost and how long they take";
-  return text + ": about" + more.substr(1) + ", as those before them";
+  auto const guess = so_far.requests > 0 && so_far.requests < enough;
+  return text + ": about" + more.substr(1) + ", as those before them" +
+         (guess ? "; so few say little of the time" : "");
 }
 
 }  // namespace headway::app

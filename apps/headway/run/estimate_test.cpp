@@ -16,7 +16,8 @@ TEST(estimate, is_at_the_average_and_the_tempo_so_far) {
   EXPECT_EQ(so_far.requests, 0);
   so_far.add(11, 20s);
   EXPECT_EQ(estimate_of(30, spent, tempo::parse(so_far.note())),
-            "30 left: about 1 min 0 s, as those before them");
+            "30 left: about 1 min 0 s, as those before them; so few say little of the time");
+  so_far.add(101, 200s);
   spent.charge({}, std::vector<settled_cost>{{"tokens", 200, {}}, {"usd", 0.0001, {}}});
   spent.charge({}, std::vector<settled_cost>{{"tokens", 240, {}}, {"usd", 0.0001, {}}});
   EXPECT_EQ(estimate_of(3000, spent, so_far),

@@ -74,8 +74,9 @@ struct run_options {
   bool retry_unsafe = false;
   bool dry_run = false;
   progress_style progress = progress_style::automatic;
-  bool quiet = false;  ///< no progress, but the summary
-  std::string trace;   ///< a path, "": none
+  bool quiet = false;   ///< no progress, but the summary
+  std::string trace;    ///< a path, "": none
+  std::string metrics;  ///< as --metrics gives it, "": none
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };

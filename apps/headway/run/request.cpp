@@ -1,10 +1,13 @@
 #include "run/request.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
+
+#include "os/file.hpp"
 
 namespace headway::app {
 
@@ -15,9 +18,20 @@ std::optional<std::string_view> request::body() const noexcept {
 }
 
 bool request::read_body_file() {
-  std::ifstream in(*what.body_file, std::ios::binary);
-  content.assign(std::istreambuf_iterator<char>(in), {});
-  return static_cast<bool>(in);
+  auto const& path = *what.body_file;
+  // It may have become a pipe since JOBS was checked, and that is not waited for.
+  file const in(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK), path);
+  if (!in.regular()) return false;
+  content.resize(static_cast<std::size_t>(in.size()));
+  std::size_t bytes = 0;
+  while (bytes < content.size()) {
+    auto const n = ::read(in.fd(), content.data() + bytes, content.size() - bytes);
+    if (n < 0) return false;
+    if (n == 0) break;
+    bytes += static_cast<std::size_t>(n);
+  }
+  content.resize(bytes);
+  return true;
 }
 
 load load_of(request const& r) {

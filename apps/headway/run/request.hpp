@@ -100,6 +100,11 @@ class requests {
   bool all(F f) const {
     return std::ranges::all_of(all_, [&](auto const& r) { return r.where == nullptr || f(r); });
   }
+  template <class P, class F>
+  void each(P wanted, F f) const {
+    for (std::uint32_t i = 0; i < all_.size(); ++i)
+      if (all_[i].where != nullptr && wanted(all_[i])) f(i);
+  }
   /// Calls `f(index)` for each that `wanted` holds of; it may forget that one.
   template <class P, class F>
   void each(P wanted, F f) {

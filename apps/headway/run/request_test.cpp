@@ -1,7 +1,12 @@
 #include "run/request.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "folder.hpp"
 #include "pacing/test_lane.hpp"
 
 namespace headway::app {
@@ -73,6 +78,24 @@ TEST_F(requests_test, those_that_are_gone_are_not_asked) {
   });
   EXPECT_EQ(found, 1);
   EXPECT_EQ(all.live(), 0U);
+}
+
+struct body_file_test : folder_test {};
+
+TEST_F(body_file_test, is_read_whole_and_a_pipe_is_not_waited_for) {
+  request r;
+  std::string const content(1 << 20, 'b');
+  r.what.body_file = path("body");
+  std::ofstream(path("body")) << content;
+  EXPECT_TRUE(r.read_body_file());
+  EXPECT_EQ(r.body(), content);
+  std::ofstream(path("body")) << "";
+  EXPECT_TRUE(r.read_body_file());
+  EXPECT_EQ(r.body(), "");
+  std::filesystem::remove(path("body"));
+  EXPECT_FALSE(r.read_body_file());
+  ASSERT_EQ(mkfifo(path("body").c_str(), 0600), 0);
+  EXPECT_FALSE(r.read_body_file());
 }
 
 }  // namespace

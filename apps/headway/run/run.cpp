@@ -128,8 +128,7 @@ struct arguments {
     o.law = law_named(law);
     if (!leave.empty()) {
       if (!leave_of(o.law.law)) throw fatal(exit_usage, "--leave is for the default law only");
-      auto const share = option_value("--leave", leave, parse_share);
-      if (share > 0.95) throw fatal(exit_usage, "--leave is from 0% to 95%");
+      auto const share = option_value("--leave", leave, parse_leave);
       app::leave(o.law.law, share);
     }
     if (!sigv4.empty()) sign(o);
@@ -148,8 +147,6 @@ struct arguments {
         throw fatal(exit_usage, "--concurrency is given twice; want HOST=N for one of them");
       (host.empty() ? o.concurrency_ceiling : ceiling_of(o, host).in_flight) = many;
     }
-    if (!o.trace.empty() && !o.hosts.empty())
-      throw fatal(exit_usage, "--trace records one --rate and one --concurrency; want no HOST=");
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
     for (auto const& text : spend_max)
       o.spend_max.push_back(option_value("--spend-max", text, parse_amount));
@@ -205,7 +202,6 @@ struct arguments {
         at = end + 1;
       }
     o.canary = !no_canary;
-    if (!o.trace.empty()) o.alone = true;  // what others do could not be replayed
     for (auto const& text : stop_if)
       o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
     for (auto const& text : fail_if)
@@ -412,10 +408,14 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
   run->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
-  run->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
+  run->add_option("--metrics", o.metrics,
+                  "Give figures to Prometheus: FILE.prom for a collector of text files, or "
+                  "HOST:PORT to answer /metrics");
+  run->add_option("--trace", o.trace,
+                  "Write each decision to this file, for headway replay and headway report");
   run->add_flag("--dry-run", o.dry_run, "Check everything, show what would be done, send nothing");
-  for (auto const* const other :
-       {"--out", "--out-dir", "--out-name", "--out-headers", "--keep-order", "--failed", "--again"})
+  for (auto const* const other : {"--out", "--out-dir", "--out-name", "--out-headers",
+                                  "--keep-order", "--failed", "--again", "--id", "--meta"})
     raw->excludes(run->get_option(other));
   raw->excludes(kept)->excludes(select);
   run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });

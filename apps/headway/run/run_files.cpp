@@ -51,6 +51,7 @@ run_files::run_files(run_options const& o) {
     add_written("--state", o.state.empty() ? memory::default_path() : o.state, {".new", ".lock"});
   add_written("--trace", o.trace);
   add_written("--failed", o.failed, {".new"});
+  check_standard_streams();
 }
 
 std::string run_files::written_by(fs::path const& path) const {
@@ -93,6 +94,23 @@ void run_files::add_written(std::string const& option, std::string const& path,
   add(option, path, true);
   for (auto const* const suffix : beside)
     if (!path.empty()) add(option, path + suffix, true);
+}
+
+/// What is said may go to a file, but to none of the run.
+void run_files::check_standard_streams() const {
+  for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    auto const identity = file_identity::of_descriptor(fd);
+    if (identity.shareable) continue;
+    for (auto const& one : all_) {
+      if (one.path == "-" || !(one.identity == identity)) continue;
+      if (fd == STDERR_FILENO) dup2(STDOUT_FILENO, STDERR_FILENO);  // which is not that file
+      throw fatal(exit_usage,
+                  fmt::format("standard {} would be written to {} {}; want another file",
+                              fd == STDERR_FILENO ? "error" : "output",
+                              one.written ? "what " + one.option + " writes," : one.option,
+                              in_quotes(one.path)));
+    }
+  }
 }
 
 bool run_files::kept_body(named const& one) const {

@@ -15,7 +15,8 @@ namespace headway::app {
 /// What the options name, by identity. To be made before anything is opened for writing.
 class run_files {
  public:
-  /// Errors: fatal(exit_usage) where a file that is written is another file of the run, too.
+  /// Errors: fatal(exit_usage) where a file that is written is another file of the run, too. Where
+  /// standard error is one, it is standard output from then on.
   explicit run_files(run_options const&);
 
   /// The option that writes the file at `path`, "" if none does.
@@ -31,6 +32,7 @@ class run_files {
   void add(std::string option, std::string const& path, bool written);
   void add_written(std::string const& option, std::string const& path,
                    std::initializer_list<char const*> beside = {});
+  void check_standard_streams() const;
   bool kept_body(named const&) const;
   static named entry(std::string option, std::string const& path, bool written);
 

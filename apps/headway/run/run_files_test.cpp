@@ -1,5 +1,6 @@
 #include "run/run_files.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 
 #include "base/test_error.hpp"
 #include "folder.hpp"
+#include "os/file.hpp"
 
 namespace headway::app {
 namespace {
@@ -84,6 +86,32 @@ TEST_F(run_files_test, every_pair_of_which_one_is_written) {
       o.*one = path(input);
       EXPECT_NE(problem().find("would overwrite"), std::string::npos) << option << input;
     }
+  }
+}
+
+TEST_F(run_files_test, what_is_said_goes_to_none_of_them) {
+  struct {
+    int stream;
+    char const* name;
+    char const* expect;
+  } const rows[] = {
+      {STDERR_FILENO, "jobs", "standard error would be written to JOBS "},
+      {STDERR_FILENO, "out", "standard error would be written to what --out writes, "},
+      {STDOUT_FILENO, "jobs", "standard output would be written to JOBS "},
+      {STDERR_FILENO, "log", ""}};
+  for (auto const& row : rows) {
+    int const kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    file const taken(open(path(row.name).c_str(), O_WRONLY | O_APPEND | O_CREAT, 0600), row.name);
+    dup2(taken.fd(), row.stream);
+    auto const said = problem();
+    auto const left = file_identity::of_descriptor(STDERR_FILENO);
+    dup2(kept[0], STDOUT_FILENO), dup2(kept[1], STDERR_FILENO);
+    close(kept[0]), close(kept[1]);
+    auto const text = std::string_view(row.expect);
+    EXPECT_EQ(said,
+              text.empty() ? "" : row.expect + quoted(path(row.name)) + "; want another file");
+    EXPECT_EQ(left == file_identity::of(path(row.name)),
+              row.stream == STDERR_FILENO && text.empty());
   }
 }
 

@@ -73,6 +73,14 @@ std::string spending::charge(std::span<quota_units const> given,
   return exhausted();
 }
 
+void spending::allow(quota_units most) {
+  auto const found = std::ranges::find(most_, most.quota, &quota_units::quota);
+  if (found == most_.end())
+    most_.push_back(std::move(most));
+  else
+    *found = std::move(most);
+}
+
 bool spending::room_beside(std::int64_t out) const noexcept {
   return std::ranges::none_of(most_, [&](auto const& most) {
     auto const s = all_.find(most.quota);

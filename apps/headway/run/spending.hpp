@@ -35,6 +35,9 @@ class spending {
   /// There is no limit: any cost will do.
   bool empty() const noexcept { return most_.empty(); }
 
+  /// So much of a quota may be spent from now on.
+  void allow(quota_units);
+
   /// A request was served; `given`: its costs by the caller, `told`: by its answer. Why nothing
   /// more can go, a sentence: one more would be too much, or its cost is not stated; "" if
   /// neither.

@@ -46,6 +46,8 @@ double attempts_per_request(sim::figures const& f) {
                      : static_cast<double>(f.attempts) / static_cast<double>(f.done);
 }
 
+constexpr static std::size_t points_max = 1000;  // more are a blot
+
 /// 600 points on a curve need no more, and a long scenario must not fill the memory.
 static duration timeline_step(sim::scenario const& s) {
   return std::clamp<duration>(s.lasts / 36'000, 100ms, 10s);
@@ -77,6 +79,7 @@ std::vector<comparison> compare(std::vector<sim::scenario> const& scenarios, com
           runs[i] = sim::simulate(scenario, laws[row % laws.size()],
                                   {.seed = how.seeds[i % seeds],
                                    .timeline_step = drawn ? timeline_step(scenario) : 0ns,
+                                   .points_max = drawn ? points_max : 0,
                                    .events_max = how.events_max});
       } catch (std::runtime_error const&) {
         endless[row] = true;

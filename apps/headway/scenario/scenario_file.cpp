@@ -252,6 +252,9 @@ void read_server(section& in, sim::scenario& s) {
     server.latency = std::visit([](auto d) { return sim::distribution(d); }, latency.parts[0].of);
   else if (!latency.parts.empty())
     server.latency = latency;
+  in.text("head", [&](auto v) {
+    server.head = std::visit([](auto d) { return sim::distribution(d); }, parse_latency(v).of);
+  });
   in.text("slowdowns", [&](auto v) {
     for (auto const& [at, factor] : parse_steps(v, "20s:10"))
       server.slowdowns.push_back({at, parse_number(factor, 0, 1e6)});
@@ -305,6 +308,17 @@ sim::scenario read(section& in, std::string const& file) {
     if (std::all_of(s.groups.begin(), s.groups.end(), [](auto& g) { return g.background; }))
       wrong("are all background: there are none to measure");
   });
+
+  in.number("price", s.price, 0, 1e6);
+  in.table("contest", [&](section& contest) {
+    sim::optimistic_lock lock;
+    contest.number("writers", lock.clients, 1, 1e5);
+    contest.text("delay", time_into(lock.delay_mean));
+    contest.text("deviation", time_into(lock.delay_deviation));
+    s.contest = lock;
+  });
+  if (s.contest)
+    for (std::string_view const key : {"limit", "schedule", "clients"}) in.not_with(key, "contest");
 
   in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
   in.text("first-alone", time_into(s.first_alone));

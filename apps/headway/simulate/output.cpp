@@ -167,6 +167,11 @@ std::vector<column> columns_of(comparison const& c, bool digest) {
   });
   add("p50", of_duration(&sim::figures::p50));
   add("p99", of_duration(&sim::figures::p99));
+  if (c.what.price > 0)
+    add("money", [price = c.what.price](row r) {
+      auto const of = [price](run f) { return price * static_cast<double>(f.attempts); };
+      return fmt::format("{:.4g}", spread(r, of).median);
+    });
   auto const count = [](std::int64_t sim::figures::*n) {
     return [n](row r) {
       auto const of = [n](run f) { return static_cast<double>(f.*n); };

@@ -11,8 +11,8 @@ namespace {
 
 TEST(output, leaves_out_a_law_that_does_not_come_to_an_end) {
   auto const s = parse_scenario("limit = \"rate=1/s\"", "here");
-  auto const all = compare(
-      {s}, {.laws = {sim::contender_of("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
+  auto const all =
+      compare({s}, {.laws = {sim::contender_of("hammer")}, .seeds = {1, 2}, .events_max = 10'000});
   EXPECT_TRUE(all[0].rows[0].runs.empty());
   EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
 }

@@ -214,7 +214,7 @@ std::string command_line() {
 
 int list() {
   fmt::print("scenarios in {}\n", library().string());
-  for (auto const* folder : {"", "crowds", "held-out", "held-out/crowds"})
+  for (auto const* folder : {"", "texts", "crowds", "held-out", "held-out/crowds"})
     for (auto const& file : scenarios_in(library() / folder))
       fmt::print("  {:31} {}\n", (folder / file.stem()).string(),
                  read_scenario(file.string()).about);

@@ -30,6 +30,11 @@ void halt::time_out() noexcept {
   drain();
 }
 
+void halt::leave_off() noexcept {
+  left_off_ = true;
+  drain();
+}
+
 std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
   if (!why_.empty()) {
     say(fmt::format("stopped: {}", why_));
@@ -43,6 +48,10 @@ std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
   }
   if (out_of_time_ && unfinished) {
     say("out of time (--time-max): run the same command again to go on");
+    return exit_parked;
+  }
+  if (left_off_ && unfinished) {
+    say("stopped by headway ctl: run the same command again to go on");
     return exit_parked;
   }
   if (left_in_part_) {

@@ -22,6 +22,8 @@ class halt {
   void interrupt(int signal) noexcept;
   /// --time-max is over.
   void time_out() noexcept;
+  /// Its user has said so.
+  void leave_off() noexcept;
   /// The reader of the results is gone.
   void drain() noexcept { draining_ = true; }
 
@@ -44,7 +46,7 @@ class halt {
   bool in_part_ = false, left_in_part_ = false;
   std::exception_ptr failure_;
   int signal_ = 0;
-  bool out_of_time_ = false;
+  bool out_of_time_ = false, left_off_ = false;
   bool draining_ = false;
   bool hurried_ = false;
 };

@@ -295,7 +295,7 @@ likeness compared(recording const& r, sim::scenario s, std::uint64_t runs_max) {
   if (4 * held > static_cast<std::int64_t>(r.attempts.size()) && !s.server.limits.empty())
     if (auto const* b = std::get_if<sim::token_bucket>(&s.server.limits.front()))
       s.governing->rate_ceiling =  // the server had told it, and the run kept to it
-          gcra{.interval = b->interval, .burst_tolerance = (b->burst - 1) * b->interval};
+          gcra::per(1 / to_seconds(b->interval), 1s, b->burst);
   auto const law = as_it_ran(r);
   auto const enough = 20'000 + 20 * static_cast<std::int64_t>(r.attempts.size());
   std::vector<sim::figures> runs;
@@ -388,9 +388,12 @@ std::string told_quota(attempts const& all) {
   if (4 * held < all.size() || last < first + 10) return "";
   auto const span = to_seconds(all[last].sent - all[first].sent);
   auto const rate = static_cast<double>(last - first) / std::max(span, 1e-3);
-  auto const before = static_cast<double>(first) - rate * to_seconds(all[first].sent - all[0].sent);
-  return fmt::format("rate={},burst={}", rate_of(rate),
-                     std::max<std::int64_t>(1, std::llround(before)));
+  double saved = 0, burst = 1;  // the least that what was accepted takes
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0) saved = std::max(0.0, saved - rate * to_seconds(all[i].sent - all[i - 1].sent));
+    burst = std::max(burst, ++saved);
+  }
+  return fmt::format("rate={},burst={}", rate_of(rate), std::llround(std::ceil(burst)));
 }
 
 /// Where refusals have no times: the rate of what was accepted.

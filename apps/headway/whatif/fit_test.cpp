@@ -7,6 +7,7 @@
 
 #include "base/fatal.hpp"
 #include "headway/sim/server.hpp"
+#include "headway/text/law.hpp"
 #include "pacing/trace.hpp"
 #include "scenario/scenario_file.hpp"
 #include "whatif/test_file.hpp"

@@ -30,8 +30,9 @@ recording of_trace(std::string const& file) {
   std::map<int, scope> scopes;
   while (auto const call = reader.next()) {
     auto const& c = *call;
-    auto& s = scopes[c.scope];
     using kind = traced_call::kind;
+    if (c.what == kind::ctl) continue;
+    auto& s = scopes[c.scope];
     if (c.what == kind::scope) {
       s.r.scope = c.name;
       s.r.memory = c.memory;
@@ -63,12 +64,19 @@ recording of_trace(std::string const& file) {
         }
         if (c.ended) --s.live, s.costs.erase(c.id);
         break;
+      case kind::learn:  // the head of an answer, whose end follows
+        break;
       case kind::cancel:  // taken back, or ended by its deadline
         s.flying.erase(c.id);
         if (s.costs.erase(c.id) > 0) --s.live;
         break;
       case kind::scope:
       case kind::wakeup:
+      case kind::look:
+      case kind::claim:
+      case kind::limit:
+      case kind::leave:
+      case kind::ctl:
       case kind::end:
         break;
     }

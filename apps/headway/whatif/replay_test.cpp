@@ -44,7 +44,7 @@ attempt_result kind(fraction) {
 }
 
 /// Two scopes one after the other, each sends `requests`, at most queue_max at once, whose answers
-/// take 10 to 30 ms.
+/// take 10 to 30 ms; the heads of every other good one come at half time.
 void record(std::string const& path, shipped_law const& l, server const& answer,
             governor_settings settings = {}, int requests = 100) {
   settings.throttled = l.throttled;
@@ -54,7 +54,7 @@ void record(std::string const& path, shipped_law const& l, server const& answer,
   auto now = began + 1ms;
   for (int scope = 0; scope < 2; ++scope) {
     traced_governor g(&to, scope, "http://host \"a\"", l, settings);
-    using flight = std::tuple<time_point, ticket, attempt_result>;
+    using flight = std::tuple<time_point, ticket, attempt_result, bool>;
     auto const later_first = [](auto const& a, auto const& b) {
       return std::get<0>(a) > std::get<0>(b);
     };
@@ -66,16 +66,24 @@ void record(std::string const& path, shipped_law const& l, server const& answer,
         g.submit(now, {.cost = 1 + submitted % 2 * (settings.rate_ceiling ? 0 : 1)});
       while (auto const t = g.next(now)) {
         g.start(now, *t, chance());
-        flying.emplace(now + 10ms + scale(20ms, chance()), *t, answer(chance()));
+        auto const takes = 10ms + scale(20ms, chance());
+        auto const result = answer(chance());
+        if (result.what == outcome::success && static_cast<std::uint32_t>(*t) % 2 == 1)
+          flying.emplace(now + takes / 2, *t, result, true);
+        flying.emplace(now + takes, *t, result, false);
       }
       auto const wake = g.wakeup(now);
       if (flying.empty() || wake < std::get<0>(flying.top())) {
         now = wake;
         continue;
       }
-      auto const [at, id, result] = flying.top();
+      auto const [at, id, result, is_head] = flying.top();
       flying.pop();
       now = at;
+      if (is_head) {
+        g.learn(now, id, result, chance());
+        continue;
+      }
       auto const v = g.finish(now, id, result, chance()).what;
       if (v == verdict::done || v == verdict::give_up) --live;
       if (v == verdict::retry && result.what == outcome::failure && chance() % 4 == 0) {
@@ -111,11 +119,13 @@ TEST(trace, reads_back_every_call) {
               ticket{1ULL << 40});
     to.submit(3, began + 2ns, {}, refused{reason::quota, never});
     to.start(3, began + 3ns, ticket{7}, ~fraction{0});
-    to.finish(3, began + 4ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s});
-    to.finish(3, began + 5ns, ticket{7}, {}, 12, {});
-    to.cancel(3, began + 6ns, ticket{8});
-    to.wakeup(3, began + 7ns, never, reason::window);
-    to.end(3, began + 8ns, scope_governor{});
+    to.learn(3, began + 4ns, ticket{7}, {.advice = {.remaining = 5, .reset = 1s}}, 10, true);
+    to.finish(3, began + 5ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s},
+              {});
+    to.finish(3, began + 6ns, ticket{7}, {}, 12, {}, {});
+    to.cancel(3, began + 7ns, ticket{8});
+    to.wakeup(3, began + 8ns, never, reason::window);
+    to.end(3, began + 9ns, scope_governor{});
   }
   trace_reader reader(file.path);
   EXPECT_EQ(reader.head().law.name, "reno-0.9");
@@ -125,9 +135,9 @@ TEST(trace, reads_back_every_call) {
   using call = traced_call::kind;
   std::vector<traced_call> read;
   while (auto c = reader.next()) read.push_back(*c);
-  ASSERT_EQ(read.size(), 9U);
-  call const kinds[] = {call::scope,  call::submit, call::submit, call::start, call::finish,
-                        call::finish, call::cancel, call::wakeup, call::end};
+  ASSERT_EQ(read.size(), 10U);
+  call const kinds[] = {call::scope,  call::submit, call::submit, call::start,  call::learn,
+                        call::finish, call::finish, call::cancel, call::wakeup, call::end};
   for (std::size_t i = 0; i < read.size(); ++i) {
     EXPECT_EQ(read[i].what, kinds[i]);
     EXPECT_EQ(read[i].scope, 3);
@@ -140,17 +150,20 @@ TEST(trace, reads_back_every_call) {
   EXPECT_FALSE(read[1].ended);
   EXPECT_TRUE(read[2].ended);
   EXPECT_EQ(read[3].u, ~fraction{0});
-  EXPECT_EQ(read[4].result.what, told.what);
-  EXPECT_EQ(read[4].result.short_of, told.short_of);
-  EXPECT_EQ(read[4].result.advice, told.advice);
-  EXPECT_FALSE(read[4].result.may_retry);
-  EXPECT_TRUE(read[4].result.held_elsewhere);
-  EXPECT_EQ(read[4].u, 11U);
+  EXPECT_EQ(read[4].result.advice, (hint{.remaining = 5, .reset = 1s}));
+  EXPECT_EQ(read[4].u, 10U);
   EXPECT_FALSE(read[4].ended);
-  EXPECT_TRUE(read[5].result.may_retry);
-  EXPECT_FALSE(read[5].result.held_elsewhere);
-  EXPECT_TRUE(read[5].ended);
-  EXPECT_EQ(read[6].id, ticket{8});
+  EXPECT_EQ(read[5].result.what, told.what);
+  EXPECT_EQ(read[5].result.short_of, told.short_of);
+  EXPECT_EQ(read[5].result.advice, told.advice);
+  EXPECT_FALSE(read[5].result.may_retry);
+  EXPECT_TRUE(read[5].result.held_elsewhere);
+  EXPECT_EQ(read[5].u, 11U);
+  EXPECT_FALSE(read[5].ended);
+  EXPECT_TRUE(read[6].result.may_retry);
+  EXPECT_FALSE(read[6].result.held_elsewhere);
+  EXPECT_TRUE(read[6].ended);
+  EXPECT_EQ(read[7].id, ticket{8});
 }
 
 TEST(trace, full_disk_is_an_io_error) {
@@ -177,6 +190,18 @@ TEST(replay, every_law_decides_the_same) {
   }
 }
 
+TEST(replay, a_trace_without_heads_is_read_as_before) {
+  temporary file;
+  record(file.path, law("seek"), moody);
+  auto text = file.read();
+  std::string const format = R"("headway_trace":2)";
+  text.replace(text.find(format), format.size(), R"("headway_trace":1)");
+  file.write(text);
+  auto const r = replay(file.path);
+  EXPECT_FALSE(r.first_difference);
+  EXPECT_TRUE(r.ended);
+}
+
 TEST(replay, a_run_that_was_killed_has_no_end) {
   temporary file;
   record(file.path, law("seek"), moody);
@@ -196,6 +221,7 @@ TEST(replay, a_changed_number_is_found_at_its_line) {
       {"seek", R"("verdict":"retry","why":"backoff")", R"("until":)"},
       {"seek", R"("verdict":"retry","why":"backoff")", R"("u":)"},  // of the jitter
       {"seek", R"("retry_after")", R"("retry_after":)"},
+      {"seek", R"("call":"learn")", R"("ticket":)"},
       {"seek", R"("call":"wakeup","why":"pace")", R"("at":)"},
       {"seek", R"("call":"end")", R"("held_until":)"},
       {"seek", R"("call":"end")", R"("state":"0 )"},
@@ -240,8 +266,8 @@ TEST(replay, what_is_no_trace_is_named_by_line) {
       {"", ": it is empty, not a trace"},
       {"x\n", ":1: not a line of a trace, a JSON object"},
       {"{}\n", ":1: no trace begins so: see headway run --trace"},
-      {changed(R"("headway_trace":1)", R"("headway_trace":2)"),
-       R"(:1: "headway_trace" is not a whole number from 1 to 1)"},
+      {changed(R"("headway_trace":2)", R"("headway_trace":3)"),
+       R"(:1: "headway_trace" is not a whole number from 1 to 2)"},
       {changed(R"("stand_in_line")", R"("sit")"),
        R"(:1: "throttled" is not one of stand_in_line, back_off, share_level)"},
       {changed(R"("scope":0,"call")", R"("scope":1,"call")"), ":3: there is no scope 1 here"},
@@ -250,7 +276,7 @@ TEST(replay, what_is_no_trace_is_named_by_line) {
       {changed(R"({"t":1000000,)", "{"),
        R"(:3: "t" is not a whole number from 0 to 4000000000000000000)"},
       {changed(R"("call":"start")", R"("call":"stop")"),
-       R"(:4: "call" is not one of scope, submit, start, finish, cancel, wakeup, end)"},
+       R"(:4: "call" is not one of scope, submit, start, learn, finish, cancel, wakeup, end)"},
       {changed("}\n{\"t\"", "}" + std::string(70'000, ' ') + "\n{\"t\""),
        ":2: the line has more than 65534 bytes"},
   };

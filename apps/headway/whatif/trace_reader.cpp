@@ -13,20 +13,22 @@
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
+#include "headway/text/law.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
 namespace {
 
-constexpr std::size_t line_max = 64 << 10;
+constexpr std::size_t line_max = 256 << 10;
 constexpr std::int64_t instant_max = 4'000'000'000'000'000'000;  // 126 years
 
 template <class Number>
 constexpr std::pair<Number, Number> any_of_type = {std::numeric_limits<Number>::min(),
                                                    std::numeric_limits<Number>::max()};
 
-constexpr std::array<std::string_view, 7> call_names = {"scope",  "submit", "start", "finish",
-                                                        "cancel", "wakeup", "end"};
+constexpr std::array<std::string_view, 12> call_names = {"scope",  "submit", "start",  "learn",
+                                                         "finish", "cancel", "wakeup", "look",
+                                                         "claim",  "limit",  "leave",  "end"};
 
 }  // namespace
 
@@ -112,7 +114,7 @@ void trace_reader::read_head() {
   if (!read_line()) throw fatal(exit_usage, path_ + ": it is empty, not a trace");
   auto const o = parse();
   if (!o.has("headway_trace")) fail("no trace begins so: see headway run --trace");
-  o.whole<int>("headway_trace", {trace_format, trace_format});
+  head_.format = o.whole<int>("headway_trace", {1, trace_format});
   head_.version = o.text("version");
   try {
     head_.law = parse_law(o.text("law"));
@@ -135,19 +137,32 @@ void trace_reader::read_head() {
   s.budget.per_second = budget.real("per_second");
   s.budget.balance_max = budget.real("balance_max");
   s.budget.balance = budget.real("balance");
-  if (o.has("rate_ceiling")) {
-    auto const ceiling = o.inner("rate_ceiling");
-    s.rate_ceiling =
-        gcra{.interval = duration(ceiling.whole("interval", {0, instant_max})),
-             .burst_tolerance = duration(ceiling.whole("burst_tolerance", {0, instant_max}))};
-  }
+  s.rate_ceiling = rate_ceiling_of(o);
+}
+
+std::optional<gcra> trace_reader::rate_ceiling_of(object const& o) const {
+  if (!o.has("rate_ceiling")) return std::nullopt;
+  auto const ceiling = o.inner("rate_ceiling");
+  return gcra{.interval = duration(ceiling.whole("interval", {1, instant_max})),
+              .burst_tolerance = duration(ceiling.whole("burst_tolerance", {0, instant_max}))};
 }
 
 std::optional<traced_call> trace_reader::next() {
   if (!read_line()) return std::nullopt;
   auto const o = parse();
   traced_call c;
+  using kind = traced_call::kind;
+  if (o.has("ctl")) {
+    c.what = kind::ctl;
+    c.at = head_.began + duration(o.whole("t", {0, instant_max}));
+    c.words = o.text("ctl");
+    return c;
+  }
   c.scope = o.whole<int>("scope");
+  if (o.has("page")) c.page = o.text("page");
+  if (o.has("seat")) c.seat = o.whole<int>("seat", {0, common_pace::members_max - 1});
+  if (o.has("limit")) c.belief = learned{.rate = o.real("limit")};
+  if (o.has("slots")) c.belief = learned{.slots = o.real("slots")};
   if (!o.has("call")) {
     c.name = o.text("name");
     if (o.has("remembered")) {
@@ -158,7 +173,6 @@ std::optional<traced_call> trace_reader::next() {
     if (!open_.insert(c.scope).second) fail(fmt::format("scope {} is there already", c.scope));
     return c;
   }
-  using kind = traced_call::kind;
   c.what = o.one_of<kind>("call", call_names);
   if (c.what == kind::scope) fail("a scope's line has no \"call\"");
   if (!open_.contains(c.scope)) fail(fmt::format("there is no scope {} here", c.scope));
@@ -173,13 +187,33 @@ std::optional<traced_call> trace_reader::next() {
       c.terms.throttles = o.whole<int>("throttles", {0, any_of_type<int>.second});
     c.ended = o.has("refused");
   }
-  auto const has_ticket = c.what == kind::start || c.what == kind::finish ||
-                          c.what == kind::cancel || (c.what == kind::submit && !c.ended);
+  if (c.what == kind::wakeup) {
+    auto const why = o.text("why");
+    while (c.why < reason::cancelled && to_string(c.why) != why)
+      c.why = static_cast<reason>(static_cast<int>(c.why) + 1);
+  }
+  if (c.what == kind::look) c.held_elsewhere = o.has("held_elsewhere");
+  if (c.what == kind::claim) {
+    c.terms.cost = o.whole("cost", {1, any_of_type<std::int64_t>.second});
+    c.u = o.natural("u");
+  }
+  if (c.what == kind::limit) {
+    c.rate = rate_ceiling_of(o);
+    c.in_flight_max = o.whole<int>("in_flight_max");
+  }
+  if (c.what == kind::leave) {
+    c.share = o.real("share");
+    if (!(c.share >= 0 && c.share < 1)) fail("\"share\" is not from 0 to 1");
+    if (!leave_of(head_.law.law)) fail("this law leaves nothing");
+  }
+  auto const answers = c.what == kind::learn || c.what == kind::finish;
+  auto const has_ticket = answers || c.what == kind::start || c.what == kind::cancel ||
+                          (c.what == kind::submit && !c.ended);
   if (has_ticket) c.id = ticket{o.natural("ticket")};
-  if (c.what == kind::start || c.what == kind::finish) c.u = o.natural("u");
+  if (answers || c.what == kind::start) c.u = o.natural("u");
   if (c.what == kind::start && o.has("quota_until"))
     c.quota_until = head_.began + duration(o.whole("quota_until", {0, instant_max}));
-  if (c.what == kind::finish) {
+  if (answers) {
     c.result.what = o.one_of<outcome>("outcome", outcome_names);
     if (o.has("short_of")) c.result.short_of = o.one_of<resource>("short_of", resource_names);
     if (o.has("retry_after")) c.result.advice.retry_after = duration(o.whole("retry_after"));
@@ -188,6 +222,8 @@ std::optional<traced_call> trace_reader::next() {
     if (o.has("reset")) c.result.advice.reset = duration(o.whole("reset"));
     if (o.has("may_retry")) c.result.may_retry = o.flag("may_retry");
     if (o.has("held_elsewhere")) c.result.held_elsewhere = o.flag("held_elsewhere");
+  }
+  if (c.what == kind::finish) {
     auto const v = o.one_of<verdict>("verdict", verdict_names);
     c.ended = v == verdict::done || v == verdict::give_up;
   }

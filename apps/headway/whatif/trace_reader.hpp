@@ -20,7 +20,21 @@ namespace headway::app {
 
 /// One line of a trace. What the governor answered is not taken apart: see trace_reader::text().
 struct traced_call {
-  enum class kind : std::uint8_t { scope, submit, start, finish, cancel, wakeup, end };
+  enum class kind : std::uint8_t {
+    scope,
+    submit,
+    start,
+    learn,
+    finish,
+    cancel,
+    wakeup,
+    look,
+    claim,
+    limit,
+    leave,
+    end,
+    ctl,
+  };
   kind what = kind::scope;
   int scope = 0;
   time_point at{};
@@ -28,10 +42,19 @@ struct traced_call {
   fraction u = 0;
   std::optional<time_point> quota_until{};  ///< of start, where a quota held it
   request_terms terms{};                    ///< of submit
-  attempt_result result{};                  ///< of finish
+  attempt_result result{};                  ///< of learn and finish
   bool ended = false;  ///< submit: it was refused; finish: the request has come to its end
   std::string name{};  ///< of scope
   std::optional<remembered> memory{};  ///< of scope
+  int seat = -1;                       ///< of scope and leave: of a shared pace, where there is one
+  std::string page{};                  ///< what the page of that answered during the call
+  bool held_elsewhere = false;         ///< of look
+  std::optional<gcra> rate{};          ///< of limit
+  int in_flight_max = 0;               ///< of limit
+  double share = 0;                    ///< of leave
+  reason why = reason::none;           ///< of wakeup: what holds the next request back
+  std::string words{};                 ///< of ctl, which is of no scope
+  std::optional<learned> belief{};     ///< of the law after the call, where that is another
 };
 
 /// Memory does not grow with the trace. Errors: fatal(exit_usage) that names file:line.
@@ -58,6 +81,7 @@ class trace_reader {
   bool read_line();
   object parse();
   void read_head();
+  std::optional<gcra> rate_ceiling_of(object const&) const;
   [[noreturn]] void fail(std::string_view what) const;
 
   std::string path_;

@@ -61,7 +61,10 @@ struct answer {
   time_point quota_until = time_point::min();  // the quotas held it until then
   duration latency{};
   attempt_result result{};
+  std::optional<duration> head_latency{};
+  attempt_result head{};
   fraction u_start = 0;
+  fraction u_head = 0;
   fraction u_finish = 0;
   bool known = false;
   bool cancelled = false;  // the run took the attempt back
@@ -82,6 +85,9 @@ class sender {
   }
   void start(time_point now, ticket t, fraction u) {
     ask([&](auto& g) { g.start(now, t, u); });
+  }
+  void learn(time_point now, ticket t, attempt_result const& r, fraction u) {
+    ask([&](auto& g) { g.learn(now, t, r, u); });
   }
   decision finish(time_point now, ticket t, attempt_result const& r, fraction u) {
     return ask([&](auto& g) { return g.finish(now, t, r, u); });
@@ -133,6 +139,7 @@ struct reply {
   int scope;
   ticket id;
   answer what;
+  bool is_head = false;
   friend bool operator>(reply const& a, reply const& b) {
     return std::tie(a.at, a.sequence) > std::tie(b.at, b.sequence);
   }
@@ -190,6 +197,10 @@ class experiment {
       replies_.pop();
       auto& s = scopes_.at(r.scope);
       s.wake = now;
+      if (r.is_head) {
+        s.governor.learn(now, r.id, r.what.head, r.what.u_head);
+        continue;
+      }
       if (r.what.cancelled) {
         other_.answered(outcome::ignore);
         s.governor.cancel(now, r.id);
@@ -245,6 +256,8 @@ class experiment {
         ++ahead_;
         ahead_max_ = std::max(ahead_max_, what->sent - now);
       }
+      if (what->head_latency)
+        replies_.push({now + *what->head_latency, sequence_++, number, *turn, *what, true});
       replies_.push({now + what->latency, sequence_++, number, *turn, *what});
       s.answers.pop_front();
       ++s.answers_used;
@@ -271,6 +284,7 @@ class experiment {
     if (!call) return false;
     auto const& c = *call;
     using kind = traced_call::kind;
+    if (c.what == kind::ctl) return true;
     if (c.what == kind::scope) {
       scopes_.insert_or_assign(c.scope, scope{.governor = sender(law_.make(client_))});
       return true;
@@ -289,6 +303,14 @@ class experiment {
                              .quota_until = c.quota_until.value_or(time_point::min()),
                              .u_start = c.u});
         recorded_.sent(c.at);
+        break;
+      case kind::learn:
+        if (auto const found = s.flying.find(c.id); found != s.flying.end()) {
+          auto& a = s.answers.at(static_cast<std::size_t>(found->second - s.answers_used));
+          a.head_latency = c.at - a.sent;
+          a.head = c.result;
+          a.u_head = c.u;
+        }
         break;
       case kind::finish:
       case kind::cancel:
@@ -312,6 +334,11 @@ class experiment {
         break;
       case kind::scope:
       case kind::wakeup:
+      case kind::look:
+      case kind::claim:
+      case kind::limit:
+      case kind::leave:
+      case kind::ctl:
         break;
     }
     return true;

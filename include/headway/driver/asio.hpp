@@ -62,6 +62,13 @@ class shared_governor {
    public:
     permit() = default;  ///< empty, of a failed operation
 
+    /// Reports the head of the answer, before its end: so much the sooner others may go. The permit
+    /// stays out until async_settle(), as governor::learn() has it. Requires: not ended.
+    void learn(attempt_result const& head = {}) {
+      HEADWAY_REQUIRE(place_);
+      place_->learn(head);
+    }
+
     /// Reports the result of the attempt: void(decision). If the request is to be tried again,
     /// completes at its next turn with `retry`: send it again. Everything else ends the permit:
     /// `done`, `give_up` (`cancelled` if the wait was), and `park` if the server asks for more

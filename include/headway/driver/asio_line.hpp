@@ -47,6 +47,11 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     auto async_turn(Token&& token) {
       return net::async_compose<Token, void(refused)>(wait{this}, token, owner_->executor_);
     }
+    /// Reports the head of its answer. Requires: its turn has come.
+    void learn(attempt_result const& head) {
+      HEADWAY_REQUIRE(queued_ && answer_);
+      owner_->learn(*this, head);
+    }
     /// Reports the result of its attempt. After `retry` call async_turn(). Requires: its turn has
     /// come.
     decision settle(attempt_result const& result, bool stopped) {
@@ -134,6 +139,12 @@ class line : public std::enable_shared_from_this<line<Governor, Listener>> {
     p.id_ = std::get<ticket>(submitted);
     p.queued_ = true;
     waiting_.emplace(p.id_, &p);
+    pump();
+  }
+
+  void learn(place const& p, attempt_result const& head) {
+    std::lock_guard const lock(mutex_);
+    governor_.learn(p.id_, head);
     pump();
   }
 

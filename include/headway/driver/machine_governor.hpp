@@ -60,6 +60,12 @@ class machine_governor {
     inner_.start(now, t, u);
     if (waiting() == 0) look(now);  // it waits no more
   }
+  /// Hears the head of an answer; all processes learn from it.
+  bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
+    auto const taught = inner_.learn(now, t, head, u);
+    look(now);
+    return taught;
+  }
   /// Ends an attempt; all processes learn from it.
   decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
     auto const decided = inner_.finish(now, t, result, u);

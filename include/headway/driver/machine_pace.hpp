@@ -1,6 +1,7 @@
 /// One limit for all processes of a user on this machine.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,10 @@ class HEADWAY_EXPORT machine_pace : public paged_pace {
                duration patience = governor_settings().hint_max);
   /// Makes a pace that shares nothing.
   explicit machine_pace(any_law const& begins) noexcept;
+
+  /// Joins as the constructor does, and returns the page alone, for a pace that records what is
+  /// read of it.
+  static std::unique_ptr<page> open(std::string const& folder, std::string_view key);
 
   /// Returns a folder in XDG_RUNTIME_DIR, else in /run/user/UID, each if it is this user's own,
   /// else in TMPDIR or /tmp. No other thread may change the environment meanwhile.

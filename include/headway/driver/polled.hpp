@@ -56,6 +56,10 @@ class basic_polled {
     if (found) governor_.cancel(now, found->id);
     return found;
   }
+  /// Reports the head of an answer before its end; as governor::learn(). Call done() at the end.
+  bool learn(ticket id, attempt_result const& head = {}) {
+    return governor_.learn(steady_now(), id, head, chance_());
+  }
   /// Reports the result of an attempt. After `park`, wait that long or cancel().
   decision done(ticket id, attempt_result const& result = {}) {
     return governor_.finish(steady_now(), id, result, chance_());

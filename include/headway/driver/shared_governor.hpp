@@ -52,6 +52,12 @@ class shared_governor {
       if (owner_) owner_->drop(id_);
     }
 
+    /// Reports the head of the answer, before its end: so much the sooner others may go. The permit
+    /// stays out until settle(), as governor::learn() has it. Requires: not ended, not moved from.
+    void learn(attempt_result const& head = {}) {
+      HEADWAY_REQUIRE(owner_);
+      owner_->learn(id_, head);
+    }
     /// Reports the result of the attempt. If the request is to be tried again, blocks until its
     /// next turn and returns `retry`: send it again. Everything else ends the permit: `done`,
     /// `give_up`, and `park` if the server asks for more patience than hint_max. Requires: not
@@ -256,6 +262,16 @@ class shared_governor {
     if (mine.answer->why == reason::none)
       listener_.sent(mine.answer->until, mine.id, mine.answer->until - mine.since);
     return *mine.answer;
+  }
+
+  /// Hears the head of an answer. Without the lock.
+  void learn(ticket id, attempt_result const& head) {
+    auto const read = steady_now();
+    std::lock_guard const lock(mutex_);
+    auto const now = advance(read);
+    governor_.learn(now, id, head, chance_());
+    pump(now);
+    appoint(now);
   }
 
   /// Settles an attempt, and waits for the next one. Without the lock.

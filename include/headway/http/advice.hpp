@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,9 @@ struct field {
 HEADWAY_EXPORT std::optional<std::string_view> value_of(std::span<field const>,
                                                         std::string_view name) noexcept;
 
+/// Units of a limit, where the server says so in so many words (the `qu` of a policy).
+enum class counted : std::uint8_t { unsaid, requests, bytes, concurrent, other };
+
 /// State of one limit; a member that the server did not send is absent.
 struct HEADWAY_EXPORT quota {
   std::string name;  ///< what it counts, in lower case: "", "requests", "input-tokens", "default"
@@ -35,8 +39,11 @@ struct HEADWAY_EXPORT quota {
   std::optional<double> remaining{};  ///< units left
   std::optional<duration> reset{};    ///< from the arrival of the response on
   std::optional<duration> period{};   ///< time in which all of it refills, continuously
+  std::optional<duration> window{};   ///< a policy's: at most `limit` units in each
+  counted counts = counted::unsaid;   ///< units
+  std::string partition{};            ///< key of the part of the callers that it is for; "": none
 
-  /// Returns whether it counts requests, as far as its name says.
+  /// Returns whether it counts requests: as is said, else as far as its name says.
   bool of_requests() const noexcept;
 };
 
@@ -59,9 +66,11 @@ HEADWAY_EXPORT std::chrono::sys_seconds server_time(std::span<field const>,
 /// servers send them. grpc-retry-pushback-ms: negative or junk forbids a retry.
 ///
 /// Quotas: X-RateLimit-*, RateLimit-* and X-Rate-Limit-* with -limit, -remaining, -reset or
-/// -reset-after on either side of what they count; the three forms of the IETF's RateLimit field.
-/// At most 16 quotas. Source: RFC 9110 §10.2.3; draft-ietf-httpapi-ratelimit-headers-03, -07, -10;
-/// the documents of 2026-06 that profiles/ names.
+/// -reset-after on either side of what they count; the three forms of the IETF's RateLimit field,
+/// and those of RateLimit-Policy, in which `qu` absent means requests unless the name says
+/// otherwise. A policy that is not named like a RateLimit beside it has no `remaining`. At most 16
+/// quotas. Source: RFC 9110 §10.2.3; draft-ietf-httpapi-ratelimit-headers-03, -07, -11; the
+/// documents of 2026-06 that profiles/ names.
 HEADWAY_EXPORT advice advice_of(std::span<field const>, std::chrono::sys_seconds now);
 
 /// Parses the time until a limit is full again, in any notation: 1m30s, 374ms (Go); RFC 3339, also
@@ -74,13 +83,16 @@ HEADWAY_EXPORT std::optional<duration> parse_reset(std::string_view,
 /// time.ParseDuration.
 HEADWAY_EXPORT std::optional<duration> parse_go_duration(std::string_view) noexcept;
 
-/// Finds the wait that the text of a refusal names: "… try again in 1m30.5s …".
-HEADWAY_EXPORT std::optional<duration> time_in_text(std::string_view) noexcept;
+/// Finds the wait that the text of a refusal names: "… try again in 1m30.5s …", "retry after 3
+/// seconds", "available in 52 s", "wait for 2 minutes".
+HEADWAY_EXPORT std::optional<duration> time_in_text(std::string_view);
 
-/// Finds the quota that the text of a refusal names: "… on tokens per min (TPM): Limit 90000, Used
-/// 89000 …", "limit of 50,000 input tokens per minute". If the text says nothing of use, nothing is
-/// left.
-HEADWAY_EXPORT std::optional<quota> quota_in_text(std::string_view);
+/// Finds the quotas that the text of a refusal names, one for each thing that is counted, at most
+/// four: "… on tokens per min (TPM): Limit 90000, Used 89000 …", "limit of 50,000 input tokens per
+/// minute", "100 requests per 10 seconds", "600 RPM and 180000 TPM", "20 per minute". In the words
+/// of the first two nothing is left if the text says nothing of use; the others are ceilings, with
+/// a `window` and no `remaining`. Looks at the first 4 KiB.
+HEADWAY_EXPORT std::vector<quota> quotas_in_text(std::string_view);
 
 /// Finds the period in the name of a quota: "GenerateRequestsPerMinutePerProject",
 /// "1/min/{project}".

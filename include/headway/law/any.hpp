@@ -26,6 +26,12 @@ struct any_law {
   double allowed() const noexcept {
     return std::visit([](auto const& l) { return l.allowed(); }, choice);
   }
+  /// Returns where slow start ends, in permits; 0 of a law without a congestion window.
+  double ssthresh() const noexcept {
+    if (auto const* r = std::get_if<paced<unpaced, reno>>(&choice)) return r->win.ssthresh;
+    if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&choice)) return t->win.ssthresh;
+    return 0;
+  }
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     return std::visit([&](auto& l) { return l.take(now, cost, u); }, choice);
   }

@@ -52,7 +52,9 @@ struct demand {
     busy = waited && accepted ? busy + 1 : 0;
     answers = std::min(answers + 1, smoothing);
     idle += ((waited ? 0 : 1) - idle) / answers;
-    if (busy == busy_max) busy = 0, idle = 0;
+    if (busy < busy_max) return;
+    busy = 0;
+    idle = 0;
   }
 
   /// Returns whether the caller, not the pace, is the bottleneck.

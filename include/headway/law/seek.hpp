@@ -44,7 +44,8 @@ struct learned {
 /// fail than usual; a cut that they outlast is given back, and so many are usual from then on.
 /// While nothing answers at all, it is probed, and the rate is kept. Among others (`company`) a cut
 /// takes a stride of the level, which a fixed time gives back; refusals that come by chance
-/// (`chance`) are asked again before they count.
+/// (`chance`) are asked again before they count. A caller that wants less than its pace allows
+/// (`demand`) asks again later, and keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -136,7 +137,8 @@ struct seek {
   };
   latency wait{};    ///< for answers
   double unit = 1;   ///< mean cost of an answered request
-  double room = 64;  ///< permits, while they are not the limit
+  double room = 64;  ///< permits without an answer, while they are not the limit
+  int heard = 0;     ///< permits with an answer that has begun, as of the last one
 
   /// The parts that can be left out, to see what each buys (docs/default-law.md).
   struct parts {
@@ -185,7 +187,7 @@ struct seek {
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
   double allowed() const noexcept {
-    return slots ? std::max(1.0, std::floor(share() * level)) : room;
+    return slots ? std::max(1.0, std::floor(share() * level)) : room + heard;
   }
 
   /// Units per second that are sent.
@@ -229,8 +231,7 @@ struct seek {
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) &&
-        !(with.demand && wanted.is_low()))
+    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) && !wants_little())
       grow(cost);
   }
 
@@ -247,7 +248,7 @@ struct seek {
     } else if (test) {
       return;  // of the cut before
     }
-    if (with.demand && wanted.is_low()) {
+    if (wants_little()) {
       auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
       next = std::max(next, later(now, from_seconds(pause)));
       return;
@@ -369,6 +370,8 @@ struct seek {
   bool crowd() const noexcept {
     return with.company && others.crowd() && (slots || luck.limit() || !with.chance);
   }
+  /// Returns whether refusals are not its pace's doing.
+  bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
   double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
   double rest() const noexcept {
@@ -460,7 +463,8 @@ struct seek {
     if (wait.mean > 4 * half)
       held = (held - static_cast<double>(successes - s.sent.successes) / 2) * wait.mean /
              (wait.mean - half);
-    if (with.slots && luck.doubts() == 0 && held > 16 && successes >= 12) {
+    if (with.slots && luck.doubts() == 0 && held > 16 &&
+        successes >= 12U + static_cast<std::uint64_t>(s.heard)) {
       slots = true;
       touched = false;
       ceiling = held;
@@ -566,14 +570,16 @@ struct seek {
 
   void learn_latency(time_point now, sample const& s) noexcept {
     auto const rtt = to_seconds(s.rtt);
+    auto const unheard = s.in_flight - s.heard;
+    heard = s.heard;
     if (wait.mean == 0) {
       wait.mean = rtt;
-      room = s.in_flight + 4.0;
+      room = unheard + 4.0;
       if (ceiling == 0)
         level = std::max(level, 0.25 * unit / std::max(rtt, 1e-6));  // a near server
     }
     wait.mean += (rtt - wait.mean) / std::max(20.0, per_unit(rate_of(level)) * wait.mean);
-    room = s.in_flight >= room - 1
+    room = unheard >= room - 1
                ? room + 1
                : std::max(usual_room(), room + (usual_room() - room) / std::max(20.0, room));
     if (with.drain) judge_latency(now, s);
@@ -615,9 +621,9 @@ struct seek {
     if (wait.base == 0) {
       wait.base = wait.lowest;
     } else if (ramping() && !slots && delivered < 1.25 * before &&
-               s.in_flight > 1.5 * delivered / unit * wait.mean + 8) {
+               s.in_flight - s.heard > 1.5 * delivered / unit * wait.mean + 8) {
       level = delivered;  // we ramp, what is delivered does not
-      drain(now, s.in_flight * unit / delivered);
+      drain(now, (s.in_flight - s.heard) * unit / delivered);
     } else if (wait.lowest <= 1.5 * wait.base + std::max(latency_min, wait.mean / 4)) {
       wait.base += (wait.lowest - wait.base) / (wait.lowest < wait.base ? 4 : 32);
       wait.high = 0;

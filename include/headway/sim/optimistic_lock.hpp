@@ -24,6 +24,7 @@ struct optimistic_lock {
   /// One way, |normal|.
   duration delay_mean = 10ms;
   duration delay_deviation = 2ms;  ///< of the delay
+  friend bool operator==(optimistic_lock const&, optimistic_lock const&) = default;
 };
 
 /// The outcome of optimistic_lock.

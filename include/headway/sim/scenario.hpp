@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headway/governor.hpp"
+#include "headway/sim/optimistic_lock.hpp"
 #include "headway/sim/sampling.hpp"
 #include "headway/sim/server.hpp"
 #include "headway/time.hpp"
@@ -114,6 +115,9 @@ struct scenario {
   int attempts_max = governor_settings{}.attempts_max;  ///< of every client, as in `headway run`
   retry_budget budget{};                                ///< the same
   std::optional<governor_settings> governing{};         ///< of clients, instead of these three
+  double price = 0;  ///< money that an attempt costs, refused or not
+  /// Writers of one row, under the backoff of the law under test, in place of a server that limits.
+  std::optional<optimistic_lock> contest{};
   duration recovery_from{};  ///< change of capacity, for the recovery time; zero: not measured
   friend bool operator==(scenario const&, scenario const&) = default;
 };

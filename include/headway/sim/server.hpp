@@ -61,7 +61,9 @@ struct behaviour {
   std::vector<step> schedule{};
   drift drifts{};                       ///< of the schedule's limit
   symptom refusal = symptom::throttle;  ///< look of a refusal, unless the limit has its own
-  distribution latency{};             ///< of the work on an accepted request, which holds its slot
+  distribution latency{};  ///< of the work on an accepted request, which holds its slot
+  /// Until the head of a good answer; absent: it comes with the end.
+  std::optional<distribution> head{};
   std::vector<slowdown> slowdowns{};  ///< ascending
   duration error_latency{};           ///< of a refusal
   double failures = 0;  ///< the share of accepted requests that end in an unrelated failure
@@ -73,13 +75,14 @@ struct behaviour {
 struct answer {
   outcome what = outcome::success;  ///< success, throttle or failure
   duration after{};                 ///< from arrival to answer; duration::max(): none ever comes
+  duration head = after;            ///< from arrival to the head of a success
   /// With a throttle, the time from the answer until the request would be admitted if nothing else
   /// arrived and the limits stay; absent if waiting does not help. Honest unless hints are faulty.
   std::optional<duration> retry_after{};
   /// Units left, after this request, of the bucket or window with the fewest left, if there is one
   /// and the answer comes.
   std::optional<std::int64_t> remaining{};
-  std::optional<duration> reset{};  ///< from the answer until all are back; as honest
+  std::optional<duration> reset{};  ///< from the head until all are back; as honest
 
   /// Returns whether an answer ever comes.
   bool comes() const noexcept { return after != duration::max(); }

@@ -29,7 +29,9 @@ struct contender {
   std::function<client_governor(scenario const&)>
       make;      ///< a fresh one, for a client of this scenario
   int pool = 1;  ///< workers that share a client's batch, for laws that are one worker
+  bool hears_ends_only = false;  ///< learns nothing from the head of an answer
   bool omits_poisoned = false;  ///< knows the requests that are refused at any load, and skips them
+  any_backoff backoff{};        ///< after a failure, and in a scenario's contest
 };
 
 /// Returns all contenders: those that ship, the rivals, and `told`, which knows the limit.
@@ -56,8 +58,17 @@ struct moment {
   std::int32_t throttled = 0;  ///< in it
   std::int32_t broken = 0;     ///< failed otherwise in it
   double window = 0;           ///< of the first client's law
+  double ssthresh = 0;         ///< of that law; 0: it has none
   std::int32_t in_flight = 0;  ///< of the first client, at its end
   friend bool operator==(moment const&, moment const&) = default;
+};
+
+/// One answer, as the first client takes it.
+struct point {
+  duration at{};        ///< of the answer
+  duration delay{};     ///< until it may send again
+  bool served = false;  ///< else refused, or failed
+  friend bool operator==(point const&, point const&) = default;
 };
 
 /// The last stretch of a simulation, over which shares are compared.
@@ -88,6 +99,7 @@ struct figures {
   std::int64_t events = 0;         ///< of the simulation
   std::uint64_t digest = 0;        ///< of all events, and one more number drawn at the end
   std::vector<moment> timeline{};  ///< one for each step
+  std::vector<point> points{};     ///< one for each answer
   friend bool operator==(figures const&, figures const&) = default;
 };
 
@@ -95,6 +107,7 @@ struct figures {
 struct simulation_options {
   std::uint64_t seed = 1;                   ///< of all chance
   duration timeline_step{};                 ///< zero: no timeline
+  std::size_t points_max = 0;               ///< of the figures
   std::int64_t events_max = 2'000'000'000;  ///< instead of a hang
   bool audit = false;  ///< check all invariants after every event; std::logic_error if one fails
 };

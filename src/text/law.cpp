@@ -1,3 +1,5 @@
+#include "headway/text/law.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -7,8 +9,6 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
-
-#include "headway/law/shipped.hpp"
 
 namespace headway {
 namespace {
@@ -275,7 +275,7 @@ struct setter {
   }
   any_law operator()(paced<gcra, fixed_window> l) const { return {l}; }
   any_law operator()(paced<unpaced, fixed_window> l) const {
-    if (of.throttled == after_throttle::back_off) {
+    if (of.name == "exponential") {
       set_spread(std::get<proportional_jitter<exponential_backoff>>(of.backoff.choice), in);
       return {l};
     }

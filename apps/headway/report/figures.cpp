@@ -1,0 +1,205 @@
+#include "report/figures.hpp"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "base/url.hpp"
+#include "whatif/trace_reader.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::size_t moments_max = 300;
+constexpr std::size_t endings_max = 1000;
+
+/// The value below which that share of `values` lies; they are put in another order.
+double quantile(std::vector<float>& values, double share) {
+  if (values.empty()) return 0;
+  auto const at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return static_cast<double>(*at);
+}
+
+/// Moments of a run whose length is not known before its end: they grow as it does.
+class timeline {
+ public:
+  moment& at(duration t) {
+    while (t / each_ >= static_cast<std::int64_t>(moments_max)) halve();
+    auto const index = static_cast<std::size_t>(std::max(t, duration(0)) / each_);
+    if (index >= all_.size()) all_.resize(index + 1);
+    return all_[index];
+  }
+  void answered(duration sent, double seconds) {
+    latencies_.emplace_back(sent, static_cast<float>(seconds));
+  }
+  /// Adds the time from `begin` to `end`, moment by moment.
+  void held(duration begin, duration end, reason why) {
+    at(end);
+    for (auto t = begin; t < end;) {
+      auto const next = std::min(end, (t / each_ + 1) * each_);
+      at(t).held[why] += to_seconds(next - t);
+      t = next;
+    }
+  }
+  void finish(traced_figures& f) {
+    std::vector<std::vector<float>> by_moment(all_.size());
+    for (auto const& [t, seconds] : latencies_)
+      by_moment[std::min(static_cast<std::size_t>(t / each_), all_.size() - 1)].push_back(seconds);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      all_[i].p50 = quantile(by_moment[i], 0.5);
+      all_[i].p99 = quantile(by_moment[i], 0.99);
+    }
+    f.moment = each_;
+    f.moments = std::move(all_);
+  }
+
+ private:
+  void halve() {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (i % 2 == 0) {
+        all_[i / 2] = std::move(all_[i]);
+        continue;
+      }
+      auto& m = all_[i / 2];
+      auto const& later = all_[i];
+      m.accepted += later.accepted;
+      m.throttled += later.throttled;
+      m.failed += later.failed;
+      m.in_flight = std::max(m.in_flight, later.in_flight);
+      if (later.limit > 0 || later.slots > 0) m.limit = later.limit, m.slots = later.slots;
+      for (auto const& [why, seconds] : later.held) m.held[why] += seconds;
+    }
+    all_.resize((all_.size() + 1) / 2);
+    each_ *= 2;
+  }
+
+  duration each_ = 10ms;
+  std::vector<moment> all_{1};
+  std::vector<std::pair<duration, float>> latencies_;
+};
+
+struct traced_scope {
+  std::size_t index = 0;  // of scope_figures
+  std::unordered_map<ticket, time_point> flying{};
+  reason held = reason::none;
+  time_point since{};
+};
+
+}  // namespace
+
+traced_figures figures_of_trace(std::string const& path) {
+  trace_reader reader(path);
+  traced_figures f;
+  f.law = reader.head().law.name;
+  auto const began = reader.head().began;
+  timeline line;
+  std::unordered_map<int, traced_scope> scopes;
+  std::map<std::string, std::size_t> known;
+  int flying = 0;
+  while (auto const call = reader.next()) {
+    auto const& c = *call;
+    using kind = traced_call::kind;
+    if (c.what == kind::scope) {
+      auto const [at, first] = known.try_emplace(c.name, f.scopes.size());
+      if (first) f.scopes.push_back({.name = c.name});
+      scopes[c.scope] = {.index = at->second};
+      continue;
+    }
+    auto const t = c.at - began;
+    f.took = std::max(f.took, t);
+    if (c.what == kind::ctl) {
+      f.changed.emplace_back(t, c.words);
+      continue;
+    }
+    auto& s = scopes.at(c.scope);
+    auto& total = f.scopes[s.index];
+    if (s.held != reason::none && c.at > s.since) {
+      line.held(s.since - began, t, s.held);
+      f.held[s.held] += to_seconds(c.at - s.since);
+    }
+    s.since = c.at;
+    if (c.what == kind::wakeup) s.held = c.why;
+    if (c.what == kind::start) {
+      s.flying[c.id] = c.at;
+      auto& m = line.at(t);
+      m.in_flight = std::max(m.in_flight, ++flying);
+    }
+    auto const sent = s.flying.find(c.id);
+    if ((c.what == kind::finish || c.what == kind::cancel) && sent != s.flying.end()) {
+      auto const begin = sent->second - began;
+      if (c.what == kind::finish) {
+        auto& m = line.at(begin);
+        ++f.attempts, ++total.attempts;
+        if (c.result.what == outcome::success) ++m.accepted;
+        if (c.result.what == outcome::throttle) ++m.throttled, ++f.throttled, ++total.throttled;
+        if (c.result.what == outcome::failure) ++m.failed, ++f.failed, ++total.failed;
+        line.answered(begin, to_seconds(c.at - sent->second));
+        f.requests += c.ended ? 1 : 0;
+      }
+      s.flying.erase(sent);
+      --flying;
+    }
+    if (c.belief) {
+      total.limit = c.belief->rate, total.slots = c.belief->slots;
+      auto& m = line.at(t);
+      m.limit = total.limit, m.slots = total.slots;
+    }
+  }
+  line.finish(f);
+  std::ranges::stable_sort(f.scopes, std::greater{}, &scope_figures::attempts);
+  return f;
+}
+
+result_figures figures_of_results(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw fatal(exit_usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  result_figures f;
+  std::vector<float> latencies;
+  simdjson::dom::parser json;
+  std::int64_t number = 0;
+  for (std::string text; std::getline(in, text);) {
+    ++number;
+    simdjson::dom::object o;
+    std::string_view outcome, url, reason, id;
+    std::int64_t status = 0, attempts = 0, throttled = 0;
+    double waited = 0, latency = 0;
+    auto const is = [](auto error) { return error == simdjson::SUCCESS; };
+    if (!is(json.parse(text).get(o)) || !is(o["outcome"].get(outcome)) || !is(o["url"].get(url)) ||
+        !is(o["attempts"].get(attempts)))
+      throw fatal(exit_usage, fmt::format("{}:{}: not a result of headway run", path, number));
+    if (!is(o["id"].get(id))) id = "";
+    if (!is(o["status"].get(status))) status = 0;
+    if (!is(o["throttled"].get(throttled))) throttled = 0;
+    if (!is(o["waited_ms"].get(waited))) waited = 0;
+    if (!is(o["latency_ms"].get(latency))) latency = 0;
+    if (!is(o["reason"].get(reason))) reason = "";
+    ++(outcome == "success" ? f.success : outcome == "failed" ? f.failed : f.unknown);
+    f.attempts += attempts;
+    f.throttled += throttled;
+    f.waited += waited / 1e3;
+    latencies.push_back(static_cast<float>(latency / 1e3));
+    f.max = std::max(f.max, latency / 1e3);
+    auto const host = short_name(destination_of(std::string(url)).origin);
+    auto key = std::tuple(host, std::string(outcome), static_cast<int>(status));
+    if (f.endings.size() >= endings_max && !f.endings.contains(key))
+      std::get<0>(key) = "other hosts";
+    auto& e = f.endings[std::move(key)];
+    if (e.count++ == 0) e.example_id = id, e.reason = reason;
+  }
+  f.p50 = quantile(latencies, 0.5);
+  f.p99 = quantile(latencies, 0.99);
+  return f;
+}
+
+}  // namespace headway::app

@@ -1,0 +1,65 @@
+/// What a run did, from its trace and its results.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headway/governor.hpp"
+#include "headway/time.hpp"
+
+namespace headway::app {
+
+/// A span of a run.
+struct moment {
+  std::int64_t accepted = 0, throttled = 0, failed = 0;  ///< answers, by when they were sent
+  int in_flight = 0;                                     ///< at most
+  double limit = 0, slots = 0;                           ///< believed at its end; 0: not known
+  double p50 = 0, p99 = 0;                               ///< latency in seconds; 0: no answer
+  std::map<reason, double> held{};                       ///< seconds
+};
+
+struct scope_figures {
+  std::string name{};
+  std::int64_t attempts = 0, throttled = 0, failed = 0;
+  double limit = 0, slots = 0;  ///< believed at the end; 0: not known
+};
+
+/// Of the trace.
+struct traced_figures {
+  std::string law{};
+  std::int64_t requests = 0;  ///< ended
+  std::int64_t attempts = 0, throttled = 0, failed = 0;
+  duration took{};    ///< to the last line
+  duration moment{};  ///< the span of one
+  std::vector<app::moment> moments{};
+  std::map<reason, double> held{};  ///< seconds, of all scopes
+  std::vector<scope_figures> scopes{};
+  std::vector<std::pair<duration, std::string>> changed{};  ///< by headway ctl
+};
+
+/// Reads a trace. Errors: fatal(exit_usage) that names file:line.
+traced_figures figures_of_trace(std::string const& path);
+
+/// How requests of one host ended.
+struct ending_figures {
+  std::int64_t count = 0;
+  std::string example_id{}, reason{};
+};
+
+/// Of the results.
+struct result_figures {
+  std::int64_t success = 0, failed = 0, unknown = 0;
+  std::int64_t attempts = 0, throttled = 0;
+  double waited = 0;                 ///< seconds, of all requests together
+  double p50 = 0, p99 = 0, max = 0;  ///< latency of the last attempts, seconds
+  std::map<std::tuple<std::string, std::string, int>, ending_figures>
+      endings{};  ///< by host, outcome and status
+};
+
+/// Reads a file of results. Errors: fatal(exit_usage) that names file:line.
+result_figures figures_of_results(std::string const& path);
+
+}  // namespace headway::app

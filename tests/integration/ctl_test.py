@@ -1,0 +1,224 @@
+"""headway ctl: a run that lives is asked and told; nginx's log says when it obeyed."""
+import contextlib
+import json
+import os
+import random
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import servers
+from replay_test import replay
+from work import BINARY, Work, gets, measured, succeeded, wait_for
+
+CHANGES = int(os.environ.get("HEADWAY_CHANGES", "24"))
+
+
+def ctl(work, *words, **environment):
+    """(exit code, standard output, standard error)."""
+    done = subprocess.run(
+        [BINARY, "ctl", *map(str, words)],
+        env={**work.environment(), **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def seconds_of_cpu(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Line:
+    """A connection to the socket of a run."""
+
+    def __init__(self, folder, pid):
+        self.path = Path(folder, "headway", f"run-{pid}.sock")
+        wait_for(self.path.exists)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(self.path))
+        self.file = self.socket.makefile("rw")
+
+    def say(self, do, **more):
+        self.file.write(json.dumps({"do": do, **more}) + "\n")
+        self.file.flush()
+        return json.loads(self.file.readline())
+
+
+class Runtime(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.runtime = folder.name
+
+    def started(self, work, *options):
+        """A run with a folder of its own, and a connection to it."""
+        run = work.start(*options, XDG_RUNTIME_DIR=self.runtime)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        return run, Line(self.runtime, run.pid)
+
+    def ctl(self, work, *words):
+        return ctl(work, *words, XDG_RUNTIME_DIR=self.runtime)
+
+
+class Ctl(Runtime):
+    def test_lists_explains_changes_and_ends_a_run(self):
+        with servers.nginx(latency_ms=(20, 20)) as server, Work(gets(server, 3000)) as work:
+            run, line = self.started(work, "--rate", "50/s", "--trace", "trace")
+            wait_for(lambda: len(server.log()) > 20)
+            code, out, error = self.ctl(work)
+            self.assertEqual(code, 0, error)
+            self.assertRegex(out, rf"(?m)^{run.pid} +run +jobs.txt  \d+ / 3000 ")
+            for number, state in ((1, "ended"), (2999, "waits in the queue|not read yet")):
+                self.assertRegex(self.ctl(work, run.pid, "explain", number)[1], f"line {number}: ({state})")
+            for words, said in {
+                ("rate", "5/s"): "rate 5/s",
+                ("scope", "127.*", "concurrency", "3"): "scope 127.* concurrency 3",
+                ("leave", "20%"): "leave 20%",
+                ("spend-max", "tokens=5M"): "spend-max tokens=5M",
+            }.items():
+                if words[0] == "spend-max":
+                    continue  # of no use to a server that tells no costs
+                self.assertEqual(self.ctl(work, run.pid, *words), (0, f"run {run.pid}: {said}\n", ""))
+            for words, said in {
+                ("rate", "x"): "rate 'x'",
+                ("fly",): '"fly" is not one of status, explain, pause',
+                ("pause", "now"): "pause wants no value",
+                ("scope", "elsewhere*", "pause"): 'no scope matches "elsewhere*"; there is 127.0.0.1:',
+                ("explain", "0"): "want the number of a line, from 1",
+                ("leave", "99%"): "want 0% to 95%",
+            }.items():
+                with self.subTest(words):
+                    code, out, error = self.ctl(work, run.pid, *words)
+                    self.assertEqual((code, out, error.count("\n")), (2, "", 1), error)
+                    self.assertIn(said, error)
+            self.assertEqual(self.ctl(work, run.pid, "stop")[0], 0)
+            self.assertEqual(run.wait(20), 75, work.stderr())
+            self.assertRegex(work.stderr(), r"after .* s: rate 5/s\nafter .* s: scope 127\.\* concurrency 3\n")
+            self.assertIn("stopped by headway ctl: run the same command again", work.stderr())
+            code, said = replay(work)
+            self.assertEqual(code, 0, said)
+            code, out, error = self.ctl(work, run.pid, "pause")
+            self.assertEqual((code, error), (2, f'headway: no run "{run.pid}" lives; there is none\n'))
+            self.assertEqual(os.listdir(Path(self.runtime, "headway")), [])
+
+    def test_each_change_binds_within_100_ms_and_nothing_is_lost(self):
+        """A change at random, each held against what nginx saw after it."""
+        seed = int(os.environ.get("HEADWAY_SEED", random.randrange(2**32)))
+        chance = random.Random(seed)
+        late = []
+        with servers.nginx(latency_ms=(1, 1)) as server, Work(gets(server, 400 * CHANGES)) as work:
+            run, line = self.started(work, "--trace", "trace", "--rate", "400/s", "--concurrency", "50")
+            wait_for(lambda: len(server.log()) > 20)
+            told = []
+            for _ in range(CHANGES):
+                what = chance.choice(("pause", "rate", "concurrency", "off"))
+                if what == "pause":
+                    said = line.say("pause")
+                elif what == "rate":
+                    said = line.say("rate", value="10/s")
+                elif what == "concurrency":
+                    said = line.say("concurrency", value=str(chance.randint(1, 50)), scope="127*")
+                else:
+                    said = line.say("rate", value="400/s")
+                self.assertTrue(said.get("ok"), said)
+                begin = time.time()
+                time.sleep(chance.uniform(0.15, 0.3))
+                told.append((what, begin, time.time()))
+                if what == "pause":
+                    self.assertTrue(line.say("resume")["ok"])
+                if what == "rate":
+                    self.assertTrue(line.say("rate", value="400/s")["ok"])
+            self.assertTrue(line.say("rate", value="off")["ok"])
+            self.assertTrue(line.say("concurrency", value="off")["ok"])
+            self.assertEqual(run.wait(100), 0, work.stderr())
+            starts = server.log().starts()
+            for what, begin, end in told:
+                sent = sum(begin + 0.1 < s < end - 0.02 for s in starts)  # nginx's clock is a little behind
+                if what == "pause" and sent or what == "rate" and sent > 4:
+                    late.append((what, sent, begin))
+            measured(f"seed {seed}: {CHANGES} changes, {len(late)} not obeyed within 100 ms")
+            self.assertEqual(late, [])
+            self.assertEqual(work.outcomes(), succeeded(400 * CHANGES))
+            self.assertEqual(len(server.log()), 400 * CHANGES)
+            code, said = replay(work)
+            self.assertEqual(code, 0, said)
+            measured(said.strip())
+
+    def test_finish_begins_no_other_line(self):
+        with servers.nginx(latency_ms=(300, 300)) as server, Work(gets(server, 500)) as work:
+            run, line = self.started(work, "--rate", "20/s")
+            wait_for(lambda: len(server.log()) > 3)
+            self.assertTrue(line.say("finish")["ok"])
+            self.assertEqual(run.wait(20), 75, work.stderr())
+            self.assertEqual(len(work.outcomes()), len(server.log()))
+            self.assertEqual(work.run(), 0, work.stderr())
+            self.assertEqual(work.outcomes(), succeeded(500))
+            self.assertEqual(len(server.log()), 500)
+
+    def test_hostile_clients_change_nothing(self):
+        def flood(path, until):
+            while time.monotonic() < until:
+                peers = []
+                for what in (b"x" * (1 << 20), b"\0\n", b'{"do":"\xc3"}\n', b"{}\n" * 900, b"[" * 4000 + b"\n"):
+                    s = socket.socket(socket.AF_UNIX)
+                    s.settimeout(0.2)
+                    try:
+                        s.connect(str(path))
+                        s.sendall(what)
+                    except OSError:
+                        pass
+                    peers.append(s)  # never read
+                for s in peers:
+                    s.close()
+
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 900)) as work:
+            run, line = self.started(work, "--rate", "50/s", "--concurrency", "20")
+            wait_for(lambda: len(server.log()) > 5)
+            begin, before = time.monotonic(), seconds_of_cpu(run.pid)
+            crowd = [threading.Thread(target=flood, args=(line.path, begin + 8)) for _ in range(4)]
+            for t in crowd:
+                t.start()
+            for t in crowd:
+                t.join()
+            for _ in range(int(os.environ.get("HEADWAY_CONNECTIONS", "300"))):
+                with socket.socket(socket.AF_UNIX) as s:
+                    s.settimeout(2)
+                    with contextlib.suppress(OSError):
+                        s.connect(str(line.path))
+            share = (seconds_of_cpu(run.pid) - before) / (time.monotonic() - begin)
+            self.assertEqual(run.wait(60), 0, work.stderr())
+            measured(f"in a flood the run takes {100 * share:.1f} % of a core")
+            self.assertLessEqual(share, 0.15)
+            self.assertEqual(work.outcomes(), succeeded(900))
+
+    def test_another_user_gets_nothing(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be another user")
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 2000)) as work:
+            run, line = self.started(work, "--rate", "100/s")
+            code = (
+                "import socket,sys\ns=socket.socket(socket.AF_UNIX)\n"
+                "s.connect(sys.argv[1])\ntry:\n s.sendall(b'{\"do\":\"stop\"}\\n'); got = s.recv(99)\n"
+                "except ConnectionError: got = b''\nsys.exit(len(got) > 0)"
+            )
+            command = ["setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", code, str(line.path)]
+            self.assertNotEqual(subprocess.run(command, stderr=subprocess.DEVNULL).returncode, 0)
+            for opened in (Path(self.runtime), line.path.parent, line.path):
+                os.chmod(opened, 0o777)  # whatever the folder lets pass
+            got = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(got.returncode, 0, got.stderr)  # connected, and hung up on
+            self.assertTrue(line.say("status")["ok"])
+            run.terminate()
+            self.assertEqual(run.wait(20), 143)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""A scenario made of a recorded run has that run's time and refusals, or says that it does not.
+
+The judge of the refusals is the server's log.
+"""
+import json
+import re
+import subprocess
+import unittest
+
+import servers
+from limits_test import BURST, counts_rejects, slots
+from mock import Mock
+from work import BINARY, Work, gets, measured
+
+
+def made_of(work, file, *options):
+    """(exit code, the scenario, what was said on stderr)."""
+    done = subprocess.run(
+        [BINARY, "simulate", "--from", file, "--save", "made.toml", "--law", "seek", "--seeds", "3", *options],
+        cwd=work.path, capture_output=True, text=True, timeout=120,
+    )
+    made = work.path / "made.toml"
+    return done.returncode, made.read_text() if made.exists() else "", done.stderr
+
+
+def asks(server, count):
+    for i in range(count):
+        yield json.dumps({
+            "url": f"{server.url}/v1/chat/completions", "id": str(i),
+            "body": {"messages": [{"role": "user", "content": "x" * 200}], "max_tokens": 50},
+        })
+
+
+class From(unittest.TestCase):
+    def check(self, name, server, lines, limit):
+        with server as at, Work(lines(at)) as work:
+            self.assertEqual(work.run("--cold", "--alone", "--trace", "run.trace"), 0, work.stderr())
+            log = at.log()
+            throttled = [r for r in log if (r.status if hasattr(r, "status") else r[1]) in (429, 503)]
+            code, text, said = made_of(work, "run.trace")
+            self.assertEqual(code, 0, said)
+            check = re.search(r"# seek, as it ran, (.*): .*; ([\d.]+) % refused, recorded ([\d.]+) %", text)
+            measured(f"{name}: {re.search('limit = .*', text).group()}: {check.group()}")
+            self.assertAlmostEqual(float(check[3]), 100 * len(throttled) / len(log), delta=0.1)
+            self.assertEqual(check[1], "reproduces the run", text)
+            if "# limit: a guess" not in text:
+                self.assertRegex(text, f'limit = "{limit}')
+            # What was saved is a scenario like any other.
+            again = subprocess.run([BINARY, "simulate", "made.toml", "--law", "seek,reno", "--seeds", "1"],
+                                   cwd=work.path, capture_output=True, text=True, timeout=120)
+            self.assertEqual(again.returncode, 0, again.stderr)
+
+    def test_nginx_by_rate(self):
+        self.check("nginx 50/s", servers.limit_req(50, BURST), lambda s: gets(s, 500), "rate=")
+
+    def test_nginx_by_slots(self):
+        self.check("nginx 16 slots", slots(16, 50), lambda s: gets(s, 1500), "concurrent=")
+
+    def test_haproxy(self):
+        self.check("HAProxy 50/s", counts_rejects(50), lambda s: gets(s, 400), "(sliding|rate|window)=")
+
+    def test_openai(self):
+        mock = Mock("--requests", "3000/min,burst=20", "--latency", "20ms..60ms")
+        self.check("mock openai", mock, lambda s: asks(s, 400), "rate=")
+
+    def test_results_say_less_and_what_they_do_not_know(self):
+        with servers.limit_req(50, BURST) as at, Work(gets(at, 200)) as work:
+            self.assertEqual(work.run("--cold", "--alone", "--trace", "run.trace"), 0, work.stderr())
+            code, text, said = made_of(work, "jobs.results.jsonl")
+            self.assertEqual(code, 0, said)
+            self.assertIn("# limit: a guess", text)
+            self.assertIn("# Not known: when refused attempts were sent", text)
+            whole = (work.path / "run.trace").read_text()
+            (work.path / "cut.trace").write_text(whole[: len(whole) // 2])
+            code, _, said = made_of(work, "cut.trace")
+            self.assertEqual(code, 2)
+            self.assertRegex(said, r"^headway: cut\.trace:\d+: not a line of a trace, a JSON object\n$")
+
+    def test_a_run_that_met_no_limit(self):
+        with servers.nginx() as at, Work(gets(at, 40)) as work:
+            self.assertEqual(work.run("--cold", "--alone", "--rate", "50/s", "--trace", "run.trace"), 0, work.stderr())
+            code, _, said = made_of(work, "run.trace")
+            self.assertEqual(code, 2)
+            self.assertRegex(said, r"^headway: --from run\.trace: it met no limit, and a scenario needs one: .* accepted\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+"""--metrics: promtool accepts the text, and what Prometheus scraped is what the results say."""
+import json
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+import servers
+from work import Work, gets, measured, wait_for
+
+BUCKET = "burst=10 nodelay; limit_req_status 429"
+
+
+def figures(text):
+    """Values by name and labels."""
+    found = re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", text, re.M)
+    return {(name, frozenset(re.findall(r'(\w+)="([^"]*)"', labels))): float(v) for name, labels, v in found}
+
+
+def total(all, name, **labels):
+    return sum(v for (n, l), v in all.items() if n == name and set(labels.items()) <= l)
+
+
+class Metrics(unittest.TestCase):
+    def check(self, text):
+        if shutil.which("promtool"):
+            done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def agree(self, all, work):
+        results = work.results()
+        for outcome in ("success", "failed", "unknown"):
+            self.assertEqual(
+                total(all, "headway_requests_total", outcome=outcome),
+                sum(r["outcome"] == outcome for r in results),
+            )
+        self.assertEqual(total(all, "headway_attempts_total"), sum(r["attempts"] for r in results))
+        self.assertEqual(
+            total(all, "headway_attempts_total", outcome="throttle"), sum(r["throttled"] for r in results)
+        )
+
+    def test_a_text_file_for_a_collector(self):
+        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 150)) as work:
+            work.write(
+                [*gets(server, 150), *(json.dumps({"url": f"{server.url}/{i}", "scope": f's"{i}\\'}) for i in range(130))]
+            )
+            self.assertIn(work.run("--metrics", "run.prom"), (0, 1), work.stderr())
+            file = work.path / "run.prom"
+            text = file.read_text()
+            self.check(text)
+            self.agree(figures(text), work)
+            self.assertEqual(file.stat().st_mode & 0o777, 0o644)
+            scopes = {dict(l)["scope"] for (n, l) in figures(text) if n == "headway_requests_total"}
+            self.assertEqual(len(scopes), 101)
+            self.assertIn("other", scopes)
+
+    def test_prometheus_scrapes_it(self):
+        if not shutil.which("prometheus"):
+            self.skipTest("no prometheus")
+        with servers.closed_port() as port, servers.closed_port() as own:
+            pass
+        with servers.limit_req(50, BUCKET) as server, Work(gets(server, 300)) as work, \
+                tempfile.TemporaryDirectory() as folder:
+            Path(folder, "p.yml").write_text(
+                "global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: run\n"
+                f"  static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n"
+            )
+            prometheus = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "prometheus", f"--config.file={folder}/p.yml",
+                 f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{own}"],
+                stderr=subprocess.DEVNULL,
+            )
+            try:
+                wait_for(lambda: servers.listening(own), 30)
+                self.assertEqual(work.run("--metrics", f"127.0.0.1:{port}"), 0, work.stderr())
+                query = f"http://127.0.0.1:{own}/api/v1/query?query=last_over_time({{__name__=~%22headway.*%22}}[1m])"
+                answer = json.load(urllib.request.urlopen(query))["data"]["result"]
+            finally:
+                prometheus.kill()
+                prometheus.wait()
+            query_names = {}
+            for row in answer:
+                metric = dict(row["metric"])
+                query_names[(metric.pop("__name__", "?"), frozenset(metric.items()))] = float(row["value"][1])
+            measured(f"{len(answer)} series, {total(query_names, 'headway_requests_total'):.0f} requests")
+            self.agree(query_names, work)
+
+    def test_what_may_fetch_it(self):
+        with servers.closed_port() as port:
+            pass
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 100)) as work:
+            with work.start("--metrics", f":{port}", "--rate", "100/s") as run:
+                wait_for(lambda: servers.listening(port))
+
+                def status(request):
+                    with socket.create_connection(("127.0.0.1", port), 5) as s:
+                        s.sendall(request)
+                        return s.recv(65536).split(b"\r\n")[0]
+
+                for request, expected in {
+                    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n": b"HTTP/1.1 200 OK",
+                    b"HEAD /metrics?x HTTP/1.1\r\nHost: [::1]:9\r\n\r\n": b"HTTP/1.1 200 OK",
+                    b"GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n": b"HTTP/1.1 421 Misdirected Request",
+                    b"POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n": b"HTTP/1.1 405 Method Not Allowed",
+                    b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n": b"HTTP/1.1 404 Not Found",
+                    b"\0\0\r\n\r\n": b"HTTP/1.1 400 Bad Request",
+                }.items():
+                    with self.subTest(request):
+                        self.assertEqual(status(request), expected)
+                self.assertEqual(run.wait(30), 0, work.stderr())
+
+    def test_bad_addresses_are_one_line(self):
+        with servers.nginx() as server, Work(gets(server, 3)) as work:
+            for where, said in {
+                f"127.0.0.1:{server.port}": "Address already in use",
+                "nowhere": "want FILE.prom, or HOST:PORT",
+                "localhost:x": "want HOST:PORT",
+                "localhost:99999": "want HOST:PORT",
+            }.items():
+                with self.subTest(where):
+                    self.assertEqual(work.run("--metrics", where), 2, work.stderr())
+                    self.assertEqual(work.stderr().count("\n"), 1, work.stderr())
+                    self.assertIn(said, work.stderr())
+            self.assertEqual(work.run("--metrics", "none/run.prom"), 74)
+            self.assertEqual(server.log(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
