@@ -91,7 +91,7 @@ MALFORMED = [
 
 class Malformed(unittest.TestCase):
     def test_each_is_refused_and_no_byte_reaches_the_origin(self):
-        """Planted: without objection_to(), eleven of them do."""
+        """Planted: no objection_to(); then a repeated Content-Length passes."""
         with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
             for text, status in MALFORMED:
                 said = proxy.raw(text + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n", timeout=0.5)

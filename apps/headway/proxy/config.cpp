@@ -222,8 +222,7 @@ void check_routes(std::vector<upstream_config> const& all) {
   }
 }
 
-/// Beyond this machine a token guards the credentials that we add, and what the admin address
-/// shows.
+/// Beyond this machine, a credential of ours and our state are for requests with a token.
 void check_exposure(config const& c) {
   if (!c.listen.is_loopback() && c.adds_credentials() && c.client_token.empty())
     throw fatal(exit_usage,

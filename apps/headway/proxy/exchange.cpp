@@ -211,7 +211,13 @@ void exchange::look_no_more() {
 void exchange::judged(judgement told) {
   patience_.reset();
   told_ = std::move(told);
-  if (!throttles(told_.what) && told_.what != reaction::transient) return pass_on(false);
+  if (!throttles(told_.what) && told_.what != reaction::transient) {
+    auto const streams = !reader_->is_done();  // the law need not wait for its end
+    if (streams) to_->hear(clock_now(), *this, told_, reader_->start.status);
+    pass_on(false);
+    if (streams) to_->pump(clock_now(), *where);
+    return;
+  }
   auto const now = clock_now();
   auto const status = reader_->start.status;
   auto const again =
@@ -305,11 +311,11 @@ void exchange::broke(std::string_view why, bool silent) {
     }
     if (waits_for(ruled, now)) {
       wait_again();
-      return to_->pump(now, *where);
+      return to_->pump(clock_now(), *where);
     }
   }
   release();
-  to_->pump(now, *where);
+  to_->pump(clock_now(), *where);
   if (passing) {
     if (client_ != nullptr) client_->answer_breaks();
     return end("broken");
@@ -341,7 +347,7 @@ void exchange::leave() {
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
   release();
-  if (where != nullptr) to_->pump(now, *where);
+  if (where != nullptr) to_->pump(clock_now(), *where);
   end("left");
 }
 
@@ -459,7 +465,7 @@ void exchange::complete() {
   release();
   if (client_ != nullptr) client_->answer_ends(how_ == framing::chunks, keeps_alive_);
   end("done");
-  to_->pump(now, *where);
+  to_->pump(clock_now(), *where);
 }
 
 void exchange::end(std::string_view how) {

@@ -229,6 +229,10 @@ refusal server::hold_of(time_point now, scope const& s) const {
       left};
 }
 
+void server::hear(time_point now, waiter& w, judgement const& head, int status) {
+  w.where->in->hear(now, w.id_, head, status, chance_());
+}
+
 lane::settled server::settle(time_point now, waiter& w, judgement const& told,
                              lane::attempt_end const& end) {
   auto& s = *w.where;

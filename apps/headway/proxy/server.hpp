@@ -93,6 +93,8 @@ class server {
   std::optional<refusal> join(time_point now, waiter&, lane_key const&);
   /// It is gone: it gives back what it took, wherever it is. Harmless where it is nowhere.
   void leave(time_point now, waiter&);
+  /// The head of the answer to one that had its turn, which says by itself what it is.
+  void hear(time_point now, waiter&, judgement const& head, int status);
   /// The answer to one that had its turn. Where the ruling is retry it waits already.
   lane::settled settle(time_point now, waiter&, judgement const&, lane::attempt_end const&);
   /// It met a closed connection, and needs another turn.
