@@ -115,11 +115,13 @@ class transport_test : public testing::Test {
   void TearDown() override { EXPECT_TRUE(replies.empty()) << "more replies than attempts"; }
 
   transport& with(transport_options options = {}) {
-    return wire.emplace(events, std::move(options), [this](std::uint64_t key, reply const& r) {
-      auto& k = replies[key];
-      k = {r, std::string(r.body), std::string(r.error), std::string(r.obstacle), {}};
-      for (auto const& f : r.fields) k.fields.emplace_back(f.name, f.value);
-    });
+    auto const head = [](std::uint64_t, reply const&) { return true; };
+    return wire.emplace(
+        events, std::move(options), head, [this](std::uint64_t key, reply const& r) {
+          auto& k = replies[key];
+          k = {r, std::string(r.body), std::string(r.error), std::string(r.obstacle), {}};
+          for (auto const& f : r.fields) k.fields.emplace_back(f.name, f.value);
+        });
   }
   /// Waits for the reply of `key`; at most half a minute.
   kept reply_of(std::uint64_t key, scripted_server* server = nullptr) {
