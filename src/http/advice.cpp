@@ -506,12 +506,23 @@ struct word {
   std::optional<double> number{};
 };
 
-/// The next one; thousands may be set apart by commas. "/" is a word, and so is "10" of "10s".
+/// What parts one statement from the next. Between the number of a limit and its time none stands:
+/// "429 Too Many Requests</h1>" is no limit an hour, nor "429 requests. In 5 s" one of 5 s.
+constexpr std::string_view ends_statement = ".,:;!?<>(){}[]|\"\n";
+
+/// Takes the next word; thousands may be set apart by commas. "/" is a word, and so are "10" of
+/// "10s" and each end of a statement.
 std::optional<word> take_word(std::string_view& rest) {
-  auto const begin = std::ranges::find_if(
-      rest, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '/' || c == '-'; });
+  auto const begin = std::ranges::find_if(rest, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || c == '/' || c == '-' ||
+           ends_statement.find(c) != ends_statement.npos;
+  });
   rest.remove_prefix(static_cast<std::size_t>(begin - rest.begin()));
   if (rest.empty()) return std::nullopt;
+  if (ends_statement.find(rest.front()) != ends_statement.npos) {
+    rest.remove_prefix(1);
+    return word{"."};
+  }
   auto const take = [&](auto belongs) {
     std::size_t n = 1;
     while (n < rest.size() && belongs(n)) ++n;
@@ -589,6 +600,9 @@ std::optional<quota> limit_at(std::span<word const> words) {
     for (at = 1; at < std::min<std::size_t>(words.size(), 4) && counted_by(words[at].text).empty();)
       ++at;
     if (at >= std::min<std::size_t>(words.size(), 4)) return std::nullopt;
+    auto const between = words.subspan(1, at - 1);  // "429 Too Many Requests" counts none
+    if (std::ranges::any_of(between, [](auto& w) { return w.text == "." || w.text == "too"; }))
+      return std::nullopt;
     name = counted_by(words[at].text);
     if (is(at - 1, {"input", "output"})) name = std::string(words[at - 1].text) + '-' + name;
     ++at;

@@ -305,7 +305,12 @@ TEST(advice, a_refusal_s_text_names_its_limit) {
                                  "0 per minute",
                                  "5 tickets per minute",
                                  "-5 per minute",
-                                 "1.2.3 per minute"})
+                                 "1.2.3 per minute",
+                                 "<h1>429 Too Many Requests</h1><hr><center>nginx/1.22.1</center>",
+                                 "429 Requests</h1>",
+                                 "429 requests. In 5 minutes",
+                                 "HTTP 429 Too Many Requests in 24 hours",
+                                 "{\"requests\": 5, \"per\": \"minute\"}"})
     EXPECT_TRUE(quotas_in_text(text).empty()) << text;
 }
 
