@@ -346,6 +346,11 @@ class governor {
   int in_flight() const noexcept { return in_flight_; }
   /// Returns the number of requests that wait, for their first turn or another.
   std::size_t waiting() const noexcept { return waiting_; }
+  /// Returns whether the server refuses this request and accepts others: a hint for it holds no
+  /// other.
+  bool refused_alone(ticket t) const noexcept {
+    return holds(t, place::waiting) && requests_[index_of(t)].alone_since != never;
+  }
   /// Returns what a request costs that waits or flies.
   std::int64_t cost_of(ticket t) const noexcept { return requests_[index_of(t)].terms.cost; }
   /// Returns the law.

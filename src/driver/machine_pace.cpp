@@ -255,7 +255,7 @@ descriptor machine_page::open_file(int folder) const {
 void machine_page::sweep(int folder) const noexcept {
   auto* const entries = fdopendir(dup(folder));
   if (entries == nullptr) return;
-  auto const ours = name_.substr(0, name_.rfind('-') + 1);
+  auto const ours = std::string_view(name_).substr(0, name_.rfind('-') + 1);
   while (auto const* const entry = readdir(entries)) {  // NOLINT(concurrency-mt-unsafe): our own
     std::string_view const found = entry->d_name;
     if (!found.starts_with(ours) || found == name_) continue;

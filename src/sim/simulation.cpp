@@ -357,10 +357,12 @@ class world {
   void reply(event const& e, client& c) {
     if (c.gone) return;
     auto const result = came_of(e, c);
-    if (auto const wait = result.advice.retry_after)
-      c.held_until = std::max(c.held_until, later(now_, *wait));
     auto const ruling =
         std::visit([&](auto& g) { return g.finish(now_, e.id, result, c.chance()); }, c.governor);
+    auto const wait = result.advice.retry_after;
+    auto const alone = std::visit([&](auto& g) { return g.refused_alone(e.id); }, c.governor);
+    if (wait && !alone)  // else it holds this request only
+      c.held_until = std::max(c.held_until, later(now_, *wait));
     if (!c.of->background) count(e.came);
     if (&c == clients_.data() && figures_.points.size() < options_.points_max)
       figures_.points.push_back(

@@ -250,6 +250,7 @@ TEST_F(lane_test, is_not_idle_while_a_request_will_come_back) {
 // ── what an answer teaches ──────────────────────────────────────────────────────────────────────
 
 struct settle_test : testing::Test {
+  explicit settle_test(lane of = test_lane()) : l(std::move(of)) {}
   void send() {
     t = std::get<ticket>(l.submit(now, {}, 0));
     l.open(now, true);
@@ -261,7 +262,7 @@ struct settle_test : testing::Test {
 
   time_point now{1h};
   rng chance{1};
-  lane l = test_lane();
+  lane l;
   ticket t{};
 };
 
@@ -334,7 +335,11 @@ TEST_F(settle_test, a_long_hint_parks_also_with_a_success) {
   EXPECT_EQ(l.parked_until(), now + 24h);
 }
 
-TEST_F(settle_test, the_quotas_are_waited_for_until_they_have_been_wrong_too_often) {
+struct unpaced_settle_test : settle_test {
+  unpaced_settle_test() : settle_test(test_lane("exponential")) {}
+};
+
+TEST_F(unpaced_settle_test, the_quotas_are_waited_for_until_they_have_been_wrong_too_often) {
   judgement const told{
       .what = reaction::quota,
       .hold = duration(5s),

@@ -12,7 +12,7 @@ constexpr time_point at(duration since_start) {
 }
 
 TEST(traced_governor, a_new_ceiling_takes_over_what_is_owed_and_no_more) {
-  traced_governor g(nullptr, 0, "", *shipped_law_named("unlimited"), {.first_alone = 0ns});
+  traced_governor g(nullptr, 0, "", *shipped_law_named("exponential"), {.first_alone = 0ns});
   auto const one_a_second = gcra::per(1, 1s), ten_a_second = gcra::per(10, 1s);
   for (int i = 0; i < 5; ++i) g.submit(at(0s), {});
   g.limit(at(0s), one_a_second, 100);

@@ -365,7 +365,7 @@ recorded const express[] = {
       {"Retry-After", "60"},
       {"Date", "Sat, 21 Nov 2026 12:55:14 GMT"}},
      "2-in-1min",
-     std::nullopt},
+     2},
 };
 
 TEST(profile, express_rate_limit_is_understood) {
