@@ -445,7 +445,8 @@ class governor {
     return {.sent = r.permit,
             .in_flight = in_flight_,
             .rtt = now - r.permit.sent,
-            .app_limited = result.held_elsewhere || application_limited(now, r),
+            .app_limited = result.held_elsewhere || capped(now) || application_limited(now, r),
+            .capped = result.held_elsewhere || capped(now),
             .heard = heard_};
   }
   void succeed(time_point now, sample const& s, fraction u) noexcept {
@@ -481,12 +482,15 @@ class governor {
     return latest;
   }
 
-  /// Returns whether something else than the law kept requests from going: the caller's own ceiling
-  /// binds, or `answered` went when it wished and none waits now. A caller that asks again only
-  /// after each answer has none waiting then; that its request was paced shows that the law binds.
+  /// Returns whether a ceiling of the caller holds the next request.
+  bool capped(time_point now) const noexcept {
+    return in_flight_ >= settings_.in_flight_max ||
+           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now);
+  }
+  /// Returns whether `answered` went when it wished and none waits now. A caller that asks again
+  /// only after each answer has none waiting then; that its request was paced shows that the law
+  /// binds.
   bool application_limited(time_point now, request const& answered) const noexcept {
-    if (in_flight_ >= settings_.in_flight_max) return true;
-    if (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now) return true;
     return !answered.permit.paced && (queue_.empty() || queue_.top().at > now) &&
            in_flight_ < law_.allowed();
   }

@@ -48,6 +48,7 @@ struct sample {
   duration rtt{};            ///< answer, or its head, - send
   bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced
                              ///< when it went, and nothing waited when the answer came
+  bool capped = false;       ///< of that: a ceiling or quota of the caller was the bottleneck
   int heard = 0;  ///< of `in_flight`: the head of the answer has come before, and not its end
 };
 

@@ -57,6 +57,13 @@ TEST(demand, many_in_a_row_that_wait_and_are_accepted_are_no_low_demand_any_more
   EXPECT_FALSE(d.is_low());
 }
 
+TEST(demand, a_ceiling_of_the_caller_tells_nothing) {
+  demand d;
+  for (int i = 0; i < 100; ++i)
+    d.heard(start, {.sent = {.sent = start}, .app_limited = true, .capped = true}, true);
+  EXPECT_FALSE(d.is_low());
+}
+
 TEST(demand, what_waited_out_a_pause_tells_nothing) {
   demand d;
   answer(d, start, true);

@@ -44,7 +44,8 @@ class From(unittest.TestCase):
             self.assertAlmostEqual(float(check[3]), 100 * len(throttled) / len(log), delta=0.1)
             self.assertEqual(check[1], "reproduces the run", text)
             if "# limit: a guess" not in text:
-                self.assertRegex(text, f'limit = "{limit}')
+                # Few refusals may fit two kinds alike: then it is "likely", and names both.
+                self.assertRegex(text, f'limit = "{limit}|limit: (likely|a guess).*{limit}')
             # What was saved is a scenario like any other.
             again = subprocess.run([BINARY, "simulate", "made.toml", "--law", "seek,reno", "--seeds", "1"],
                                    cwd=work.path, capture_output=True, text=True, timeout=120)

@@ -249,7 +249,7 @@ class Machine(unittest.TestCase):
 
     def test_a_page_of_garbage(self):
         def strange(_, runtime):
-            pages = [page for page in Path(runtime, "headway").iterdir()]
+            pages = [page for page in Path(runtime, "headway").iterdir() if page.is_file()]
             for page in pages:
                 with open(page, "r+b", buffering=0) as file:
                     file.write(os.urandom(page.stat().st_size))

@@ -66,7 +66,7 @@ class Surface(unittest.TestCase):
                 self.assertNotRegex(text, r"^(A|An|The|Of|For|By|In|With|Wh\w+|How|So|Also|Never)\b")
 
     def test_bash_offers_them(self):
-        self.assertEqual(self.complete("r"), {"run", "replay"} & self.complete("r"))
+        self.assertEqual(self.complete("r"), {c for c in COMMANDS if c.startswith("r")})
         self.assertEqual(self.complete(""), set(COMMANDS))
         for command in COMMANDS:
             with self.subTest(command):

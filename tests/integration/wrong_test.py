@@ -21,9 +21,9 @@ FINE = "0 failed, 0 unknown"
 
 # (arguments, exit code, what standard error or output says); {url} is a server that serves.
 COMMANDS = (
-    ("rnu one.txt", 2, 'no command "rnu"; did you mean "run"?', "run, mock, replay, simulate"),
+    ("rnu one.txt", 2, 'no command "rnu"; did you mean "run"?', "run, exec, proxy, mock, replay, simulate"),
     ("one.txt", 2, 'did you mean "headway run one.txt"?'),
-    ("", 2, "want a command: run, mock, replay, simulate"),
+    ("", 2, "want a command: run, exec, proxy, mock, replay, simulate"),
     ("run", 2, "JOBS is required: a file of requests, a URL, or - for standard input"),
     ("run nofile.txt", 2, "nofile.txt: cannot open it: No such file or directory"),
     ("run one.txt --hedaer A:b", 2, 'run has no option --hedaer; did you mean "--header"?'),
@@ -143,7 +143,7 @@ COMMANDS = (
     ("mock --latency 20", 2, f"--latency '20': '20' {TIME}"),
     ("mock --latency 80ms..20ms", 2, "'80ms..20ms' is not ascending, such as 20ms..80ms"),
     ("mock --failures 1", 2, f"--failures '1': '1' {SHARE}"),
-    ("mock --style anthropic", 2, "--style: anthropic not in {plain,openai}"),
+    ("mock --style anthropic", 2, "--style: anthropic not in {plain,openai,emr}"),
     ("mock --requests 500/min", 2, "--requests and --tokens are for --style openai"),
     ("mock --schedule 0:rate=5/s", 2, f"--schedule '0:rate=5/s': '0' {TIME}"),
     ("mock --retry-after secs", 2, "--retry-after 'secs': not none, seconds, date or ms"),

@@ -131,8 +131,12 @@ struct naive_governor {
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
     bool const own_ceiling = in_flight() >= settings.in_flight_max ||
                              (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
-    return {r.permit, in_flight(), now - r.permit.sent,
-            own_ceiling || (!r.paced && !one_waits && in_flight() < law.allowed()), heard()};
+    return {r.permit,
+            in_flight(),
+            now - r.permit.sent,
+            own_ceiling || (!r.paced && !one_waits && in_flight() < law.allowed()),
+            own_ceiling,
+            heard()};
   }
   void obey(time_point now, request const& r, hint const& advice, duration rtt) {
     auto const& [wait, left, reset] = advice;

@@ -29,7 +29,8 @@ constexpr int exit_tempfail = 75;
 using expression = boost::regex;
 
 expression compiled(std::string_view text, bool any_case = true) try {
-  auto const how = boost::regex::perl | (any_case ? boost::regex::icase : boost::regex::normal);
+  boost::regex::flag_type how = boost::regex::perl;
+  if (any_case) how |= boost::regex::icase;
   return expression(text.begin(), text.end(), how);
 } catch (std::runtime_error const& wrong) {
   std::string const why = wrong.what();

@@ -32,8 +32,8 @@ namespace {
 
 constexpr std::size_t token_min = 16, token_max = 4096;
 
-std::int64_t parse_count(std::string_view text) {
-  std::int64_t n = 0;
+std::size_t parse_count(std::string_view text) {
+  std::size_t n = 0;
   auto const* const last = text.data() + text.size();
   auto const [end, wrong] = std::from_chars(text.data(), last, n);
   if (wrong != std::errc{} || end != last || n < 1 || n > 1'000'000)

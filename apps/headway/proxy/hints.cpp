@@ -82,7 +82,8 @@ std::variant<hints, objection> hints_of(head const& r, std::chrono::system_clock
   auto const sooner = [&](std::optional<duration> d) {
     if (d) h.patience = std::min(h.patience.value_or(*d), *d);
   };
-  for (auto const& [name, value] : r.fields) {
+  for (auto const& field : r.fields) {
+    auto const &name = field.name, &value = field.value;
     auto const is = [&](std::string_view other) { return equal_ignoring_case(name, other); };
     auto const wrong = [&](std::string_view want) {
       return objection{400, "hint", fmt::format("{}: want {}", name, want)};

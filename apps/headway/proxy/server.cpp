@@ -37,8 +37,7 @@ duration whole_seconds(duration d) {
 }  // namespace
 
 server::server(asio::io_context& io, upstream_config settings, config const& c)
-    : io_(io),
-      settings_(std::move(settings)),
+    : settings_(std::move(settings)),
       speaks_(profile_of(settings_)),
       lanes_(settings_of(settings_, c)),
       law_(settings_.words.law.value_or(std::string(shipped_laws().front().name))),

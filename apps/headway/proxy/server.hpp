@@ -140,7 +140,6 @@ class server {
   scope* scope_of(time_point now, lane_key const&);
   std::string name_of(lane_key const&, lane const&) const;
 
-  asio::io_context& io_;
   upstream_config const settings_;
   profile const speaks_;
   lanes lanes_;

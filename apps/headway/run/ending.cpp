@@ -37,17 +37,19 @@ std::string why_failed(request const& r, reply const& answer, decision const& la
 ending ending_of(request const& r, reply const& answer, outcome taught, decision const& last,
                  run_options const& options) {
   auto const whole = answer.error.empty();
-  if (taught == outcome::success && !r.denied && options.ok.contains(answer.status) && whole)
+  // An answer to the request itself, even if it teaches nothing, as a 401 does.
+  auto const answered = answer.state == send_state::answered && whole &&
+                        (taught == outcome::success || taught == outcome::ignore);
+  if (answered && !r.denied && options.ok.contains(answer.status))
     return {.how = final_outcome::success};
   auto const carried_out_perhaps =
       (answer.state == send_state::sent ||
        (answer.state == send_state::answered && taught == outcome::failure && !whole)) &&
       !idempotent(r.what);
   // The next attempt would be refused, too.
-  auto const refused = taught == outcome::success && whole;
   return {.how = carried_out_perhaps ? final_outcome::unknown : final_outcome::failed,
           .reason = why_failed(r, answer, last, options),
-          .refused_by = refused ? answer.status : 0};
+          .refused_by = answered ? answer.status : 0};
 }
 
 std::string why_canary_died(result const& last, std::span<std::string const> headers,

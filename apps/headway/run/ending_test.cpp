@@ -30,6 +30,13 @@ TEST_F(ending_test, refused_for_good) {
   EXPECT_EQ(e.refused_by, 404);
 }
 
+TEST_F(ending_test, what_teaches_nothing_refuses_the_caller_for_good) {
+  answer.status = 401;
+  EXPECT_EQ(end(outcome::ignore).refused_by, 401);
+  options.ok = statuses::parse("401");
+  EXPECT_EQ(end(outcome::ignore).how, final_outcome::success);
+}
+
 TEST_F(ending_test, a_good_status_is_not_enough) {
   r.denied = true;
   EXPECT_EQ(end(outcome::success).how, final_outcome::failed);

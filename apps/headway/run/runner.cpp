@@ -933,7 +933,7 @@ class runner {
         o.paused = false;
         break;
       case rate:
-        o.rate.emplace();
+        o.rate = lane_order::ceiling{};
         if (!off) o.rate->rate = option_value("rate", c.value, parse_ceiling);
         break;
       case concurrency:

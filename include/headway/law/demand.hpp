@@ -48,6 +48,7 @@ struct demand {
       closed += (lasted - closed) / closed_smoothing;
       return;
     }
+    if (s.capped) return;  // says what the caller allows, not what it wants
     bool const waited = !s.app_limited || s.sent.prompt;
     busy = waited && accepted ? busy + 1 : 0;
     answers = std::min(answers + 1, smoothing);
