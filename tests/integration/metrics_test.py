@@ -19,7 +19,7 @@ BUCKET = "burst=10 nodelay; limit_req_status 429"
 def figures(text):
     """Values by name and labels."""
     found = re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", text, re.M)
-    return {(name, frozenset(re.findall(r'(\w+)="([^"]*)"', labels))): float(v) for name, labels, v in found}
+    return {(name, frozenset(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))): float(v) for name, labels, v in found}
 
 
 def total(all, name, **labels):

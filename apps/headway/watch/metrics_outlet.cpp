@@ -10,6 +10,7 @@
 namespace headway::app {
 namespace {
 
+constexpr duration sent_within = 500ms;  // the last figures, to what fetches them
 constexpr duration written_every = 15s, open_max = 30s;
 constexpr std::string_view type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -55,7 +56,7 @@ void metrics_outlet::conclude(time_point now) {
 std::string metrics_outlet::fetched() {
   if (fetched_ != time_point{}) apart_ = std::max(now_ - fetched_, duration(1ms));
   fetched_ = now_;
-  if (final_) open_until_ = time_point::min();
+  if (final_) open_until_ = std::min(open_until_, now_ + sent_within);
   return page_();
 }
 
