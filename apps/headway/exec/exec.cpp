@@ -187,8 +187,10 @@ struct arguments {
 
 halt_rule halt_rule::parse(std::string_view text) {
   halt_rule h{.text = std::string(text)};
-  auto const wrong = std::invalid_argument(
-      "want never, or soon or now with fail=1, success=1 or done=20%, as soon,fail=1");
+  auto const wrong = [] {
+    return std::invalid_argument(
+        "want never, or soon or now with fail=1, success=1 or done=20%, as soon,fail=1");
+  };
   if (text == "never" || text == "0") return h;
   if (text == "1" || text == "2") {  // of old
     h.now = text == "2";
@@ -197,17 +199,17 @@ halt_rule halt_rule::parse(std::string_view text) {
   }
   auto const comma = text.find(','), equals = text.find('=');
   auto const when = text.substr(0, comma);
-  if (comma == text.npos || equals == text.npos || (when != "soon" && when != "now")) throw wrong;
+  if (comma == text.npos || equals == text.npos || (when != "soon" && when != "now")) throw wrong();
   h.now = when == "now";
   auto const what = text.substr(comma + 1, equals - comma - 1);
-  if (what != "fail" && what != "success" && what != "done") throw wrong;
+  if (what != "fail" && what != "success" && what != "done") throw wrong();
   h.what = what == "fail" ? kind::fail : what == "success" ? kind::success : kind::done;
   auto count = text.substr(equals + 1);
   h.share = count.ends_with('%');
   if (h.share) count.remove_suffix(1);
   if (!parse_whole(count, h.limit) || !(h.limit > 0 && h.limit <= 1e12) ||
       (h.share && h.limit > 100))
-    throw wrong;
+    throw wrong();
   return h;
 }
 

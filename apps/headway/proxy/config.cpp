@@ -84,7 +84,7 @@ class section {
     auto const* const n = node(key);
     if (n == nullptr) return std::nullopt;
     if (auto const whole = n->value_exact<std::int64_t>()) return std::to_string(*whole);
-    if (auto const value = n->value_exact<std::string>(); value && !value->empty()) return value;
+    if (auto value = n->value_exact<std::string>(); value && !value->empty()) return value;
     wrong(*n, fmt::format("'{}' must be text", key));
   }
   bool flag(std::string_view key) {
@@ -239,22 +239,24 @@ void check_exposure(config const& c) {
 
 address address::parse(std::string_view text) {
   auto const colon = text.rfind(':');
-  auto const wrong = std::invalid_argument("want ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080");
-  if (colon == text.npos) throw wrong;
+  auto const wrong = [] {
+    return std::invalid_argument("want ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080");
+  };
+  if (colon == text.npos) throw wrong();
   auto host = text.substr(0, colon);
   if (host.starts_with('[') != host.ends_with(']') ||
       (host.find(':') != host.npos && !host.starts_with('[')))
-    throw wrong;
+    throw wrong();
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   auto const digits = text.substr(colon + 1);
   unsigned port = 0;
   auto const [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (bad != std::errc{} || end != digits.data() + digits.size() || port > 65535) throw wrong;
+  if (bad != std::errc{} || end != digits.data() + digits.size() || port > 65535) throw wrong();
   address a{host == "localhost" ? "127.0.0.1" : std::string(host),
             static_cast<std::uint16_t>(port)};
   boost::system::error_code e;
   boost::asio::ip::make_address(a.host, e);
-  if (e) throw wrong;
+  if (e) throw wrong();
   return a;
 }
 

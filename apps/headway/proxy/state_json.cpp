@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <iterator>
+#include <utility>
 
 #include "base/json_text.hpp"
 #include "base/web_page.hpp"
@@ -43,11 +44,11 @@ class json {
     });
   }
   template <class Fill>
-  std::string whole(Fill fill) && {
+  std::string whole(Fill fill) {
     text_ += '{';
     fill();
     text_ += '}';
-    return std::move(text_);
+    return std::exchange(text_, {});
   }
 
  private:
@@ -170,7 +171,7 @@ void add_request(json& out, ended_request const& r) {
 
 std::string state_json(proxy_state const& s) {
   json out;
-  return std::move(out).whole([&] {
+  return out.whole([&] {
     out.member("version", std::string_view(HEADWAY_VERSION))
         .member("now", s.now)
         .member("uptime_s", s.uptime)
