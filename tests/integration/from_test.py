@@ -72,7 +72,8 @@ class From(unittest.TestCase):
             self.assertIn("# limit: a guess", text)
             self.assertIn("# Not known: when refused attempts were sent", text)
             whole = (work.path / "run.trace").read_text()
-            (work.path / "cut.trace").write_text(whole[: len(whole) // 2])
+            within_a_line = whole.rindex("\n", 0, len(whole) // 2) + 9
+            (work.path / "cut.trace").write_text(whole[:within_a_line])
             code, _, said = made_of(work, "cut.trace")
             self.assertEqual(code, 2)
             self.assertRegex(said, r"^headway: cut\.trace:\d+: not a line of a trace, a JSON object\n$")
