@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import log
-from servers import Server
+from servers import Server, closed_port
 
 HERE = Path(__file__).resolve().parent / "npm"
 FETCHED = Path(os.environ.get("HEADWAY_NPM", "/nowhere"), "node_modules")
@@ -65,5 +65,7 @@ def logging(program, *arguments):
 @contextlib.contextmanager
 def dynalite():
     """DynamoDB, as far as dynalite is: its port."""
-    with node(FETCHED / "dynalite/cli.js", "--port", 0, "--createTableMs", 1) as said:
+    with closed_port() as port:  # it takes port 0 for its default
+        pass
+    with node(FETCHED / "dynalite/cli.js", "--port", port, "--createTableMs", 1) as said:
         yield int(next(said).rsplit(":", 1)[1])
