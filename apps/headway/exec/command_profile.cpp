@@ -17,6 +17,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "provider/profile.hpp"
+#include "provider/profile_reader.hpp"
 #include "shipped_command_profiles.hpp"
 
 namespace headway::app {
@@ -184,28 +185,9 @@ struct command_profile::rules {
 
 namespace {
 
-class reader {
+class reader : public profile_reader {
  public:
-  explicit reader(std::string const& file) : file_(file) {}
-
-  template <class... Args>
-  [[noreturn]] void wrong(toml::node const& where, fmt::format_string<Args...> text,
-                          Args&&... args) const {
-    throw fatal(exit_usage, fmt::format("{}:{}: {}", file_, where.source().begin.line,
-                                        fmt::format(text, std::forward<Args>(args)...)));
-  }
-  std::string text(toml::node const& node, std::string_view key) const {
-    auto const value = node.value<std::string>();
-    if (!value || value->empty()) wrong(node, "'{}' must be text", key);
-    return *value;
-  }
-  std::vector<std::string> texts(toml::node const& node, std::string_view key) const {
-    auto const* list = node.as_array();
-    if (list == nullptr || list->empty()) wrong(node, "'{}' must be a list of texts", key);
-    std::vector<std::string> all;
-    for (auto const& element : *list) all.push_back(text(element, key));
-    return all;
-  }
+  using profile_reader::profile_reader;
   expression pattern(toml::node const& node, std::string_view key, bool any_case = true) const try {
     return compiled(text(node, key), any_case);
   } catch (std::invalid_argument const& e) {
@@ -262,9 +244,6 @@ class reader {
       wrong(table, "a rule needs exit, stdout, stderr or output");
     return r;
   }
-
- private:
-  std::string const& file_;
 };
 
 bool holds(command_rule const& r, command_answer const& a) {

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "base/whole_number.hpp"
 #include "command.hpp"
 #include "exec/runner.hpp"
 #include "journal/failed_lines.hpp"
@@ -26,13 +26,6 @@
 
 namespace headway::app {
 namespace {
-
-template <class T>
-bool parse_whole(std::string_view text, T& value) {
-  auto const* const last = text.data() + text.size();
-  auto const [end, wrong] = std::from_chars(text.data(), last, value);
-  return wrong == std::errc{} && end == last;
-}
 
 /// "5s", or seconds alone, as GNU parallel has them.
 duration parse_timeout(std::string_view text) {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/fatal.hpp"
+#include "base/whole_number.hpp"
 #include "command.hpp"
 #include "mock/service.hpp"
 #include "scenario/grammar.hpp"
@@ -44,12 +44,6 @@ struct address {
   std::string host;
   std::uint16_t port;
 };
-
-template <class T>
-bool parse_whole(std::string_view text, T& value) {
-  auto const [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && stop == text.data() + text.size();
-}
 
 address parse_address(std::string_view text) {
   auto const colon = std::min(text.rfind(':'), text.size());

@@ -10,36 +10,16 @@
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "provider/profile_reader.hpp"
 
 namespace headway::app {
 
 namespace {
 
 /// Reads one profile, and says where it is wrong.
-class reader {
+class reader : public profile_reader {
  public:
-  explicit reader(std::string const& file) : file_(file) {}
-
-  template <class... Args>
-  [[noreturn]] void wrong(toml::node const& where, fmt::format_string<Args...> text,
-                          Args&&... args) const {
-    throw fatal(exit_usage, fmt::format("{}:{}: {}", file_, where.source().begin.line,
-                                        fmt::format(text, std::forward<Args>(args)...)));
-  }
-
-  std::string text(toml::node const& node, std::string_view key) const {
-    auto const value = node.value<std::string>();
-    if (!value || value->empty()) wrong(node, "'{}' must be text", key);
-    return *value;
-  }
-
-  std::vector<std::string> texts(toml::node const& node, std::string_view key) const {
-    auto const* list = node.as_array();
-    if (list == nullptr || list->empty()) wrong(node, "'{}' must be a list of texts", key);
-    std::vector<std::string> all;
-    for (auto const& element : *list) all.push_back(text(element, key));
-    return all;
-  }
+  using profile_reader::profile_reader;
 
   /// The tables of an array of them; `otherwise` is the error.
   std::vector<toml::table const*> tables(toml::node const& node, std::string_view otherwise) const {
@@ -240,8 +220,6 @@ class reader {
     if (p.front() != '/') wrong(node, "'{}' must begin with / (RFC 6901)", key);
     return p;
   }
-
-  std::string const& file_;
 };
 
 }  // namespace

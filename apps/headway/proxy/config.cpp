@@ -23,6 +23,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "base/whole_number.hpp"
 #include "client/headers.hpp"
 #include "os/descriptors.hpp"
 #include "pacing/laws.hpp"
@@ -34,9 +35,7 @@ constexpr std::size_t token_min = 16, token_max = 4096;
 
 std::size_t parse_count(std::string_view text) {
   std::size_t n = 0;
-  auto const* const last = text.data() + text.size();
-  auto const [end, wrong] = std::from_chars(text.data(), last, n);
-  if (wrong != std::errc{} || end != last || n < 1 || n > 1'000'000)
+  if (!parse_whole(text, n) || n < 1 || n > 1'000'000)
     throw std::invalid_argument("want a whole number from 1 to 1000000");
   return n;
 }
