@@ -14,15 +14,15 @@ from work import BINARY, RUNTIME
 class Proxy:
     """A proxy before `upstream` (a URL, or None where `options` say), gone when the block ends."""
 
-    def __init__(self, upstream, *options, **environment):
+    def __init__(self, upstream, *options, before=(), **environment):
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.options = [f"--upstream={upstream}"] if upstream else []
         self.options += ["--listen=127.0.0.1:0", "--admin=127.0.0.1:0", *options]
-        self.environment = environment
+        self.environment, self.before = environment, before  # a command that executes ours
 
     def __enter__(self):
-        self.process = start(self.folder, self.options, self.environment)
+        self.process = start(self.folder, self.options, self.environment, self.before)
         self.said = self.process.stdout.readline().decode()
         ports = re.findall(r"http://127\.0\.0\.1:(\d+)", self.said)
         assert self.said.startswith("http://127"), self.said + self.stderr()
@@ -76,10 +76,10 @@ class Proxy:
         return s
 
 
-def start(folder, options, environment={}):
+def start(folder, options, environment={}, before=()):
     with open(folder / "stderr", "wb") as err:
         return subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", BINARY, "proxy", *options],
+            ["setpriv", "--pdeathsig", "KILL", *before, BINARY, "proxy", *options],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -93,12 +93,12 @@ def start(folder, options, environment={}):
         )
 
 
-def refused(*options, files={}):
+def refused(*options, files={}, **environment):
     """(exit code, standard error) of a proxy that does not start."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             Path(folder, name).write_text(text)
             Path(folder, name).chmod(0o600)
-        process = start(Path(folder), options)
+        process = start(Path(folder), options, environment)
         out, _ = process.communicate(timeout=20)
         return process.returncode, Path(folder, "stderr").read_text(), out.decode()

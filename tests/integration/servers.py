@@ -156,7 +156,7 @@ def listening(port):
 def certificate(folder, begins="20000101000000Z", ends="20991231000000Z"):
     """A certificate for 127.0.0.1 that signs itself, and its key."""
     Path(folder, "ca.cnf").write_text(
-        "[ca]\ndatabase=index\nrand_serial=yes\ndefault_md=sha256\npolicy=names\n"
+        "[ca]\ndatabase=index\nrand_serial=yes\ndefault_md=sha256\npolicy=names\ncopy_extensions=copy\n"
         "[names]\ncommonName=supplied\n"
     )
     Path(folder, "index").touch()

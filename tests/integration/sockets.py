@@ -1,6 +1,7 @@
 """A server for what no real one does on demand: it may close a connection instead of answering."""
 import contextlib
 import json
+import socket
 import socketserver
 import threading
 import time
@@ -21,11 +22,12 @@ class Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128  # connections at once, none of which is to be put off
 
-    def __init__(self, answer, port=0):
-        super().__init__(("127.0.0.1", port), Connection)
+    def __init__(self, answer, port=0, host="127.0.0.1"):
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), Connection)
         self.answer = answer
         self.heard = []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.server_address[1]}"
 
     def __enter__(self):
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()

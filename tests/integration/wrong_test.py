@@ -16,7 +16,7 @@ STATUSES = "is neither a status from 200 to 599 nor a range, such as 200-299,404
 POINTER = "not a JSON pointer, such as /choices/0/message"
 THRESHOLD = "is not failed, unknown or throttled, then > and a limit: failed>50, throttled>1%"
 BOUND = "want from 1ms to 8760h"
-ADDRESS = "not ADDRESS:PORT with a port from 0 (any free one) to 65535"
+ADDRESS = "want ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080; port 0 is any free one"
 FINE = "0 failed, 0 unknown"
 
 # (arguments, exit code, what standard error or output says); {url} is a server that serves.

@@ -59,6 +59,9 @@ class header_commands {
   /// Does what is due; to be called once after every wait. True once there are new values.
   bool flush(time_point now);
 
+  /// A round has begun, and has not come to its end.
+  bool running() const noexcept;
+
   /// When flush() must be called at the latest.
   time_point wakeup() const noexcept { return running() ? until_ : due_; }
 
@@ -70,7 +73,6 @@ class header_commands {
     std::string said{};
   };
 
-  bool running() const noexcept;
   void start(one&);
   void listen(one&);
   void reap(one&);

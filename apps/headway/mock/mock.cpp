@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address.hpp"
 #include "base/fatal.hpp"
 #include "base/whole_number.hpp"
 #include "command.hpp"
@@ -40,21 +41,6 @@ struct words {
   std::string log;
 };
 
-struct address {
-  std::string host;
-  std::uint16_t port;
-};
-
-address parse_address(std::string_view text) {
-  auto const colon = std::min(text.rfind(':'), text.size());
-  auto host = text.substr(0, colon);
-  std::uint16_t port = 0;
-  if (colon == text.size() || !parse_whole(text.substr(colon + 1), port))
-    throw std::invalid_argument("not ADDRESS:PORT with a port from 0 (any free one) to 65535");
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return {std::string(host), port};
-}
-
 unsigned parse_status(std::string_view text) {
   unsigned status = 0;
   if (!parse_whole(text, status) || status < 400 || status > 599)
@@ -71,8 +57,7 @@ retry_after_form parse_form(std::string_view text) {
 }
 
 mock_options parse(words const& w) {
-  auto const listen = option_value("--listen", w.listen, parse_address);
-  mock_options o{.address = listen.host, .port = listen.port};
+  mock_options o{.listen = option_value("--listen", w.listen, address::parse)};
   for (auto const& text : w.limits)
     o.server.limits.push_back(option_value("--limit", text, parse_limit));
   if (!w.schedule.empty())
@@ -143,16 +128,15 @@ void allow_many_connections() {
 
 int mock(words const& w) {
   auto options = parse(w);
-  auto const host = options.address.find(':') == options.address.npos
-                        ? options.address
-                        : fmt::format("[{}]", options.address);
+  auto at = options.listen;
   std::optional<log_file> log;
   if (!w.log.empty()) options.log = log.emplace(w.log).handle();
 
   allow_many_connections();
   mock_service service(std::move(options));
   service.stop_on_signals();
-  fmt::print("listening on http://{}:{}\n", host, service.port());
+  at.port = service.port();
+  fmt::print("listening on http://{}\n", at.text());
   std::fflush(stdout);
   service.run();
 

@@ -326,19 +326,13 @@ class mock_service::state::session : public std::enable_shared_from_this<session
 
 void mock_service::state::listen() {
   error_code e;
-  auto const ip = asio::ip::make_address(options.address, e);
-  if (e)
-    throw fatal(exit_usage, fmt::format("cannot listen on '{}': not an IP address, such as "
-                                        "127.0.0.1, 0.0.0.0 or ::1",
-                                        options.address));
-  tcp::endpoint const endpoint(ip, options.port);
+  auto const& at = options.listen;
+  tcp::endpoint const endpoint(asio::ip::make_address(at.host), at.port);
   acceptor.open(endpoint.protocol(), e);
   if (!e) acceptor.set_option(tcp::acceptor::reuse_address(true), e);
   if (!e) acceptor.bind(endpoint, e);
   if (!e) acceptor.listen(asio::socket_base::max_listen_connections, e);
-  if (e)
-    throw fatal(exit_usage, fmt::format("cannot listen on {}:{}: {}", options.address, options.port,
-                                        e.message()));
+  if (e) throw fatal(exit_usage, fmt::format("cannot listen on {}: {}", at.text(), e.message()));
 }
 
 void mock_service::state::accept() {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/address.hpp"
 #include "headway/sim/server.hpp"
 #include "mock/completions.hpp"
 
@@ -22,8 +23,7 @@ enum class retry_after_form : std::uint8_t {
 };
 
 struct mock_options {
-  std::string address = "127.0.0.1";
-  std::uint16_t port = 8429;  ///< 0: any free one
+  address listen{"127.0.0.1", 8429};
   sim::behaviour server{};
   sim::spread connect_latency{};  ///< passes before the limits see the request
   unsigned throttle_status = 429;

@@ -74,7 +74,7 @@ class running {
 
  private:
   static mock_options with_any_port(mock_options o) {
-    o.port = 0;
+    o.listen.port = 0;
     return o;
   }
   static std::size_t append(char* data, std::size_t, std::size_t n, void* to) {

@@ -84,6 +84,10 @@ void add_proxy(CLI::App& program, action& chosen) {
          "Serve at most this many clients at once; others wait to be accepted [4096]");
   list("--header", w->headers, "HEADER",
        "Add 'Name: value' with ${env:NAME}, or the lines of @FILE, in place of the client's");
+  list("--header-cmd", w->header_commands, "HEADER",
+       "Add 'Name: $(COMMAND)' with the line that COMMAND prints; COMMAND runs again after a 401");
+  option("--header-ttl", w->header_ttl, "TIME",
+         "Run --header-cmd again each time this is over, as 50min");
   option("--host-header", w->host_header, "WHOSE",
          "Send the Host of the upstream, or the client's [upstream]");
   option("--cacert", w->cacert, "FILE",

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/ip/address.hpp>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,8 +22,10 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/whole_number.hpp"
+#include "client/header_commands.hpp"
 #include "client/headers.hpp"
 #include "os/descriptors.hpp"
+#include "os/poller.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app::proxy {
@@ -38,6 +38,12 @@ std::size_t parse_count(std::string_view text) {
   if (!parse_whole(text, n) || n < 1 || n > 1'000'000)
     throw std::invalid_argument("want a whole number from 1 to 1000000");
   return n;
+}
+
+duration parse_ttl(std::string_view text) {
+  auto const ttl = parse_patience(text);
+  if (ttl < 1s) throw std::invalid_argument("want at least 1s");
+  return ttl;
 }
 
 std::string read_file(std::string const& path, std::string_view option) {
@@ -165,8 +171,8 @@ upstream_config read_upstream(toml::table const& table, std::string const& file,
   u.url = in.text("url").value_or("");
   if (u.url.empty()) throw fatal(exit_usage, where + ": an upstream wants url = \"https://…\"");
   read_url(u, where);
-  u.name = in.text("name").value_or(std::string(host_of(u.origin)));
-  check_name(u.name, where);
+  u.name = std::string(host_of(u.origin));
+  if (auto const name = in.text("name")) check_name(u.name = *name, where);
   u.prefix = in.text("prefix").value_or("");
   while (u.prefix.ends_with('/')) u.prefix.pop_back();
   auto const odd = [](char c) { return c <= ' ' || c > '~' || c == '?' || c == '#'; };
@@ -175,6 +181,9 @@ upstream_config read_upstream(toml::table const& table, std::string const& file,
   u.host = lower(in.text("host").value_or(""));
   u.via_http_proxy = in.flag("via-http-proxy");
   u.header_words = in.texts("headers");
+  u.header_commands = in.texts("header-cmd");
+  if (auto const ttl = in.text("header-ttl"))
+    u.header_ttl = option_value(where + ": header-ttl", *ttl, parse_ttl);
   u.ca_file = in.text("cacert").value_or("");
   if (auto const host = in.text("host-header"))
     u.client_host = option_value(where + ": host-header", *host, parse_host_header);
@@ -191,8 +200,8 @@ upstream_config read_option(std::string const& text) {
   u.url = named ? text.substr(equals + 1) : text;
   auto const where = "--upstream " + (text.find('@') == text.npos ? in_quotes(text) : "(hidden)");
   read_url(u, where);
-  u.name = named ? text.substr(0, equals) : std::string(host_of(u.origin));
-  check_name(u.name, where);
+  u.name = std::string(host_of(u.origin));
+  if (named) check_name(u.name = text.substr(0, equals), where);
   return u;
 }
 
@@ -235,39 +244,6 @@ void check_exposure(config const& c) {
 }
 
 }  // namespace
-
-address address::parse(std::string_view text) {
-  auto const colon = text.rfind(':');
-  auto const wrong = [] {
-    return std::invalid_argument("want ADDRESS:PORT, as 127.0.0.1:8080 or [::1]:8080");
-  };
-  if (colon == text.npos) throw wrong();
-  auto host = text.substr(0, colon);
-  if (host.starts_with('[') != host.ends_with(']') ||
-      (host.find(':') != host.npos && !host.starts_with('[')))
-    throw wrong();
-  if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-  auto const digits = text.substr(colon + 1);
-  unsigned port = 0;
-  auto const [end, bad] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (bad != std::errc{} || end != digits.data() + digits.size() || port > 65535) throw wrong();
-  address a{host == "localhost" ? "127.0.0.1" : std::string(host),
-            static_cast<std::uint16_t>(port)};
-  boost::system::error_code e;
-  boost::asio::ip::make_address(a.host, e);
-  if (e) throw wrong();
-  return a;
-}
-
-bool address::is_loopback() const {
-  auto const ip = boost::asio::ip::make_address(host);
-  return ip.is_loopback();
-}
-
-std::string address::text() const {
-  if (host.find(':') == host.npos) return fmt::format("{}:{}", host, port);
-  return fmt::format("[{}]:{}", host, port);
-}
 
 pacing_words pacing_words::over(pacing_words const& others) const {
   auto const of = [](auto const& ours, auto const& theirs) { return ours ? ours : theirs; };
@@ -362,10 +338,20 @@ config read_config(config_words const& w) {
     auto lines = u.header_words.empty() ? header_words : u.header_words;
     lines.insert(lines.end(), w.headers.begin(), w.headers.end());
     u.headers = expand_headers(lines);
+    u.header_commands.insert(u.header_commands.end(), w.header_commands.begin(),
+                             w.header_commands.end());
+    if (w.header_ttl) u.header_ttl = option_value("--header-ttl", *w.header_ttl, parse_ttl);
+    if (u.header_ttl && u.header_commands.empty())
+      throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
+    poller unused;
+    for (auto const& line : header_commands(unused, u.header_commands, u.header_ttl).stand_ins())
+      u.headers.push_back(line);
     static_cast<void>(settings_of(u, c));  // or it is wrong now
   }
-  if (!w.headers.empty() && c.upstreams.size() > 1)
-    throw fatal(exit_usage, "--header is for one upstream; want headers = […] in --config");
+  if (c.upstreams.size() > 1 && (!w.headers.empty() || !w.header_commands.empty()))
+    throw fatal(exit_usage, fmt::format("--{0} is for one upstream; want {1} = […] in --config",
+                                        w.headers.empty() ? "header-cmd" : "header",
+                                        w.headers.empty() ? "header-cmd" : "headers"));
   check_exposure(c);
   return c;
 }

@@ -8,23 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address.hpp"
 #include "headway/time.hpp"
 #include "pacing/settings.hpp"
 
 namespace headway::app::proxy {
-
-/// ADDRESS:PORT, of which port 0 is any free one.
-struct address {
-  std::string host;
-  std::uint16_t port = 0;
-
-  /// Errors: std::invalid_argument with what is allowed.
-  static address parse(std::string_view);
-  bool is_loopback() const;
-  /// As in a URL: [::1]:8080.
-  std::string text() const;
-  friend bool operator==(address const&, address const&) = default;
-};
 
 /// Settings as they are written, in a file or as options.
 struct pacing_words {
@@ -44,11 +32,13 @@ struct upstream_config {
   std::string path;    ///< of the URL, without a slash at its end: what a path is put behind
   std::string prefix;  ///< "/openai": taken off; "": none
   std::string host;    ///< that a request names in Host; "": any
-  bool via_http_proxy = false;            ///< requests name the whole URL
-  bool client_host = false;               ///< Host goes on as the client sent it
-  std::vector<std::string> header_words;  ///< as they are written
-  std::vector<std::string> headers;       ///< "Name: value", added; secrets
-  std::string ca_file;                    ///< "": the system's
+  bool via_http_proxy = false;               ///< requests name the whole URL
+  bool client_host = false;                  ///< Host goes on as the client sent it
+  std::vector<std::string> header_words;     ///< as they are written
+  std::vector<std::string> headers;          ///< "Name: value", added; secrets
+  std::vector<std::string> header_commands;  ///< as of --header-cmd; `headers` has stand-ins
+  std::optional<duration> header_ttl{};      ///< of what they print
+  std::string ca_file;                       ///< "": the system's
   pacing_words words;
 
   friend bool operator==(upstream_config const&, upstream_config const&) = default;
@@ -78,8 +68,8 @@ struct config_words {
   std::string file;  ///< of --config
   std::vector<std::string> upstreams;
   std::optional<std::string> listen, admin, queue, body_max, hold_max, connections, access_log,
-      drain, state, cacert, admin_token_file, client_token_file, host_header;
-  std::vector<std::string> headers;
+      drain, state, cacert, admin_token_file, client_token_file, host_header, header_ttl;
+  std::vector<std::string> headers, header_commands;
   bool retry_unsafe = false, cold = false, alone = false;
   pacing_words pacing;
 };

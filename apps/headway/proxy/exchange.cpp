@@ -86,7 +86,12 @@ void exchange::on_turn(time_point now) {
 }
 
 void exchange::on_connected() {
-  wire_->send(what_.head, what_.body, shared_from_this());
+  auto* const values = to_->renews();
+  if (values != nullptr) {
+    filled_ = values->filled(what_.head);
+    values_ = values->generation();
+  }
+  wire_->send(values != nullptr ? filled_ : what_.head, what_.body, shared_from_this());
 }
 
 void exchange::on_bytes(std::string_view bytes) {
@@ -211,6 +216,8 @@ void exchange::look_no_more() {
 void exchange::judged(judgement told) {
   patience_.reset();
   told_ = std::move(told);
+  if (reader_->start.status == 401 && to_->renews() != nullptr && !std::exchange(renewed_, true))
+    return renew();
   if (!throttles(told_.what) && told_.what != reaction::transient) {
     auto const streams = !reader_->is_done();  // the law need not wait for its end
     if (streams) to_->hear(clock_now(), *this, told_, reader_->start.status);
@@ -234,6 +241,17 @@ void exchange::judged(judgement told) {
     pass_on(true);
   }
   to_->pump(clock_now(), *where);
+}
+
+/// The server has refused the values of --header-cmd, and so has not carried it out: it goes again
+/// with new ones.
+void exchange::renew() {
+  auto const now = clock_now();
+  settle(told_, false, "status 401", true);
+  to_->renews()->refuse(values_);
+  release();
+  wait(now);
+  to_->turn_again(now, *this);
 }
 
 lane::settled exchange::settle(judgement const& told, bool may_repeat, std::string_view error,
@@ -279,21 +297,22 @@ void exchange::release() {
 
 // ── what goes wrong ──────────────────────────────────────────────────────────────────────────────
 
-void exchange::on_unreached(std::string_view why) {
+void exchange::on_unreached(std::string_view why, bool futile) {
   auto const self = shared_from_this();
-  broke(why);
+  broke(why, futile ? breakage::futile : breakage::plain);
 }
 
 void exchange::malformed(std::string_view why) {
   broke(fmt::format("a malformed answer: {}", why));
 }
 
-void exchange::broke(std::string_view why, bool silent) {
+void exchange::broke(std::string_view why, breakage how) {
+  auto const silent = how == breakage::silent;
   auto const now = clock_now();
   auto const sent = wire_->has_sent();
   auto const stale = wire_->used_before() && sent && !any_bytes_ && !silent;
   auto const passing = is_ == phase::passing;
-  auto const again = !passing && !silent &&
+  auto const again = !passing && how == breakage::plain &&
                      (!sent || what_.idempotent || house_.retry_unsafe() ||
                       what_.told.again == hints::repeat::always) &&
                      what_.told.again != hints::repeat::never;
@@ -333,7 +352,7 @@ void exchange::tick(time_point now) {
   if (is_ == phase::judging)
     look_no_more();
   else if (is_ == phase::flying || is_ == phase::passing)
-    broke(fmt::format("silent for {} s", silence_max / 1s), true);
+    broke(fmt::format("silent for {} s", silence_max / 1s), breakage::silent);
 }
 
 void exchange::leave() {

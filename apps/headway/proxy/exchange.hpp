@@ -71,7 +71,7 @@ class exchange final : public waiter,
   void on_turn(time_point now) override;
   void on_refused(refusal) override;
   void on_connected() override;
-  void on_unreached(std::string_view why) override;
+  void on_unreached(std::string_view why, bool futile) override;
   void on_written() override { written_ = true; }
   void on_bytes(std::string_view) override;
   void on_end(std::string_view why) override;
@@ -81,10 +81,12 @@ class exchange final : public waiter,
   void look_closer();
   void look_no_more();
   void judged(judgement);
+  void renew();
   void pass_on(bool given_up);
   void pass_body();
   void complete();
-  void broke(std::string_view why, bool silent = false);
+  enum class breakage : std::uint8_t { plain, silent, futile };
+  void broke(std::string_view why, breakage = breakage::plain);
   void malformed(std::string_view why);
   void wait(time_point now);
   void release();
@@ -105,6 +107,8 @@ class exchange final : public waiter,
   std::unique_ptr<answer_reader> reader_;
   std::unique_ptr<asio::steady_timer> patience_;  // with the first event of a stream
   std::string seen_;                              // of a body, for what it says it has cost
+  std::string filled_;                            // the head, with values of --header-cmd …
+  std::uint64_t values_ = 0;                      // … of this generation
   time_point const arrived_;
   time_point since_{};   // it waits, or flies
   time_point headed_{};  // the head came
@@ -121,6 +125,7 @@ class exchange final : public waiter,
   bool fresh_ = false, written_ = false, settled_ = false, streamed_ = false, any_bytes_ = false;
   bool extra_ = false;  // more came than the answer
   bool looked_ = false, keeps_alive_ = true;
+  bool renewed_ = false;  // its values were refused once
 };
 
 }  // namespace headway::app::proxy

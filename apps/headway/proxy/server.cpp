@@ -49,6 +49,9 @@ server::server(asio::io_context& io, upstream_config settings, config const& c)
       tells_costs_(!speaks_.costs_of_a_byte().empty()),
       timer_(io) {
   if (remembers_) lanes_.recall();
+  if (!settings_.header_commands.empty())
+    renewal_ = std::make_unique<renewal>(io, settings_.header_commands, settings_.header_ttl,
+                                         [this] { renewed(clock_now()); });
 }
 
 // ── turns ────────────────────────────────────────────────────────────────────────────────────────
@@ -90,6 +93,7 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
                    room};
   }
   if (s->in->parked() && s->in->parked_until() > w.deadline) return hold_of(now, *s);
+  if (renewal_ && !renewal_->problem().empty()) return without_credential(now);
   if (w.told_patience)
     if (auto const wait = expected_wait(now, *s, w.first, w.client);
         wait && now + *wait > w.deadline)
@@ -180,8 +184,9 @@ void server::pump(time_point now, scope& s) {
   if (l.parked()) refuse_parked(now, s);
   fill_door(now, s);
   if (l.due(now)) {
-    l.open(now, true);
-    while (auto const turn = l.next(now, chance_)) {
+    auto const may_send = !lacks_credential();
+    l.open(now, may_send);
+    while (auto const turn = may_send ? l.next(now, chance_) : std::nullopt) {
       auto& w = *waiters_[turn->number];
       if (w.is_ == waiter::phase::at_door) {
         s.door = nullptr;
@@ -204,7 +209,7 @@ void server::pump(time_point now, scope& s) {
         w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
       }
     }
-    l.rest(now, true);
+    l.rest(now, may_send);
   }
   arm(now);
 }
@@ -226,6 +231,20 @@ refusal server::hold_of(time_point now, scope const& s) const {
   return {
       {503, "hold", fmt::format("{} asks to be left alone for {}", settings_.name, in_words(left))},
       left};
+}
+
+refusal server::without_credential(time_point now) const {
+  return {{503, "credential", std::string(renewal_->problem())}, renewal_->again_in(now)};
+}
+
+/// There are new values, or the commands failed again.
+void server::renewed(time_point now) {
+  if (!renewal_->problem().empty()) refuse_waiting(now, without_credential(now));
+  if (renewal_->wanted()) return;
+  for (auto const& [l, s] : scopes_) {
+    s->in->wake_by(now);
+    pump(now, *s);
+  }
 }
 
 void server::hear(time_point now, waiter& w, judgement const& head, int status) {
@@ -368,9 +387,11 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
     auto const flies = s.in->in_flight() - 1;  // its pin
     if (waits > 0 || flies > 0) {
       auto const why = waits > 0 ? s.in->why(now).why : reason::none;
-      auto const name = why == reason::none ? std::string_view("not waiting") : to_string(why);
+      auto const name = waits > 0 && lacks_credential() ? std::string_view("credential")
+                        : why == reason::none           ? std::string_view("not waiting")
+                                                        : to_string(why);
       where_time_went[name] += 1s;
-      if (why != reason::none) s.held_for[std::string(name)] += 1s;
+      if (name != "not waiting") s.held_for[std::string(name)] += 1s;
       s.used = now;
     }
     if (s.used + scope_idle_for < now)
@@ -439,6 +460,7 @@ upstream_state server::state(time_point now) {
       shown.held.why = to_string(held.why);
       if (held.until != never) shown.held.for_time = std::max(held.until - now, duration(0));
     }
+    if (shown.waiting > 0 && lacks_credential()) shown.held = {"credential", std::nullopt};
     shown.held_for = s->held_for;
     for (auto const& q : l->quotas().look(now))
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});

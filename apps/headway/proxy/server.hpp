@@ -17,6 +17,7 @@
 #include "proxy/config.hpp"
 #include "proxy/fair_queue.hpp"
 #include "proxy/figures.hpp"
+#include "proxy/renewal.hpp"
 #include "proxy/state.hpp"
 #include "proxy/strict.hpp"
 #include "proxy/wire.hpp"
@@ -86,6 +87,8 @@ class server {
   profile const& speaks() const noexcept { return speaks_; }
   wires& connections() noexcept { return wires_; }
   duration wait_max() const noexcept { return wait_max_; }
+  /// Its headers that commands print; nullptr where there are none.
+  renewal* renews() noexcept { return renewal_.get(); }
   /// Whether the bodies of its answers say what they have cost.
   bool tells_costs() const noexcept { return tells_costs_; }
 
@@ -135,6 +138,9 @@ class server {
   void expire(time_point now);
   void refuse_parked(time_point now, scope&);
   refusal hold_of(time_point now, scope const&) const;
+  bool lacks_credential() const noexcept { return renewal_ && renewal_->wanted(); }
+  refusal without_credential(time_point now) const;
+  void renewed(time_point now);
   void wait_until(waiter&);
   void wait_no_more(waiter&);
   scope* scope_of(time_point now, lane_key const&);
@@ -145,6 +151,7 @@ class server {
   lanes lanes_;
   std::string law_;
   wires wires_;
+  std::unique_ptr<renewal> renewal_;
   rng chance_;
   bool const remembers_;
   std::size_t const queue_max_;

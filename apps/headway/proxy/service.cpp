@@ -22,17 +22,15 @@ namespace {
 constexpr std::size_t last_max = 50;
 constexpr std::uint64_t keep_each = 60;  // ticks
 
-/// Each name leads somewhere. Errors: fatal(exit_usage).
-void require_resolved(asio::io_context& io, config const& c) {
-  tcp::resolver resolver(io);
-  for (auto const& u : c.upstreams) {
-    auto const host = std::string(host_of(u.origin));
-    error_code e;
-    static_cast<void>(resolver.resolve(host, u.origin.substr(u.origin.rfind(':') + 1), e));
-    if (e)
-      throw fatal(exit_usage,
-                  fmt::format("upstream {}: cannot resolve {}: {}", u.name, host, e.message()));
-  }
+/// The name leads somewhere, as far as we resolve it. Errors: fatal(exit_usage).
+void require_resolved(asio::io_context& io, upstream_config const& u) {
+  auto const via = http_proxy::before(u.origin);
+  auto const host = via ? via->host : std::string(host_of(u.origin));
+  error_code e;
+  static_cast<void>(tcp::resolver(io).resolve(host, "", e));
+  if (e)
+    throw fatal(exit_usage, fmt::format("upstream {}: cannot resolve {}{}: {}", u.name,
+                                        via ? "the HTTPS_PROXY " : "", host, e.message()));
 }
 
 }  // namespace
@@ -40,9 +38,11 @@ void require_resolved(asio::io_context& io, config const& c) {
 service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
-  require_resolved(io_, config_);
+  for (auto const& u : config_.upstreams) require_resolved(io_, u);
   for (auto const& u : config_.upstreams)
     servers_.push_back(std::make_shared<server>(io_, u, config_));
+  for (auto const& s : servers_)
+    if (auto* const values = s->renews()) values->obtain();
   listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
     std::make_shared<session>(*this, std::move(s))->start();
     if (sessions_.size() >= config_.connections_max) listener_->pause();
@@ -165,14 +165,19 @@ void service::reload() {
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
     if (fresh.listen != config_.listen || fresh.admin != config_.admin)
       throw fatal(exit_usage, "listen and admin are taken at the start only");
-    require_resolved(io_, fresh);
     std::vector<std::shared_ptr<server>> servers;
     auto const same = [&](upstream_config const& u) {
       return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
     };
     for (auto const& u : fresh.upstreams) {
       auto const kept = same(u);
-      servers.push_back(kept != servers_.end() ? *kept : std::make_shared<server>(io_, u, fresh));
+      if (kept == servers_.end()) {
+        require_resolved(io_, u);
+        servers.push_back(std::make_shared<server>(io_, u, fresh));
+      } else {
+        (*kept)->connections().refresh();
+        servers.push_back(*kept);
+      }
     }
     for (auto const& s : servers_)
       if (std::ranges::find(servers, s) == servers.end()) {

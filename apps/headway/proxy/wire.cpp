@@ -9,7 +9,6 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
-#include <cstdlib>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -31,28 +30,6 @@ bool is_address(std::string const& host) {
   error_code e;
   asio::ip::make_address(host, e);
   return !e;
-}
-
-std::string variable(char const* name) {
-  char const* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// Whether NO_PROXY lists the host, or a domain of it.
-bool goes_directly(std::string_view host) {
-  auto list = variable("no_proxy");
-  if (list.empty()) list = variable("NO_PROXY");
-  for (auto rest = std::string_view(list); !rest.empty();) {
-    auto const end = std::min(rest.find(','), rest.size());
-    auto one = trimmed(rest.substr(0, end));
-    while (one.starts_with('.')) one.remove_prefix(1);
-    if (one == "*" || (!one.empty() && equal_ignoring_case(host, one)) ||
-        (!one.empty() && host.size() > one.size() && host[host.size() - one.size() - 1] == '.' &&
-         equal_ignoring_case(host.substr(host.size() - one.size()), one)))
-      return true;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return false;
 }
 
 int slot_of_pool() {
@@ -120,22 +97,24 @@ void wire::dialled(std::size_t which, error_code e) {
     return;
   }
   socket_ = std::move(*dialling_[which]);
+  peer_ = endpoints_[which];
   dialling_.clear();
   endpoints_.clear();
   error_code ignored;
   socket_.set_option(tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
-  if (pool_.via_host_.empty())
-    secure();
-  else
+  if (pool_.via_)
     ask_proxy();
+  else
+    secure();
 }
 
 /// Has an HTTP proxy on the way connect us (CONNECT).
 void wire::ask_proxy() {
   auto const host =
       pool_.host_.find(':') == std::string::npos ? pool_.host_ : '[' + pool_.host_ + ']';
-  asked_ = fmt::format("CONNECT {0}:{1} HTTP/1.1\r\nHost: {0}:{1}\r\n\r\n", host, pool_.port_);
+  asked_ = fmt::format("CONNECT {0}:{1} HTTP/1.1\r\nHost: {0}:{1}\r\n{2}\r\n", host, pool_.port_,
+                       pool_.via_->authorization);
   asio::async_write(
       socket_, asio::buffer(asked_), [self = shared_from_this()](error_code e, std::size_t) {
         if (self->closed_) return;
@@ -171,9 +150,11 @@ void wire::secure() {
     if (self->closed_) return;
     if (!e) return self->ready();
     auto const verified = SSL_get_verify_result(self->tls_->native_handle());
-    self->fail(verified != X509_V_OK ? fmt::format("its certificate is not trusted: {}",
-                                                   X509_verify_cert_error_string(verified))
-                                     : "TLS: " + e.message());
+    if (verified != X509_V_OK)
+      return self->fail(fmt::format("its certificate is not trusted: {}",
+                                    X509_verify_cert_error_string(verified)),
+                        true);
+    self->fail("TLS: " + e.message());
   });
 }
 
@@ -185,11 +166,11 @@ void wire::ready() {
   user_->on_connected();
 }
 
-void wire::fail(std::string_view why) {
+void wire::fail(std::string_view why, bool futile) {
   auto const self = shared_from_this();
   auto* const user = std::exchange(user_, nullptr);
   close();
-  if (user != nullptr) user->on_unreached(why);
+  if (user != nullptr) user->on_unreached(why, futile);
 }
 
 void wire::send(std::string_view head, std::string_view body, std::shared_ptr<void> owner) {
@@ -259,18 +240,7 @@ wires::wires(asio::io_context& io, upstream_config const& u)
     : io_(io), secure_(u.origin.starts_with("https:")) {
   host_ = host_of(u.origin);
   port_ = u.origin.substr(u.origin.rfind(':') + 1);
-  if (secure_ && !goes_directly(host_)) {
-    auto via = variable("https_proxy");
-    if (via.empty()) via = variable("HTTPS_PROXY");
-    if (!via.empty()) {
-      if (via.find("://") == via.npos) via.insert(0, "http://");
-      auto const to = destination_of(via);
-      if (to.origin.empty() || !to.origin.starts_with("http:"))
-        throw fatal(exit_usage, "HTTPS_PROXY: want http://host:port");
-      via_host_ = host_of(to.origin);
-      via_port_ = to.origin.substr(to.origin.rfind(':') + 1);
-    }
-  }
+  via_ = http_proxy::before(u.origin);
   if (!secure_) return;
   error_code e;
   auto* const context = tls_.native_handle();
@@ -301,21 +271,40 @@ wires::~wires() {
 }
 
 void wires::resolve(found then) {
-  auto const now = clock_now();
-  if (!addresses_.empty() && now < resolved_ + addresses_for) return then({}, addresses_);
+  auto const age = clock_now() - resolved_;
+  // While they are asked for again, those before will do: a slow resolver holds nothing up.
+  if (!addresses_.empty() && age < (asks_ ? 2 : 1) * addresses_for) return then({}, addresses_);
   asking_.push_back(std::move(then));
-  if (asking_.size() > 1) return;
-  resolver_.async_resolve(via_host_.empty() ? host_ : via_host_,
-                          via_host_.empty() ? port_ : via_port_,
+  ask();
+}
+
+void wires::ask() {
+  if (std::exchange(asks_, true)) return;
+  resolver_.async_resolve(via_ ? via_->host : host_, via_ ? via_->port : port_,
                           [this](error_code e, tcp::resolver::results_type const& results) {
-                            if (e == asio::error::operation_aborted) return;
-                            if (!e) {
-                              addresses_.assign(results.begin(), results.end());
-                              resolved_ = clock_now();
-                            }
-                            auto const asking = std::exchange(asking_, {});
-                            for (auto const& each : asking) each(e, addresses_);
+                            if (e != asio::error::operation_aborted) resolved(e, results);
                           });
+}
+
+void wires::resolved(error_code e, tcp::resolver::results_type const& results) {
+  asks_ = false;
+  if (!e) addresses_.assign(results.begin(), results.end());
+  if (!addresses_.empty()) e = {};  // what led there may still do
+  resolved_ = clock_now();
+  for (auto const& w : std::exchange(idle_, {}))
+    if (leads_here(*w))
+      idle_.push_back(w);
+    else
+      w->close();
+  for (auto const& each : std::exchange(asking_, {})) each(e, addresses_);
+}
+
+void wires::refresh() {
+  if (!addresses_.empty()) ask();  // else none was needed yet
+}
+
+bool wires::leads_here(wire const& w) const noexcept {
+  return std::ranges::find(addresses_, w.peer_) != addresses_.end();
 }
 
 std::shared_ptr<wire> wires::take(wire_user& u, bool fresh) {
@@ -332,7 +321,7 @@ std::shared_ptr<wire> wires::take(wire_user& u, bool fresh) {
 }
 
 void wires::give_back(std::shared_ptr<wire> const& w) {
-  if (!w->open() || idle_.size() >= idle_max) return drop(w);
+  if (!w->open() || idle_.size() >= idle_max || !leads_here(*w)) return drop(w);
   --busy_;
   w->user_ = nullptr;
   w->resume();
@@ -354,6 +343,7 @@ void wires::tick(time_point now) {
       std::ranges::find_if(idle_, [&](auto const& w) { return w->idle_since() + idle_for > now; });
   for (auto it = idle_.begin(); it != old; ++it) (*it)->close();
   idle_.erase(idle_.begin(), old);
+  if (busy_ + idle_.size() > 0 && now - resolved_ >= addresses_for) refresh();
 }
 
 void wires::close_idle() {

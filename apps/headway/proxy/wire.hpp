@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headway/time.hpp"
 #include "proxy/config.hpp"
+#include "proxy/http_proxy.hpp"
 #include "proxy/message.hpp"
 
 namespace headway::app::proxy {
@@ -27,7 +29,8 @@ class wires;
 /// What a wire tells the one that uses it.
 struct wire_user {
   virtual void on_connected() = 0;
-  virtual void on_unreached(std::string_view why) = 0;  ///< there is no connection
+  /// There is no connection. `futile`: another attempt would end the same.
+  virtual void on_unreached(std::string_view why, bool futile) = 0;
   virtual void on_written() = 0;
   virtual void on_bytes(std::string_view) = 0;
   virtual void on_end(std::string_view why) = 0;  ///< the server has closed it, or it broke
@@ -68,7 +71,7 @@ class wire : public std::enable_shared_from_this<wire> {
   void ask_proxy();
   void secure();
   void ready();
-  void fail(std::string_view why);
+  void fail(std::string_view why, bool futile = false);
   void read();
   void on_read(error_code, std::size_t);
   template <class F>
@@ -81,6 +84,7 @@ class wire : public std::enable_shared_from_this<wire> {
   std::unique_ptr<asio::steady_timer> timer_, deadline_;  // while it connects
   std::vector<tcp::endpoint> endpoints_;
   std::vector<std::unique_ptr<tcp::socket>> dialling_;
+  tcp::endpoint peer_;
   std::string last_error_, asked_;
   std::vector<char> in_;
   time_point idle_since_{};
@@ -104,8 +108,10 @@ class wires {
   /// It has no user any more, and is closed.
   void drop(std::shared_ptr<wire> const&);
 
-  /// Closes what has been idle for long.
+  /// Closes what has been idle for long. Asks for the addresses again while they are in use.
   void tick(time_point now);
+  /// Asks for the addresses again: what leads elsewhere takes no further request.
+  void refresh();
   void close_idle();
 
   std::size_t idle() const noexcept { return idle_.size(); }
@@ -115,17 +121,21 @@ class wires {
   friend class wire;
   using found = std::function<void(error_code, std::vector<tcp::endpoint> const&)>;
   void resolve(found);
+  void ask();
+  void resolved(error_code, tcp::resolver::results_type const&);
+  bool leads_here(wire const&) const noexcept;
   void forget(wire const&);
 
   asio::io_context& io_;
-  std::string host_, port_;          // of the server …
-  std::string via_host_, via_port_;  // … and of the HTTP proxy on the way, "": none
+  std::string host_, port_;  // of the server
+  std::optional<http_proxy> via_;
   bool secure_;
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   void* session_ = nullptr;  // SSL_SESSION*, to be resumed
   tcp::resolver resolver_{io_};
   std::vector<tcp::endpoint> addresses_;
-  time_point resolved_ = time_point::min();
+  time_point resolved_{};
+  bool asks_ = false;
   std::vector<found> asking_;
   std::vector<std::shared_ptr<wire>> idle_;
   std::size_t busy_ = 0;
