@@ -5,6 +5,7 @@ HEADWAY_LONG=1: 1,000/s, 10,000 slow clients, 5,000 that wait, 10 minutes (HEADW
 import contextlib
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -218,13 +219,14 @@ class Slow(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_a_run_and_a_proxy_share_one_limit(self):
-        """By nginx's log. Planted: --alone for both; then more is refused than either knows of."""
+        """By nginx's log. Planted: --alone for both."""
         count = 1500 if LONG else 150
         with servers.limit_req(50, "burst=10 nodelay; limit_req_status 429", latency_ms=(10, 10)) as origin:
             with Proxy(origin.url, "--cold") as proxy, Work(gets(origin, count)) as work, ThreadPoolExecutor(8) as pool:
                 with work.start("--cold") as run:
                     statuses = Counter(pool.map(lambda n: proxy.ask("GET", f"/p{n}", timeout=120)[0], range(count)))
                     self.assertEqual(run.wait(120), 0, work.stderr())
+                    self.assertRegex(work.stderr(), "one pace with 1 other run")
                 self.assertEqual(work.outcomes(), succeeded(count))
             log = origin.log()
         mine = [r for r in log.accepted() if r.path.startswith("/p")]
@@ -234,9 +236,11 @@ class Machine(unittest.TestCase):
                  f"the proxy had {share:.0%} while both asked")
         self.assertEqual((statuses, log.twice()), ({200: count}, []))
         self.assertLessEqual(log.throttled_share(), 0.02 if LONG else 0.10)
-        self.assertGreaterEqual(log.share(50, 10), 0.9 if LONG else 0.6)
+        self.assertGreaterEqual(log.share(50, 10), 0.9 if LONG else 0.7)
         self.assertTrue(0.2 < share < 0.8, share)
 
 
 if __name__ == "__main__":
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     unittest.main()

@@ -2,12 +2,19 @@
 
 HEADWAY_LONG=1 sends 3,000 requests where otherwise 600 do, and shows what the same clients do alone.
 """
+import http.client
 import json
 import os
+import random
+import signal
 import subprocess
+import tempfile
+import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import servers
+from log import Log
 from proxy import Proxy
 from work import measured
 
@@ -65,11 +72,19 @@ def clients(port, count, width=8):
 
 
 class Pace(unittest.TestCase):
-    def judge(self, name, server, limit, burst, share_min, throttled_max):
-        with server() as origin:
-            with Proxy(origin.url, "--cold", "--alone") as proxy:
+    def judge(self, name, server, limit, burst, share_min, throttled_max, known=0):
+        """`known`: as many requests let it learn the limit in an earlier life."""
+        with server() as origin, tempfile.TemporaryDirectory() as folder:
+            keeps = (f"--state={folder}/limits.json", "--alone") if known else ("--cold", "--alone")
+            if known:
+                with Proxy(origin.url, *keeps) as proxy:
+                    self.assertEqual(clients(proxy.port, known), {"200": known})
+                    proxy.process.send_signal(signal.SIGTERM)
+                    self.assertEqual(proxy.process.wait(20), 0)
+            before = len(origin.log())
+            with Proxy(origin.url, *keeps) as proxy:
                 got = clients(proxy.port, COUNT)
-            log = origin.log()
+            log = Log(origin.log()[before:])
         share, refused = log.share(limit, burst), log.throttled_share()
         measured(f"{name}: {COUNT} requests, {share:.1%} of the limit, {refused:.1%} refused, clients got {got}")
         if LONG:
@@ -87,8 +102,58 @@ class Pace(unittest.TestCase):
         self.judge("limit_req 50/s", rate, 50, 10, share, refused)
 
     def test_slots(self):
-        share, refused = (0.95, 0.01) if LONG else (0.30, 0.10)
+        share, refused = (0.90, 0.01) if LONG else (0.30, 0.10)  # the search takes what is 1.3 s of 160/s
         self.judge("limit_conn 16", slots, 160, 0, share, refused)
+
+    def test_slots_that_an_earlier_life_has_found(self):
+        share, refused = (0.95, 0.01) if LONG else (0.30, 0.10)
+        self.judge("limit_conn 16, known", slots, 160, 0, share, refused, known=1000 if LONG else 200)
+
+
+class Sidecar(unittest.TestCase):
+    """Few requests of ours, beside others that take most of the limit and do not pace themselves."""
+
+    LIMIT, OURS, OTHERS = 50, 5, 40
+
+    def took(self, law, seconds):
+        """Seconds from a request's arrival to its answer, without waiting for each other; attempts a request."""
+        with servers.limit_req(self.LIMIT, "burst=5 nodelay; limit_req_status 429", (50, 50), retry_after=1) as origin:
+            with Proxy(origin.url, "--cold", "--alone", f"--law={law}") as proxy, ThreadPoolExecutor(200) as pool:
+                def ask(port, path):
+                    began = time.monotonic()
+                    client = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
+                    client.request("GET", path)
+                    status = client.getresponse().status
+                    client.close()
+                    return status, time.monotonic() - began
+
+                def arrive(rate, port, name, chance):
+                    asked, due = [], time.monotonic()
+                    for n in range(int(rate * seconds)):
+                        due += chance.expovariate(rate)
+                        time.sleep(max(0, due - time.monotonic()))
+                        asked.append(pool.submit(ask, port, f"/{name}{n}"))
+                    return asked
+
+                others = pool.submit(arrive, self.OTHERS, origin.port, "others", random.Random(1))
+                ours = [one.result() for one in arrive(self.OURS, proxy.port, "ours", random.Random(2))]
+                others.result()
+            attempts = sum(r.path.startswith("/ours") for r in origin.log())
+        self.assertEqual({status for status, _ in ours}, {200})
+        return sorted(t for _, t in ours), attempts / len(ours)
+
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1; scenarios/sparse-1.toml holds the law to the same")
+    def test_few_requests_beside_others_wait_as_without_a_law(self):
+        laws = ("seek", "fixed", "exponential")
+        with ThreadPoolExecutor(len(laws)) as pool:
+            by = dict(zip(laws, pool.map(lambda law: self.took(law, 80), laws)))
+        at = lambda law, q: by[law][0][int(q * (len(by[law][0]) - 1))]
+        for law in laws:
+            measured(f"{self.OURS}/s beside {self.OTHERS}/s of others, limit {self.LIMIT}/s, {law}: p50 {at(law, .5) * 1e3:.0f} ms, "
+                     f"p99 {at(law, .99):.2f} s, {by[law][1]:.2f} attempts a request")
+        self.assertLessEqual(at("seek", 0.5), 1.1 * at("fixed", 0.5))
+        self.assertLessEqual(at("seek", 0.99), 2 * at("exponential", 0.99))
+        self.assertLessEqual(by["seek"][1], 1.3)
 
 
 def rate():
