@@ -1,26 +1,14 @@
 """Routes, credentials and bad input of the proxy."""
 import contextlib
 import socket
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-import servers
 from proxy import Proxy, refused, start
 from sockets import Server, ok
 
 COLD = ("--cold", "--alone", "--law=fixed")
-
-
-def certificate(folder):
-    """For 127.0.0.1, as names are written today: a common name alone is none."""
-    subprocess.run(
-        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=x -addext subjectAltName=IP:127.0.0.1 -days 2 "
-        "-keyout key.pem -out certificate.pem && cat certificate.pem key.pem > both.pem",
-        shell=True, cwd=folder, check=True, capture_output=True,
-    )
-    return Path(folder, "both.pem")
 
 
 @contextlib.contextmanager
@@ -101,25 +89,6 @@ class Routes(unittest.TestCase):
             with configured(config, KEY="from-the-environment") as proxy:
                 said = proxy.ask("GET", "/", headers={"Authorization": "Bearer theirs"})[2]
         self.assertEqual(said, b"Bearer from-the-environment")
-
-    def test_tls_is_verified(self):
-        with tempfile.TemporaryDirectory() as folder:
-            good = certificate(folder)
-            with servers.nginx(certificate=good) as server:
-                with Proxy(server.url, *COLD, f"--cacert={folder}/certificate.pem") as proxy:
-                    for _ in range(3):
-                        self.assertEqual(proxy.ask("GET", "/x")[2].decode(), "ok\n")
-                other = server.url.replace("127.0.0.1", "localhost")
-                for proxy in (
-                    Proxy(server.url, *COLD),
-                    Proxy(other, *COLD, f"--cacert={folder}/certificate.pem"),
-                ):
-                    with proxy:
-                        status, _, said = proxy.ask("POST", "/", b"1")
-                        self.assertEqual(status, 502)
-                        self.assertIn(b"certificate is not trusted", said)
-                        self.assertIn(b"was not sent", said)
-                self.assertEqual(len(server.log()), 3)
 
     def test_it_tells_its_manager(self):
         with tempfile.TemporaryDirectory() as folder, Server(lambda *_: ok()) as origin:

@@ -105,9 +105,9 @@ class Pace(unittest.TestCase):
         share, refused = (0.90, 0.01) if LONG else (0.30, 0.10)  # the search takes what is 1.3 s of 160/s
         self.judge("limit_conn 16", slots, 160, 0, share, refused)
 
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1")
     def test_slots_that_an_earlier_life_has_found(self):
-        share, refused = (0.95, 0.01) if LONG else (0.30, 0.10)
-        self.judge("limit_conn 16, known", slots, 160, 0, share, refused, known=1000 if LONG else 200)
+        self.judge("limit_conn 16, known", slots, 160, 0, 0.95, 0.01, known=1000)
 
 
 class Sidecar(unittest.TestCase):
