@@ -191,7 +191,7 @@ class Dashboard(unittest.TestCase):
         return s
 
     def test_each_figure_is_that_of_the_state(self):
-        """Planted: in_flight drawn where the waiting are; `served` counted twice."""
+        """Planted: in_flight is drawn where waiting belongs."""
         self.page.look(1280, 900, "light")
         kept = self.traffic()
         url = f"http://127.0.0.1:{self.proxy.admin}/"

@@ -97,8 +97,7 @@ class Long(unittest.TestCase):
     def test_nothing_is_lost_by_reloads_and_nothing_grows(self):
         """500/s, twenty reloads that each replace the upstream, and a client that is killed each time.
 
-        Planted: reload() closes the wires in use; then clients get a 502. Planted: a session that is never removed; then
-        descriptors grow."""
+        Planted: a reload that closes sessions; then answers break off."""
         rate, reloads = (1000, 20) if LONG else (500, 20)
         with servers.nginx(AT_ONCE) as origin:
             proxy = Proxy(None, *COLD, "--config=proxy.toml")
@@ -152,7 +151,7 @@ class Long(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     def test_a_request_that_waits_has_a_bound_and_so_has_a_connection(self):
-        """Planted: read buffers of 64 KiB that are kept; then each takes 70 KiB."""
+        """Planted: read buffers of 70 KiB; then each takes as much."""
         count, body = (5000 if LONG else 1000), b"x" * 1000
         post = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nUser-Agent: python/3\r\nContent-Length: 1000\r\n\r\n"
         opened = threading.Event()

@@ -207,7 +207,7 @@ class Addresses(unittest.TestCase):
                 self.assertEqual(proxy.ask("POST", "/", b"1")[2], b"four")
 
     def test_a_name_that_changes_leads_elsewhere(self):
-        """Planted: kept connections stay; then the old server is asked. Planted: addresses are asked for once; likewise."""
+        """Planted: kept connections stay; then the old server is asked."""
         with Server(lambda *_: ok(b"old")) as old, hosts("127.0.0.1 api.test") as (file, before):
             port = old.server_address[1]
             with Server(lambda *_: ok(b"new"), port, "127.0.0.2"):
