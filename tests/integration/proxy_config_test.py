@@ -60,8 +60,8 @@ class Routes(unittest.TestCase):
                 ):
                     said = get(target, host)
                     self.assertTrue(said.endswith(wanted.encode()), (target, said))
-                for target in ("/", "/openaix", "http://other.example/"):
-                    said = get(target)
+                for target, host in (("/", "me"), ("/openaix", "me"), ("http://other.example/", "other.example")):
+                    said = get(target, host)
                     self.assertTrue(said.startswith(b"HTTP/1.1 404"), said)
                     self.assertIn("/openai/… → ai".encode(), said)
 

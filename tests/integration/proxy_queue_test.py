@@ -1,6 +1,7 @@
 """Requests that wait: which goes first, which is refused, and what becomes of them when the proxy stops."""
 import contextlib
 import json
+import os
 import re
 import signal
 import threading
@@ -53,6 +54,62 @@ class Crowd:
 def waiting(proxy):
     u = proxy.state()["upstreams"][0]
     return sum(u["waiting"].values()) + u["in_flight"]
+
+
+class Pipelined(unittest.TestCase):
+    COUNT = 5_000  # more than is read ahead
+
+    def test_all_are_answered(self):
+        """Before: nothing kept a session that read no further, and its exchange was used after its end."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            said = proxy.raw("GET / HTTP/1.1\r\nHost: a\r\n\r\n" * self.COUNT, timeout=3)
+        self.assertEqual(said.count(b"HTTP/1.1 200"), self.COUNT)
+
+    def test_their_client_leaves(self):
+        with Gate() as origin, Proxy(origin.url, *COLD) as proxy:
+            for _ in range(5):
+                proxy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n" * self.COUNT).close()
+            origin.open.release(10)  # an answer that is not taken shows it
+            wait_for(lambda: waiting(proxy) == 0)
+            origin.open.release()
+            self.assertEqual(proxy.ask("GET", "/")[0], 200)
+
+
+class OnePace(unittest.TestCase):
+    def test_no_client_multiplies_a_rate(self):
+        """Before: a scope or another key for each request opened a limit of its own, 2,000/s in all."""
+        with Server(lambda *_: ok()) as origin:
+            with Proxy(origin.url, "--cold", "--alone", "--rate=5/s", "--header=Authorization: Bearer x") as proxy:
+                begun = time.monotonic()
+                for i in range(10):
+                    proxy.ask("GET", "/", headers={"X-Headway-Scope": f"s{i}", "X-Api-Key": f"k{i}"})
+        self.assertGreaterEqual(time.monotonic() - begun, 1.6)
+
+
+    def test_a_reload_makes_no_second_pace(self):
+        """Before: each one that changed a setting went on beside the one before it, 13 in one second of 2."""
+        at = []
+        with Server(lambda *_: at.append(time.monotonic()) or ok()) as origin:
+            proxy = Proxy(None, "--cold", "--alone", "--config=proxy.toml")
+            file = Path(proxy.folder, "proxy.toml")
+
+            def write(patience):
+                file.write_text(f'[[upstream]]\nname = "x"\nurl = "{origin.url}"\nrate = "4/s"\nwait-max = "{patience}s"\n')
+
+            write(60)
+            with proxy:
+                crowd = Crowd(proxy)
+                for n in range(1, 4):
+                    for i in range(4):
+                        crowd.ask(f"/{n}{i}")
+                    wait_for(lambda: proxy.state()["upstreams"][0]["waiting"]["normal"] > 0)
+                    write(60 + n)
+                    proxy.process.send_signal(signal.SIGHUP)
+                    wait_for(lambda: proxy.stderr().count("read again") == n)
+                crowd.join()
+            self.assertEqual([a[0] for a in crowd.answers.values()], [200] * 12)
+        worst = max(sum(begin <= t < begin + 1 for t in at) for begin in at)
+        self.assertLessEqual(worst, 5, at)
 
 
 class Turns(unittest.TestCase):
@@ -217,6 +274,22 @@ class Life(unittest.TestCase):
             self.assertEqual(proxy.process.wait(10), 130)
             client.close()
             origin.open.release()
+
+    def test_a_configuration_that_is_no_file_changes_nothing(self):
+        """Before: a folder ended the proxy, a FIFO held it up, /dev/zero filled the memory."""
+        with Server(lambda *_: ok()) as origin:
+            proxy = Proxy(None, *COLD, "--config=proxy.toml")
+            file = Path(proxy.folder, "proxy.toml")
+            file.write_text(f'[[upstream]]\nname = "x"\nurl = "{origin.url}"\n')
+            with proxy:
+                file.unlink()
+                for n, put in enumerate((file.mkdir, lambda: os.mkfifo(file), lambda: file.symlink_to("/dev/zero"),
+                                         lambda: file.write_bytes(b"#" * (2 << 20))), 1):
+                    put()
+                    proxy.process.send_signal(signal.SIGHUP)
+                    wait_for(lambda: proxy.stderr().count("stays as it was") == n)
+                    self.assertEqual(proxy.ask("GET", "/")[0], 200)
+                    file.rmdir() if file.is_dir() else file.unlink()
 
     def test_a_configuration_is_read_again_whole_or_not_at_all(self):
         with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from proxy import Proxy
 from sockets import Server, ok
+from work import wait_for
 
 COLD = ("--cold", "--alone", "--law=fixed")
 HEAD = "Host: a\r\n"
@@ -79,6 +80,7 @@ MALFORMED = [
     ("GET / HTTP/1.1\r\nHost: a\r\n" + "X: y\r\n" * 101 + "\r\n", 431),
     ("GET / HTTP/1.1\r\nHost: a\r\nX: " + "y" * 70_000 + "\r\n\r\n", 431),
     ("GET http://other/ HTTP/1.1\r\nHost: other\r\n\r\n", 404),
+    ("GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n", 400),
     # hints
     ("GET / HTTP/1.1\r\nHost: a\r\nX-Headway-Priority: urgent\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\nX-Headway-Deadline: soon\r\n\r\n", 400),
@@ -130,6 +132,18 @@ class Malformed(unittest.TestCase):
                 self.assertTrue(said.startswith(b"HTTP/1.1 413"), said[:99])
                 self.assertEqual(proxy.ask("POST", "/", bytes(16 << 20))[2], b"%d" % (16 << 20))
                 self.assertEqual(proxy.ask("POST", "/", bytes(16 << 20))[2], b"%d" % (16 << 20), "given back")
+
+
+    def test_a_wait_for_room_has_a_deadline(self):
+        """Without one it was answered when the others had left."""
+        with Server(lambda *_: ok()) as origin:
+            with Proxy(origin.url, *COLD, "--body-max=16MiB", "--hold-max=16MiB") as proxy:
+                idle = proxy.send(f"POST / HTTP/1.1\r\n{HEAD}Content-Length: {16 << 20}\r\n\r\n")
+                wait_for(lambda: proxy.state()["held_bytes"] > 0)
+                status, fields, _ = proxy.ask("POST", "/", b"1", {"X-Headway-Deadline": "1"})
+                self.assertEqual((status, fields["x-headway-reason"]), (503, "memory"))
+                idle.close()
+                self.assertEqual(proxy.ask("POST", "/", b"1")[0], 200)
 
 
 class Slow(unittest.TestCase):

@@ -32,6 +32,7 @@ namespace headway::app::proxy {
 namespace {
 
 constexpr std::size_t token_min = 16, token_max = 4096;
+constexpr std::size_t file_max = std::size_t{1} << 20;
 
 std::size_t parse_count(std::string_view text) {
   std::size_t n = 0;
@@ -46,12 +47,21 @@ duration parse_ttl(std::string_view text) {
   return ttl;
 }
 
+/// Nothing that would hold up the proxy: it is read while requests wait.
 std::string read_file(std::string const& path, std::string_view option) {
+  auto const fail = [&](std::string_view why) {
+    throw fatal(exit_usage, fmt::format("{} {}: {}", option, in_quotes(path), why));
+  };
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) fail(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail("want a regular file");
+  if (status.st_size > static_cast<off_t>(file_max))
+    fail(fmt::format("{} bytes; want at most {}", status.st_size, file_max));
   std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.good() && !in.eof())
-    throw fatal(exit_usage, fmt::format("{} {}: cannot read it: {}", option, in_quotes(path),
-                                        std::strerror(errno)));
+  std::string text(file_max, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in.eof()) fail(in.fail() ? std::strerror(errno) : "it grows while it is read");
+  text.resize(static_cast<std::size_t>(in.gcount()));
   return text;
 }
 

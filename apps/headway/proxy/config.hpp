@@ -20,6 +20,8 @@ struct pacing_words {
       retry_budget;
   std::vector<std::string> quotas;
 
+  /// Whether they bound what is sent, whatever the server says.
+  bool bounds() const noexcept { return rate || concurrency || !quotas.empty(); }
   /// These where they are set, else those of `others`.
   pacing_words over(pacing_words const& others) const;
   friend bool operator==(pacing_words const&, pacing_words const&) = default;
@@ -41,6 +43,11 @@ struct upstream_config {
   std::string ca_file;                       ///< "": the system's
   pacing_words words;
 
+  /// Whether both spend one limit: a server by one credential.
+  bool has_limit_of(upstream_config const& other) const noexcept {
+    return origin == other.origin && headers == other.headers &&
+           header_commands == other.header_commands;
+  }
   friend bool operator==(upstream_config const&, upstream_config const&) = default;
 };
 

@@ -31,9 +31,10 @@ std::string_view reason_phrase(int status) noexcept {
 
 }  // namespace
 
-exchange::exchange(service& house, client_side& asks, std::shared_ptr<server> to, order asked)
+exchange::exchange(service& house, std::shared_ptr<client_side> asks, std::shared_ptr<server> to,
+                   order asked)
     : house_(house),
-      client_(&asks),
+      client_(std::move(asks)),
       to_(std::move(to)),
       what_(std::move(asked)),
       arrived_(clock_now()) {

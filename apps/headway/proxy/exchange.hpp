@@ -47,7 +47,8 @@ class exchange final : public waiter,
                        public wire_user,
                        public std::enable_shared_from_this<exchange> {
  public:
-  exchange(service&, client_side&, std::shared_ptr<server>, order);
+  /// It keeps its client until it is over.
+  exchange(service&, std::shared_ptr<client_side>, std::shared_ptr<server>, order);
   ~exchange();
   exchange(exchange const&) = delete;
   exchange& operator=(exchange const&) = delete;
@@ -99,7 +100,7 @@ class exchange final : public waiter,
   std::string marks() const;
 
   service& house_;
-  client_side* client_;
+  std::shared_ptr<client_side> client_;
   std::shared_ptr<server> to_;
   order what_;
   phase is_ = phase::waiting;

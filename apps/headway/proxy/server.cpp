@@ -16,6 +16,7 @@
 namespace headway::app::proxy {
 namespace {
 
+constexpr duration follows_again = 100ms;  // looks whether the one before it has sent what waited
 constexpr duration scope_idle_for = 150s;  // its last two minutes can still be seen
 constexpr std::size_t clients_max = 1000;  // whose figures are kept
 constexpr std::size_t clients_shown = 20;
@@ -47,11 +48,31 @@ server::server(asio::io_context& io, upstream_config settings, config const& c)
       queue_max_(c.queue_max),
       wait_max_(settings_of(settings_, c).governor.hint_max),
       tells_costs_(!speaks_.costs_of_a_byte().empty()),
+      rate_(settings_of(settings_, c).governor.rate_ceiling),
       timer_(io) {
   if (remembers_) lanes_.recall();
   if (!settings_.header_commands.empty())
     renewal_ = std::make_unique<renewal>(io, settings_.header_commands, settings_.header_ttl,
                                          [this] { renewed(clock_now()); });
+}
+
+void server::follow(time_point now, std::shared_ptr<server> before) {
+  before_ = std::move(before);
+  follows(now);
+}
+
+bool server::follows(time_point now) {
+  if (before_ && before_->waiting_ == 0 && !before_->follows(now) &&
+      (!settings_.words.concurrency || before_->flying_ == 0)) {
+    auto const& rate = before_->rate_;
+    opens_ = before_->last_turn_ + (rate ? rate->interval + rate->burst_tolerance : duration(0));
+    before_.reset();
+  }
+  return before_ || now < opens_;
+}
+
+std::string_view server::obstacle(time_point now) {
+  return lacks_credential() ? "credential" : follows(now) ? "reload" : "";
 }
 
 // ── turns ────────────────────────────────────────────────────────────────────────────────────────
@@ -184,7 +205,7 @@ void server::pump(time_point now, scope& s) {
   if (l.parked()) refuse_parked(now, s);
   fill_door(now, s);
   if (l.due(now)) {
-    auto const may_send = !lacks_credential();
+    auto const may_send = obstacle(now).empty();
     l.open(now, may_send);
     while (auto const turn = may_send ? l.next(now, chance_) : std::nullopt) {
       auto& w = *waiters_[turn->number];
@@ -198,6 +219,7 @@ void server::pump(time_point now, scope& s) {
       if (turn->what == lane::turn::kind::send) {
         w.is_ = waiter::phase::flying;
         ++flying_;
+        last_turn_ = now;
         s.sent.add(second_of(now));
         fill_door(now, s);
         w.on_turn(now);
@@ -210,6 +232,7 @@ void server::pump(time_point now, scope& s) {
       }
     }
     l.rest(now, may_send);
+    if (follows(now)) l.wake_by(before_ ? later(now, follows_again) : opens_);
   }
   arm(now);
 }
@@ -387,9 +410,10 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
     auto const flies = s.in->in_flight() - 1;  // its pin
     if (waits > 0 || flies > 0) {
       auto const why = waits > 0 ? s.in->why(now).why : reason::none;
-      auto const name = waits > 0 && lacks_credential() ? std::string_view("credential")
-                        : why == reason::none           ? std::string_view("not waiting")
-                                                        : to_string(why);
+      auto const obstacle = waits > 0 ? this->obstacle(now) : "";
+      auto const name = !obstacle.empty()     ? obstacle
+                        : why == reason::none ? std::string_view("not waiting")
+                                              : to_string(why);
       where_time_went[name] += 1s;
       if (name != "not waiting") s.held_for[std::string(name)] += 1s;
       s.used = now;
@@ -460,7 +484,8 @@ upstream_state server::state(time_point now) {
       shown.held.why = to_string(held.why);
       if (held.until != never) shown.held.for_time = std::max(held.until - now, duration(0));
     }
-    if (shown.waiting > 0 && lacks_credential()) shown.held = {"credential", std::nullopt};
+    if (auto const what = obstacle(now); shown.waiting > 0 && !what.empty())
+      shown.held = {std::string(what), std::nullopt};
     shown.held_for = s->held_for;
     for (auto const& q : l->quotas().look(now))
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});

@@ -83,6 +83,10 @@ class server {
   server(server const&) = delete;
   server& operator=(server const&) = delete;
 
+  /// Goes on where `before`, which had other settings for the same limit, ends: what waits there
+  /// goes first, and the bounds hold for both together.
+  void follow(time_point now, std::shared_ptr<server> before);
+
   upstream_config const& settings() const noexcept { return settings_; }
   profile const& speaks() const noexcept { return speaks_; }
   wires& connections() noexcept { return wires_; }
@@ -139,6 +143,9 @@ class server {
   void refuse_parked(time_point now, scope&);
   refusal hold_of(time_point now, scope const&) const;
   bool lacks_credential() const noexcept { return renewal_ && renewal_->wanted(); }
+  bool follows(time_point now);
+  /// What holds every scope back, in a word; "": nothing does.
+  std::string_view obstacle(time_point now);
   refusal without_credential(time_point now) const;
   void renewed(time_point now);
   void wait_until(waiter&);
@@ -157,6 +164,9 @@ class server {
   std::size_t const queue_max_;
   duration const wait_max_;
   bool const tells_costs_;
+  std::optional<gcra> const rate_;
+  std::shared_ptr<server> before_;  // until what waits there has gone
+  time_point opens_{}, last_turn_{};
   std::unordered_map<lane const*, std::unique_ptr<scope>> scopes_;
   std::vector<waiter*> waiters_;  // by number
   std::vector<std::uint32_t> free_;

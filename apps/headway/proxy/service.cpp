@@ -173,7 +173,11 @@ void service::reload() {
       auto const kept = same(u);
       if (kept == servers_.end()) {
         require_resolved(io_, u);
+        auto const before = std::ranges::find_if(
+            servers_, [&](auto const& s) { return s->settings().has_limit_of(u); });
+        if (before != servers_.end()) (*before)->keep();
         servers.push_back(std::make_shared<server>(io_, u, fresh));
+        if (before != servers_.end()) servers.back()->follow(clock_now(), *before);
       } else {
         (*kept)->connections().refresh();
         servers.push_back(*kept);

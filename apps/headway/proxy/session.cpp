@@ -22,8 +22,8 @@ constexpr std::size_t small_read = 2 * 1024, large_read = 64 * 1024;
 constexpr std::size_t rest_max = 64 * 1024;     // of what a client sends before its turn
 constexpr std::size_t unsent_max = 256 * 1024;  // of an answer that it does not take
 constexpr duration idle_max = 60s, head_max = 10s, write_max = 30s, linger_max = 2s;
-constexpr duration body_grace = 10s;
-constexpr double body_bytes_a_second = 256;
+constexpr duration body_grace = 10s, body_silence_max = 30s;
+constexpr double body_bytes_a_second = 4096;
 constexpr std::size_t path_shown = 200;
 
 constexpr std::array<std::string_view, 6> safe = {"GET",    "HEAD",    "PUT",
@@ -70,19 +70,13 @@ void session::read() {
 
 void session::on_read(error_code e, std::size_t n) {
   if (is_ == phase::closed) return;
-  if (e) return leave();
+  if (e) return close();
   if (is_ == phase::lingering) return read();
   house_.received(n);
+  heard_ = clock_now();
   rest_.append(in_.data(), n);
   work();
   read();
-}
-
-/// The client is gone.
-void session::leave() {
-  auto const self = shared_from_this();
-  if (auto const x = std::exchange(exchange_, nullptr)) x->leave();
-  close();
 }
 
 void session::work() {
@@ -178,7 +172,7 @@ bool session::on_head() {
   o.version = r.version;
   o.keeps_alive = keeps_alive_;
   o.credential = credential();
-  o.scope = o.told.scope;
+  if (!u.words.bounds()) o.scope = o.told.scope;
   o.client = o.told.client;
   if (o.client.empty())
     o.client =
@@ -211,7 +205,9 @@ void session::room() {
   if (!house_.hold_bytes(length)) return house_.wait_for_room(shared_from_this());
   held_ = length;
   is_ = phase::body;
-  since_ = clock_now();
+  auto const now = clock_now();
+  if (auto& patience = order_->told.patience) *patience -= std::min(*patience, now - since_);
+  since_ = heard_ = now;
   read_body();
   feed();
   read();
@@ -225,14 +221,18 @@ void session::read_body() {
   }
 }
 
-/// The digest of what the client shows to the server, as lanes know it.
+/// The digest of what shows the server whose limit it is, as lanes know it: the proxy's own
+/// credential, else the client's.
 std::string session::credential() {
   std::vector<std::string> lines;
   auto const& u = to_->settings();
-  for (auto const& f : reader_->start.fields)
-    for (auto const name : credentials)
-      if (equal_ignoring_case(f.name, name) && !has_header(u.headers, name))
-        lines.push_back(fmt::format("{}: {}", name, f.value));
+  auto const own = std::ranges::any_of(
+      credentials, [&](std::string_view name) { return has_header(u.headers, name); });
+  if (!own)
+    for (auto const& f : reader_->start.fields)
+      for (auto const name : credentials)
+        if (equal_ignoring_case(f.name, name))
+          lines.push_back(fmt::format("{}: {}", name, f.value));
   for (auto const& line : u.headers) lines.push_back(line);
   if (lines.empty()) return {};
   std::string all;
@@ -254,7 +254,8 @@ void session::begin() {
   reader_.reset();
   is_ = phase::answering;
   ended_ = false;
-  exchange_ = std::make_shared<exchange>(house_, *this, std::move(to_), std::move(*order_));
+  exchange_ =
+      std::make_shared<exchange>(house_, shared_from_this(), std::move(to_), std::move(*order_));
   order_.reset();
   auto const x = exchange_;
   x->start(clock_now());
@@ -343,7 +344,7 @@ void session::on_written(error_code e) {
   write_due_ = never;
   writing_.clear();
   if (is_ == phase::closed) return;
-  if (e) return leave();
+  if (e) return close();
   if (exchange_ && out_.size() <= unsent_max / 4) exchange_->go_on();
   flush();
 }
@@ -392,17 +393,22 @@ void session::tick(time_point now) {
     case phase::body: {
       auto const received = order_ ? order_->body.size() : 0;
       due = since_ + body_grace + from_seconds(static_cast<double>(received) / body_bytes_a_second);
+      due = std::min(due, heard_ + body_silence_max);
       break;
     }
     case phase::lingering:
       due = since_ + linger_max;
       break;
     case phase::room:
+      if (now - since_ >=
+          std::min(order_->told.patience.value_or(to_->wait_max()), to_->wait_max()))
+        return refuse({{503, "memory", "the bodies that wait leave no room for this one"}, 1s});
+      break;
     case phase::answering:
     case phase::closed:
       break;
   }
-  if (now >= std::min(due, write_due_)) leave();
+  if (now >= std::min(due, write_due_)) close();
 }
 
 void session::drain() {
@@ -412,7 +418,9 @@ void session::drain() {
 
 void session::close() {
   if (is_ == phase::closed) return;
+  auto const self = shared_from_this();
   is_ = phase::closed;
+  if (auto const x = std::exchange(exchange_, nullptr)) x->leave();
   error_code ignored;
   socket_.close(ignored);
 }

@@ -28,6 +28,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   void room();
   /// No further request is read.
   void drain();
+  /// What it has asked for stops, too.
   void close();
   bool active() const noexcept { return exchange_ != nullptr; }
 
@@ -51,7 +52,6 @@ class session final : public client_side, public std::enable_shared_from_this<se
   void flush();
   void on_written(error_code);
   void next();
-  void leave();
   std::string credential();
 
   service& house_;
@@ -67,6 +67,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   std::string out_, writing_;
   std::string credential_of_, credential_;  // the last that was seen, and its digest
   time_point since_{};                      // its phase
+  time_point heard_{};                      // a byte of its body
   time_point write_due_ = never;
   std::size_t held_ = 0;  // bytes of its body that count
   bool reading_ = false, ended_ = false, keeps_alive_ = true, drains_ = false;

@@ -76,6 +76,12 @@ std::optional<objection> objection_to(head const& r) {
   if (!r.target.starts_with('/') && !equal_ignoring_case(r.target.substr(0, 7), "http://") &&
       !equal_ignoring_case(r.target.substr(0, 8), "https://"))
     return malformed("want a path, or a URL of http:// or https://");
+  if (auto const host = r.find("host"); host && !r.target.starts_with('/')) {
+    auto const begin = r.target.find("://") + 3;
+    auto const end = r.target.find_first_of("/?", begin);
+    if (!equal_ignoring_case(*host, r.target.substr(begin, end - begin)))  // RFC 9112 §3.2
+      return malformed("Host is another than the target's");
+  }
 
   auto const lengths = r.count("content-length");
   if (auto const codings = r.count("transfer-encoding"); codings > 0) {
