@@ -514,9 +514,7 @@ class runner {
     if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
       halt_.time_out();
     if (printer_ && printer_->closed()) halt_.drain();
-    for (auto const& t : options_.stop_if)
-      if (auto const words = t.crossed_by(standing_, 20))
-        halt_.stop(fmt::format("{} ({})", t.text, *words));
+    if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
       if (options_.halt->what == halt_rule::kind::success)
@@ -1131,7 +1129,7 @@ class runner {
     }
     acks_.push_back(std::move(done));
     if (!recorder_) acknowledge();
-    if (canary_.dies(refused_by) && options_.canary && !speaks_.local())
+    if (canary_.dies(refused_by) && options_.may.canary && !speaks_.local())
       halt_.stop(fmt::format(
           "the first {} jobs all failed alike, such as line {}: {}; put that right "
           "and run it again{}; --no-canary goes on regardless",
@@ -1260,11 +1258,10 @@ class runner {
                       left_open_, in_words(options_.wait_max)));
       return exit_parked;
     }
-    for (auto const& t : options_.fail_if)
-      if (auto const words = t.crossed_by(standing_, 1)) {
-        say(fmt::format("--fail-if {}: {}", t.text, *words));
-        return exit_threshold;
-      }
+    if (auto const why = options_.may.fails(s)) {
+      say(*why);
+      return exit_threshold;
+    }
     auto const lost = failures_ + s.failed_before + s.unknown_before;
     if (options_.exit_failures) return static_cast<int>(std::min<std::int64_t>(lost, 101));
     return lost > 0 ? exit_failed : exit_ok;
