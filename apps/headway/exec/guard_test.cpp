@@ -98,8 +98,8 @@ TEST_F(guard_test, whatever_it_leaves_running_is_ended) {
   auto const e =
       run(command("trap '' TERM; sleep 100 & setsid sleep 100 & (setsid sh -c 'sleep 100 & sleep "
                   "100' &); exit 0"));
-  EXPECT_GE(e.how.ended + 1, 1);  // the group goes at once
-  EXPECT_EQ(e.how.left, 0);       // … and the pipe came to its end
+  EXPECT_GE(e.how.after.ended + 1, 1);  // the group goes at once
+  EXPECT_EQ(e.how.after.left, 0);       // … and the pipe came to its end
 }
 
 TEST_F(guard_test, signals_reach_its_group) {
