@@ -57,6 +57,8 @@ namespace {
 
 constexpr std::size_t read_ahead = 1024, hints_max = 65536;
 constexpr duration patience = 5s;   // between SIGTERM and SIGKILL
+constexpr duration look_min = 2ms;  // from one look at what wants a processor to the next …
+constexpr int look_share = 10;      // … which takes at most a tenth of the time
 constexpr int attempts_if_passing = 4;
 
 double wall_seconds() {
@@ -327,6 +329,7 @@ class runner {
       if (room_to_start()) at = std::min(at, lanes_.wakeup());
       if (options_.time_max) at = std::min(at, began_ + *options_.time_max);
       if (outputs_->full()) at = std::min(at, later(now, 10ms));
+      if (busy_) at = std::min(at, looks_at_);
     }
     if (outputs_->ordered()) at = std::min(at, later(now, 100ms));
     for (auto const& g : guards_)
@@ -451,22 +454,48 @@ class runner {
   // ── jobs run ────────────────────────────────────────────────────────────────────────────────
 
   bool room_to_start() const noexcept {
-    return started() < guards_max_ && !outputs_->full();
+    return started() < guards_max_ && !outputs_->full() && !busy_;
   }
   /// Commands that run, or are about to.
   std::int64_t started() const noexcept {
     return standing_.in_flight + static_cast<std::int64_t>(intending_.size());
   }
 
+  /// No more is started while twice as many processes as there are processors want one: commands
+  /// that share one all come late to what they call, and at the same time.
+  void look_at_processors(time_point now) {
+    if (started() < hungry_max_ || started() >= guards_max_) return;
+    if (now >= looks_at_) {
+      std::vector<pid_t> running;
+      for (auto const& g : guards_)
+        if (g.process && g.runs >= 0) running.push_back(g.process->id());
+      hungry_ = hungry_descendants(running, hungry_max_);
+      looks_at_ = later(clock_now(), std::max(look_min, look_share * (clock_now() - now)));
+    }
+    busy_ = hungry_ >= hungry_max_;
+  }
+
+  /// Lanes that there was no room for ask anew.
+  void look_for_room(time_point now) {
+    auto const no_longer_busy = busy_ && (now >= looks_at_ || started() < hungry_max_);
+    if (no_longer_busy) busy_ = false;
+    if (no_longer_busy || (was_held_ && !outputs_->full())) lanes_.wake(now);
+    was_held_ = outputs_->full();
+  }
+
   void pump(time_point now) {
+    look_for_room(now);
     for (auto& [key, l] : lanes_) {
       if (!l.due(now)) continue;
+      look_at_processors(now);
       l.open(now, room_to_start());
       while (room_to_start()) {
         auto const turn = l.next(now, chance_);
         if (!turn) break;
         if (turn->what == lane::turn::kind::send) {
           begin(turn->number, now);
+          ++hungry_;
+          busy_ = started() >= hungry_max_ && hungry_ >= hungry_max_;
         } else
           never_goes(turn->number, turn->why);
       }
@@ -1009,6 +1038,10 @@ class runner {
   };
   std::vector<guarded> guards_;
   int guards_max_ = room_.most;
+  int const hungry_max_ = 2 * processors();
+  int hungry_ = 0;  // processes that wanted a processor at the last look, and what began since
+  time_point looks_at_ = time_point::min();
+  bool busy_ = false, was_held_ = false;
 };
 
 }  // namespace
