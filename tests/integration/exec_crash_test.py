@@ -4,11 +4,13 @@ The judges are files that the commands append to. HEADWAY_KILLS=500 kills so oft
 """
 import os
 import random
+import shutil
+import subprocess
 import time
 import unittest
 from collections import Counter
 
-from work import Work, measured, wait_for
+from work import BINARY, Work, measured, wait_for
 
 KILLS = int(os.environ.get("HEADWAY_KILLS", 40)) // 2  # of unsafe commands, and of safe ones
 JOBS = 15 * KILLS
@@ -65,6 +67,23 @@ class ExecCrash(unittest.TestCase):
         self.assertEqual(twice, [])
         self.assertEqual({r["outcome"] for r in results.values()} - {"success", "unknown"}, set())
         self.assertLess(len(unknown), JOBS / 2)
+
+    @unittest.skipUnless(shutil.which("strace"), "there is no strace")
+    def test_the_journal_knows_of_an_unsafe_command_before_it_starts(self):
+        """Each write takes 50 ms, and the command kills headway at once: it does not run again."""
+        work = Work("abc")
+        self.addCleanup(work.__exit__)
+        script = "echo $1 >> ran; [ ! -e deadly ] || { read -r _ _ _ headway _ < /proc/$PPID/stat; kill -9 $headway; sleep 9; }"
+        arguments = ("exec", "jobs.txt", "--cold", "--alone", "-j1", "--", "sh", "-c", script, "sh", "{}")
+        slow = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", "-e", "inject=pwrite64:delay_enter=50000"]
+        deadly = work.path / "deadly"
+        deadly.touch()
+        subprocess.run([*slow, BINARY, *arguments], cwd=work.path, env=work.environment(), stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+        deadly.unlink()
+        self.assertEqual(work.wait(work.launch(*arguments)), 1, work.stderr())
+        self.assertEqual(sorted((work.path / "ran").read_text().split()), ["a", "b", "c"])
+        self.assertEqual([r["outcome"] for r in sorted(work.results(), key=lambda r: r["line"])], ["unknown", "success", "success"])
 
     def test_safe(self):
         ran, results, hits, work = self.killed("--safe")

@@ -89,6 +89,17 @@ class Replay(unittest.TestCase):
             (works[0].path / "trace").write_text(changed)
             self.assertIn(replay(works[0])[0], (1, 2))
 
+    def test_exec_shares_its_pace_though_it_is_traced(self):
+        with tempfile.TemporaryDirectory() as runtime, contextlib.ExitStack() as stack:
+            works = [stack.enter_context(Work(str(i) for i in range(40))) for _ in range(2)]
+            runs = [w.launch("exec", "jobs.txt", "--trace", "trace", "--cold", "--rate", "20/s", "--quiet", "--",
+                             "true", XDG_RUNTIME_DIR=runtime) for w in works]
+            for w, r in zip(works, runs):
+                self.assertEqual(w.wait(r, 60), 0, w.stderr())
+                self.assertIn('"page":"', (w.path / "trace").read_text())
+                self.assertEqual(replay(w)[0], 0)
+            self.assertRegex(works[0].stderr() + works[1].stderr(), "one pace with 1 other run here")
+
     def test_scopes_that_were_evicted(self):
         with servers.nginx() as server, Work() as work:
             names = [str(i % 1100) for i in range(3300)]

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -51,10 +52,11 @@ std::vector<std::string> lines_of(std::string const& path, char end) {
 struct arguments {
   exec_options options;
   std::vector<std::string> const* tail = nullptr;  // what stands after --
-  std::vector<std::string> arg_files, stop_if, fail_if, quotas;
+  std::vector<std::string> arg_files, quotas;
   std::string jobs, timeout, halt, rate, concurrency, law, leave, speaks,
       level = "power", progress = "auto", again, wait_max = "15min", time_max, throttle_exit;
-  bool null = false, no_canary = false;
+  bool null = false;
+  std::optional<bounds_options> may{};
 
   /// COMMAND ::: values :::+ values :::: files
   void read_tail(exec_options& o) const {
@@ -166,12 +168,7 @@ struct arguments {
       if (!is_file || null) throw fatal(exit_usage, "--failed needs JOBS in a file of lines");
       check_replaceable("--failed", o.failed);
     }
-    o.canary = !no_canary;
-    if (!o.trace.empty()) o.alone = true;
-    for (auto const& text : stop_if)
-      o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
-    for (auto const& text : fail_if)
-      o.fail_if.push_back(option_value("--fail-if", text, threshold::parse));
+    o.may = may->read();
     return o;
   }
 };
@@ -328,15 +325,7 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
   exec->add_flag("--cold", o.cold, "Ignore what was learned earlier, and keep nothing")
       ->excludes(state);
   exec->add_flag("--alone", o.alone, "Share no pace with other runs of this user and machine");
-  exec->add_flag("--no-canary", a->no_canary,
-                 "Go on even if the first 20 jobs all fail with the same exit code");
-  exec->add_option("--stop-if", a->stop_if,
-                   "Stop with exit 77 as soon as 'failed>50', 'unknown>0' or 'throttled>20%' holds")
-      ->take_all()
-      ->expected(1);
-  exec->add_option("--fail-if", a->fail_if, "Exit 3 at the end if 'throttled>1%' or the like holds")
-      ->take_all()
-      ->expected(1);
+  a->may.emplace(*exec, "Go on even if the first 20 jobs all fail with the same exit code");
   exec->add_flag("--exit-failures", o.exit_failures,
                  "Exit with the number of failed jobs, at most 101, as GNU parallel does");
   exec->add_option("--wait-max", a->wait_max,
@@ -347,7 +336,8 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
   exec->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
-  exec->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
+  exec->add_option("--trace", o.trace,
+                   "Write each decision to this file, for headway replay and headway report");
   exec->add_flag("--dry-run", o.dry_run, "Check everything, show what would be run, run nothing");
   exec->callback([a, &chosen] { chosen = [a] { return headway::app::exec(a->checked()); }; });
 }

@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <system_error>
 
+#include "exec/descendants.hpp"
 #include "os/file.hpp"
 
 extern char** environ;
@@ -33,30 +33,6 @@ struct request {
   std::int32_t detach_ok = 0;
 };
 constexpr std::size_t streams = 4;
-
-std::string children_file() {
-  return "/proc/self/task/" + std::to_string(::syscall(SYS_gettid)) + "/children";
-}
-
-std::vector<pid_t> children() noexcept {
-  std::vector<pid_t> all;
-  int const fd = ::open(children_file().c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return all;
-  std::string text;
-  std::array<char, 4096> block;
-  for (ssize_t n = 0; (n = ::read(fd, block.data(), block.size())) > 0;)
-    text.append(block.data(), static_cast<std::size_t>(n));
-  ::close(fd);
-  auto const* at = text.data();
-  auto const* const last = at + text.size();
-  while (at < last) {
-    pid_t id = 0;
-    auto const [end, wrong] = std::from_chars(at, last, id);
-    if (wrong == std::errc{}) all.push_back(id);
-    at = end + 1;
-  }
-  return all;
-}
 
 bool read_all(int fd, void* to, std::size_t size) noexcept {
   for (auto* at = static_cast<char*>(to); size > 0;) {
@@ -213,9 +189,7 @@ void attend(int socket, pid_t id, command_end& end) {
       attend(socket, id, end);
       if (head.detach_ok == 0) {
         ::kill(-id, SIGKILL);
-        auto const others = end_descendants();
-        end.ended = others.ended;
-        end.left = others.left;
+        end.after = end_descendants();
       }
     }
     if (::write(socket, &end, sizeof end) != sizeof end) ::_exit(0);
@@ -223,37 +197,6 @@ void attend(int socket, pid_t id, command_end& end) {
 }
 
 }  // namespace
-
-void become_subreaper() noexcept {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
-bool finds_descendants() noexcept {
-  return ::access(children_file().c_str(), R_OK) == 0;
-}
-
-command_end end_descendants(std::span<pid_t const> spared) noexcept {
-  command_end result;
-  for (;;) {
-    int killed = 0, reaped = 0;
-    result.left = 0;
-    for (auto const id : children()) {
-      if (std::ranges::find(spared, id) != spared.end()) continue;
-      if (::waitpid(id, nullptr, WNOHANG) == id) {
-        ++reaped;
-        continue;
-      }
-      if (::kill(id, SIGKILL) != 0) {
-        ++result.left;
-        continue;
-      }
-      ::waitpid(id, nullptr, 0);  // its own children are ours then
-      ++killed;
-    }
-    result.ended += killed;
-    if (killed + reaped == 0) return result;
-  }
-}
 
 guard::guard() {
   std::array<int, 2> ends{};

@@ -4,9 +4,10 @@
 #include <sys/types.h>
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
+
+#include "exec/descendants.hpp"
 
 namespace headway::app {
 
@@ -21,10 +22,9 @@ struct command_start {
 
 /// How a command ended.
 struct command_end {
-  int error = 0;   ///< errno: it was not started
-  int status = 0;  ///< as of waitpid(2)
-  int ended = 0;   ///< descendants that were still there, and were killed
-  int left = 0;    ///< … that could not be killed, such as those of another user
+  int error = 0;    ///< errno: it was not started
+  int status = 0;   ///< as of waitpid(2)
+  cleared after{};  ///< what it had left running
 };
 
 /// A child of ours and subreaper: whatever a command starts, in whatever session, becomes a child
@@ -59,13 +59,5 @@ class guard {
   int socket_ = -1;
   bool gone_ = false;
 };
-
-/// Takes in the orphans of guards that were killed, from now on.
-void become_subreaper() noexcept;
-/// Kills and waits for all descendants of ours but those that are `spared`, which are children.
-/// Returns how many were killed, and how many could not be.
-command_end end_descendants(std::span<pid_t const> spared = {}) noexcept;
-/// Returns whether descendants that leave their process group can be found here.
-bool finds_descendants() noexcept;
 
 }  // namespace headway::app

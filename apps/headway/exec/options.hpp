@@ -12,8 +12,8 @@
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "pacing/quota_book.hpp"
+#include "status/bounds.hpp"
 #include "status/progress.hpp"
-#include "status/threshold.hpp"
 
 namespace headway::app {
 
@@ -66,8 +66,7 @@ struct exec_options {
   std::string state;
   bool cold = false, alone = false;
 
-  bool canary = true;
-  std::vector<threshold> stop_if, fail_if;
+  bounds may{};  ///< go wrong
   bool exit_failures = false;
   bool dry_run = false;
   progress_style progress = progress_style::automatic;

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,11 +17,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <random>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,17 +27,21 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
-#include "exec/argv_template.hpp"
+#include "exec/descendants.hpp"
+#include "exec/exec_files.hpp"
 #include "exec/guard.hpp"
+#include "exec/job_outputs.hpp"
 #include "exec/job_result.hpp"
 #include "exec/leftovers.hpp"
-#include "exec/printer.hpp"
+#include "exec/program.hpp"
+#include "exec/recipe.hpp"
+#include "exec/room.hpp"
 #include "exec/spool.hpp"
+#include "exec/task.hpp"
 #include "headway/headway.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/journal.hpp"
 #include "journal/recorder.hpp"
-#include "os/file_identity.hpp"
 #include "os/poller.hpp"
 #include "os/signals.hpp"
 #include "pacing/lanes.hpp"
@@ -54,139 +54,37 @@
 namespace headway::app {
 namespace {
 
-constexpr int ceiling_max = 64;  // of the default concurrency
-constexpr std::size_t read_ahead = 1024, waiting_output_max = std::size_t{64} << 20,
-                      waiting_outputs_max = 10'000, hints_max = 65536;
-constexpr duration patience = 5s;  // between SIGTERM and SIGKILL
+constexpr std::size_t read_ahead = 1024, hints_max = 65536;
+constexpr duration patience = 5s;   // between SIGTERM and SIGKILL
+constexpr duration look_min = 2ms;  // from one look at what wants a processor to the next …
+constexpr int look_share = 10;      // … which takes at most a tenth of the time
 constexpr int attempts_if_passing = 4;
-
-/// How many commands may run at once, and why no more.
-struct room {
-  int most = 1;
-  std::string why{};
-};
-
-int processors() {
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
-/// Two processes and some descriptors a command.
-room room_here(int wanted, bool local) {
-  rlimit processes{}, files{};
-  getrlimit(RLIMIT_NPROC, &processes);
-  getrlimit(RLIMIT_NOFILE, &files);
-  auto const limit = [](rlim_t n) { return static_cast<int>(std::clamp<rlim_t>(n, 1, 1'000'000)); };
-  auto const by_files = std::max(1, (limit(files.rlim_cur) - 64) / 5);
-  if (wanted > by_files)
-    throw fatal(exit_usage, fmt::format("--concurrency {}: the limit of {} open files (ulimit -n) "
-                                        "leaves room for {}; want from 1 to {}",
-                                        wanted, limit(files.rlim_cur), by_files, by_files));
-  if (wanted > 0) return {wanted, "--concurrency"};
-  if (local) return {std::min(processors(), by_files), "processors"};
-  struct sysinfo memory {};
-  sysinfo(&memory);
-  auto const megabytes =
-      (memory.freeram + memory.bufferram) * memory.mem_unit / (std::size_t{64} << 20);
-  room found{ceiling_max, "default"};
-  auto const at_most = [&](int most, char const* why) {
-    if (most < found.most) found = {std::max(1, most), why};
-  };
-  at_most(limit(processes.rlim_cur) / 4, "ulimit -u");
-  at_most(static_cast<int>(std::max<std::size_t>(megabytes, 4)), "free memory");
-  at_most(by_files, "ulimit -n");
-  return found;
-}
-
-/// The path of a program as execvp(3) finds it; "" where there is none.
-std::string found_program(std::string const& name) {
-  auto const runs = [](std::string const& path) {
-    struct stat about {};
-    return ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-           ::access(path.c_str(), X_OK) == 0;
-  };
-  if (name.find('/') != name.npos) return runs(name) ? name : "";
-  auto const* const given = std::getenv("PATH");
-  std::string_view const path = given == nullptr ? "/usr/local/bin:/usr/bin:/bin" : given;
-  for (std::size_t at = 0; at <= path.size() && !name.empty();) {
-    auto const end = std::min(path.find(':', at), path.size());
-    auto const folder = path.substr(at, end - at);
-    auto whole = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-    if (runs(whole)) return whole;
-    at = end + 1;
-  }
-  return "";
-}
-
-std::string base_name(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// A job that has been read and has not ended.
-struct task {
-  exec_item what{};
-  lane* where = nullptr;  // null: there is none
-  ticket id{};
-  std::int64_t order = 0;  // of printing
-  time_point read{}, sent{};
-  std::optional<time_point> first_sent{};
-  double began = 0;
-  int attempts = 0, throttled = 0, refusals = 0, broken = 0;
-  bool out = false, intended = false;
-  std::uint64_t intent = 0;
-  int guard = -1;
-  int output_fd = -1, error_fd = -1, hints_fd = -1;
-  spool output{}, error{};
-  std::optional<time_point> kill_at{};
-  std::string ended_by{};  // "timed out after 1 s" …
-  bool cut_short = false;  // … or because all is to end, which is no result
-  std::size_t argument_bytes = 0;
-};
-
-/// What was done of a job, and is acknowledged once its change is durable.
-struct acknowledgement {
-  std::uint64_t change = 0;
-  std::int64_t order = 0;
-  printed what{};
-  std::string log_line{};
-};
-
 class runner {
  public:
   explicit runner(exec_options options)
       : options_(std::move(options)),
-        command_(options_.command,
-                 options_.shell ? argv_template::style::shell : argv_template::style::words),
-        program_(resolve()),
-        speaks_(options_.speaks ? *options_.speaks : command_profile::of_program(own_name())),
-        safe_(options_.safe || speaks_.safe(words_for_profile())),
-        room_(room_here(options_.concurrency, speaks_.local())),
+        speaks_(options_.speaks ? *options_.speaks
+                                : command_profile::of_program(recipe_.own_name())),
+        safe_(options_.safe || speaks_.safe(recipe_.words_for_profile())),
+        room_(room::here(options_.concurrency, speaks_.local())),
         http_(profile::named("generic")),
-        lanes_(pacing()) {
-    for (auto const& pair : options_.environment) {
-      auto const equals = pair.find('=');
-      environment_.emplace_back(pair.substr(0, equals),
-                                template_of("--env", pair.substr(equals + 1)));
-    }
-    if (!options_.stdin_field.empty())
-      stdin_.emplace(template_of("--stdin-field", options_.stdin_field));
-    if (!options_.scope.empty()) scope_.emplace(template_of("--scope", options_.scope));
-  }
+        lanes_(pacing()) {}
 
   int run() {
-    collect_names();
     open_input();
     if (options_.dry_run) return show_plan();
-    open_outputs();
+    outputs_.emplace(options_, log_.get());
     set_environment();
     if (!options_.cold) lanes_.recall();
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     become_subreaper();
     events_.watch(signals_.fd(), EPOLLIN);
-    if (recorder_) events_.watch(recorder_->event_fd(), EPOLLIN);
+    if (auto* const log = outputs_->log()) events_.watch(log->event_fd(), EPOLLIN);
     say_what_is_done();
     loop();
     return conclude();
@@ -199,39 +97,6 @@ class runner {
   }
 
   // ── before ──────────────────────────────────────────────────────────────────────────────────
-
-  /// Nothing is started where the program is not there.
-  std::string resolve() const {
-    if (options_.command.empty() || options_.command.front().empty())
-      throw fatal(exit_usage, "there is no command; want headway exec [OPTIONS] [JOBS] -- COMMAND");
-    if (options_.shell) return "/bin/sh";
-    if (!command_.fixed_program()) return "";
-    auto const& name = options_.command.front();
-    auto found = found_program(name);
-    if (found.empty())
-      throw fatal(exit_usage, fmt::format("{}: there is no such program{}", in_quotes(name),
-                                          name.find('/') == name.npos ? " in PATH" : ""));
-    return found;
-  }
-
-  /// The program that the profile is for; of a script its first word.
-  std::string own_name() const {
-    if (!command_.fixed_program()) return "";
-    auto const& first = options_.command.front();
-    return base_name(options_.shell ? first.substr(0, first.find_first_of(" \t\n;|&")) : first);
-  }
-
-  /// The words that the profile sees: those that are the same for each job.
-  std::string words_for_profile() const {
-    if (options_.shell) return "";
-    auto words = own_name();
-    for (std::size_t i = 1; i < options_.command.size(); ++i) words += ' ' + options_.command[i];
-    return words;
-  }
-
-  static argv_template template_of(std::string_view, std::string const& text) {
-    return argv_template({text}, argv_template::style::text);
-  }
 
   pacing_settings pacing() const {
     pacing_settings s{.law = options_.law      ? *options_.law
@@ -253,49 +118,17 @@ class runner {
     return s;
   }
 
-  /// Of all templates, so that the input is read for all of them.
-  void collect_names() {
-    auto const add = [this](argv_template const& t) {
-      for (auto const& name : t.names())
-        if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
-    };
-    add(command_);
-    for (auto const& [name, value] : environment_) add(value);
-    if (stdin_) add(*stdin_);
-    if (scope_) add(*scope_);
-  }
-
-  /// The fields of a template, of those of the item.
-  std::vector<std::string> named_for(argv_template const& t, exec_item const& item) const {
-    std::vector<std::string> values;
-    for (auto const& name : t.names())
-      values.push_back(
-          item.named[static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin())]);
-    return values;
-  }
-  template <class F>
-  auto with_values(argv_template const& t, exec_item const& item, int slot, F f) const {
-    auto const named = named_for(t, item);
-    return f({.columns = item.columns, .named = named, .number = item.number, .slot = slot});
-  }
-  std::string text_of(argv_template const& t, exec_item const& item, int slot) const {
-    return with_values(t, item, slot, [&](job_values const& v) { return t.text(v); });
-  }
-  std::vector<std::string> arguments_of(exec_item const& item, int slot) const {
-    return with_values(command_, item, slot,
-                       [&](job_values const& v) { return command_.filled(v); });
-  }
-
   void open_input() {
-    check_files();
+    check_files(options_);
     auto settings = options_.input;
-    settings.names = names_;
+    settings.names = recipe_.names();
     if (!options_.journal.empty())
-      log_ = std::make_unique<journal>(options_.journal,
-                                       settings.path == "-"    ? "standard input"
-                                       : settings.path.empty() ? ":::"
-                                                               : settings.path,
-                                       options_.level, shape(), options_.again, "the command");
+      log_ =
+          std::make_unique<journal>(options_.journal,
+                                    settings.path == "-"    ? "standard input"
+                                    : settings.path.empty() ? ":::"
+                                                            : settings.path,
+                                    options_.level, recipe_.shape(), options_.again, "the command");
     input_.emplace(std::move(settings), [this](std::string_view line, std::int64_t begins) {
       if (log_) log_->check(line, begins);
     });
@@ -339,87 +172,6 @@ class runner {
       }
   }
 
-  /// The template, and what else makes jobs of lines.
-  std::string shape() const {
-    std::string text = options_.shell ? "shell" : "exec";
-    auto const add = [&](std::string_view part) {
-      text += fmt::format(" {} {}", part.size(), part);
-    };
-    for (auto const& word : options_.command) add(word);
-    for (auto const& pair : options_.environment) add(pair);
-    add(options_.stdin_field);
-    add(options_.input.separator);
-    add(options_.input.end == '\0' ? "0" : "");
-    return text;
-  }
-
-  /// None that is written may be another one of them.
-  void check_files() const {
-    struct named {
-      std::string option;
-      file_identity identity;
-      bool written;
-    };
-    std::vector<named> all;
-    auto const add = [&](std::string const& option, std::string const& path, bool written) {
-      if (path.empty() || path == "-") return;
-      named one{option, file_identity::of(path), written};
-      if (one.identity.shareable) return;
-      for (auto const& other : all)
-        if ((written || other.written) && other.identity == one.identity)
-          throw fatal(exit_usage, fmt::format("{} {} would overwrite {}", option, in_quotes(path),
-                                              other.written ? "what " + other.option + " writes"
-                                                            : other.option));
-      all.push_back(std::move(one));
-    };
-    add("JOBS", options_.input.path, false);
-    add("--out", options_.out, true);
-    for (auto const* const suffix : {"", "-wal", "-shm", "-mark", "-journal"})
-      if (!options_.journal.empty()) add("--journal", options_.journal + suffix, true);
-    add("--joblog", options_.job_log, true);
-    add("--failed", options_.failed, true);
-    add("--trace", options_.trace, true);
-    if (!options_.cold) add("--state", options_.state, true);
-  }
-
-  void open_outputs() {
-    keeps_outputs_ = !options_.out_dir.empty();
-    if (keeps_outputs_) {
-      auto const key = "outputs " + options_.out_dir;
-      own_outputs_ = log_ && !log_->noted(key).empty();
-      std::error_code none;
-      if (!own_outputs_ && std::filesystem::exists(options_.out_dir, none) &&
-          !std::filesystem::is_empty(options_.out_dir, none))
-        throw fatal(exit_usage,
-                    fmt::format("--out-dir {}: there is something in it that is not of this "
-                                "journal; choose another, or move it away",
-                                in_quotes(options_.out_dir)));
-      make_body_folder(options_.out_dir);
-      if (log_) log_->put({key, "1"});
-    }
-    auto const results = options_.out.empty() || options_.out == "-" ? "" : options_.out;
-    if (options_.out == "-") {
-      results_.emplace(dup(STDOUT_FILENO), "standard output");
-    } else if (!results.empty()) {
-      results_ = file::results(results);
-      large_dir_ = results + ".outputs";
-    } else if (log_ || keeps_outputs_) {
-      results_ = file::open("/dev/null", O_WRONLY);
-    }
-    if (results_) {
-      if (log_) log_->start(*results_);
-      recorder_.emplace(log_.get(), std::move(*results_), -1);
-    }
-    if (!options_.job_log.empty()) {
-      auto const goes_on = log_ && log_->lines() > 0;
-      job_log_ =
-          file::open(options_.job_log, O_WRONLY | O_CREAT | O_APPEND | (goes_on ? 0 : O_TRUNC));
-      if (!job_log_->regular() || job_log_->size() == 0) job_log_->append(job_log_head);
-    }
-    if (!keeps_outputs_ && options_.out != "-" && !options_.no_print)
-      printer_.emplace(options_.keep_order);
-  }
-
   /// Before the first guard, which hands it down.
   void set_environment() {
     for (auto const& [name, value] : speaks_.environment())
@@ -455,7 +207,7 @@ class runner {
       say("what leaves its process group is not found on this system (/proc/…/children)");
     if (!talks()) return;
     auto text = speaks_.local() ? fmt::format("{} asks no server: {} at once, for as many {}",
-                                              own_name(), room_.most, room_.why)
+                                              recipe_.own_name(), room_.most, room_.why)
                                 : fmt::format("profile {}, at most {} at once ({})", speaks_.name(),
                                               room_.most, room_.why);
     if (!set_here_.empty())
@@ -477,7 +229,7 @@ class runner {
         more = input_->fill();
         while (auto const item = input_->ready()) {
           if (++shown > 10) break;
-          text += shell_words(arguments_of(*item, 1)) + "\n";
+          text += shell_words(recipe_.arguments(*item, 1)) + "\n";
         }
       }
       if (total > 10) text += fmt::format("… and {} more\n", total - 10);
@@ -509,14 +261,12 @@ class runner {
   }
 
   void check_halts(time_point now) {
-    if (recorder_)
-      if (auto const failed = recorder_->failure()) io_failed(failed);
+    if (auto* const log = outputs_->log())
+      if (auto const failed = log->failure()) io_failed(failed);
     if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
       halt_.time_out();
-    if (printer_ && printer_->closed()) halt_.drain();
-    for (auto const& t : options_.stop_if)
-      if (auto const words = t.crossed_by(standing_, 20))
-        halt_.stop(fmt::format("{} ({})", t.text, *words));
+    if (outputs_->closed()) halt_.drain();
+    if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
       if (options_.halt->what == halt_rule::kind::success)
@@ -536,7 +286,7 @@ class runner {
   void dispatch(poller::event const& e) {
     if (e.fd == signals_.fd()) {
       take_signal();
-    } else if (recorder_ && e.fd == recorder_->event_fd()) {
+    } else if (auto* const log = outputs_->log(); log != nullptr && e.fd == log->event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (e.fd == STDIN_FILENO) {
@@ -577,21 +327,17 @@ class runner {
       if (no_room_) at = std::min(at, lanes_.room_at());
       if (room_to_start()) at = std::min(at, lanes_.wakeup());
       if (options_.time_max) at = std::min(at, began_ + *options_.time_max);
-      if (held_by_output()) at = std::min(at, later(now, 10ms));
+      if (outputs_->full()) at = std::min(at, later(now, 10ms));
+      if (busy_) at = std::min(at, looks_at_);
     }
-    if (printer_ && options_.keep_order) at = std::min(at, later(now, 100ms));
+    if (outputs_->ordered()) at = std::min(at, later(now, 100ms));
     for (auto const& g : guards_)
       if (g.runs >= 0)
         at = std::min(at, tasks_[static_cast<std::size_t>(g.runs)].kill_at.value_or(never));
     return at;
   }
 
-  bool held_by_output() const noexcept {
-    return (recorder_ && recorder_->pending_bytes() >= waiting_output_max) ||
-           (printer_ && (printer_->pending_bytes() >= waiting_output_max ||
-                         printer_->pending() >= waiting_outputs_max));
-  }
-  bool full() const noexcept { return live_ >= read_ahead || held_by_output(); }
+  bool full() const noexcept { return live_ >= read_ahead || outputs_->full(); }
 
   // ── jobs come in ────────────────────────────────────────────────────────────────────────────
 
@@ -641,7 +387,8 @@ class runner {
              0);
       return true;
     }
-    auto const scope = scope_ ? text_of(*scope_, item, 0) : scope_of_environment();
+    auto const given = recipe_.scope(item);
+    auto const scope = given ? *given : scope_of_environment();
     lane_key const key{
         .origin = lane_name_, .credential = {}, .given = scope, .url = {}, .body = {}};
     if (lanes_.stopped(key)) return true;  // left for a later run
@@ -706,20 +453,49 @@ class runner {
   // ── jobs run ────────────────────────────────────────────────────────────────────────────────
 
   bool room_to_start() const noexcept {
-    return standing_.in_flight + static_cast<std::int64_t>(intending_.size()) < guards_max_ &&
-           !held_by_output();
+    return started() < guards_max_ && !outputs_->full() && !busy_;
+  }
+  /// Commands that run, or are about to.
+  std::int64_t started() const noexcept {
+    return standing_.in_flight + static_cast<std::int64_t>(intending_.size());
+  }
+
+  /// No more is started while twice as many processes as there are processors want one: commands
+  /// that share one all come late to what they call, and at the same time.
+  void look_at_processors(time_point now) {
+    if (started() < hungry_max_ || started() >= guards_max_) return;
+    if (now >= looks_at_) {
+      std::vector<pid_t> running;
+      for (auto const& g : guards_)
+        if (g.process && g.runs >= 0) running.push_back(g.process->id());
+      hungry_ = hungry_descendants(running, hungry_max_);
+      looks_at_ = later(clock_now(), std::max(look_min, look_share * (clock_now() - now)));
+    }
+    busy_ = hungry_ >= hungry_max_;
+  }
+
+  /// Lanes that there was no room for ask anew.
+  void look_for_room(time_point now) {
+    auto const no_longer_busy = busy_ && (now >= looks_at_ || started() < hungry_max_);
+    if (no_longer_busy) busy_ = false;
+    if (no_longer_busy || (was_held_ && !outputs_->full())) lanes_.wake(now);
+    was_held_ = outputs_->full();
   }
 
   void pump(time_point now) {
+    look_for_room(now);
     for (auto& [key, l] : lanes_) {
       if (!l.due(now)) continue;
+      look_at_processors(now);
       l.open(now, room_to_start());
       while (room_to_start()) {
         auto const turn = l.next(now, chance_);
         if (!turn) break;
-        if (turn->what == lane::turn::kind::send)
+        if (turn->what == lane::turn::kind::send) {
           begin(turn->number, now);
-        else
+          ++hungry_;
+          busy_ = started() >= hungry_max_ && hungry_ >= hungry_max_;
+        } else
           never_goes(turn->number, turn->why);
       }
       l.rest(now, room_to_start());
@@ -741,13 +517,13 @@ class runner {
       return;
     }
     t.intended = true;
-    t.intent = recorder_->intend(t.what.line);
+    t.intent = outputs_->log()->intend(t.what.line);
     intending_.push_back(index);
   }
 
   /// Starts what must not run twice, now that the journal knows of it.
   void start_committed(time_point) {
-    auto const committed = recorder_ ? recorder_->committed() : 0;
+    auto const committed = outputs_->committed();
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& t = tasks_[index];
@@ -794,12 +570,11 @@ class runner {
       return;
     }
     auto const slot = t.guard + 1;
-    command_start c{.program = program_,
-                    .arguments = arguments_of(t.what, slot),
+    command_start c{.program = recipe_.program(),
+                    .arguments = recipe_.arguments(t.what, slot),
+                    .environment = recipe_.environment(t.what, slot),
                     .detach_ok = options_.detach_ok};
     if (c.program.empty()) c.program = found_program(c.arguments.front());
-    for (auto const& [name, value] : environment_)
-      c.environment.push_back(name + "=" + text_of(value, t.what, slot));
     t.argument_bytes = 0;
     for (auto const& a : c.arguments) t.argument_bytes += a.size() + 1;
     if (c.program.empty()) {
@@ -821,8 +596,8 @@ class runner {
       settle(index, {.what = reaction::concurrency, .code = std::strerror(errno)}, {});
       return;
     }
-    file const input(stdin_ ? text_in_memory(text_of(*stdin_, t.what, slot))
-                            : ::open("/dev/null", O_RDONLY | O_CLOEXEC),
+    auto const text = recipe_.input(t.what, slot);
+    file const input(text ? text_in_memory(*text) : ::open("/dev/null", O_RDONLY | O_CLOEXEC),
                      "standard input");
     c.input = input.fd();
     c.output = pipes[0][1];
@@ -843,8 +618,7 @@ class runner {
     t.output_fd = pipes[0][0];
     t.error_fd = pipes[1][0];
     t.hints_fd = pipes[2][0];
-    t.output.begin(spool_path(t, "out"));
-    t.error.begin(spool_path(t, "err"));
+    outputs_->begin(t);
     for (int const fd : {t.output_fd, t.error_fd}) {
       ::fcntl(fd, F_SETFL, O_NONBLOCK);
       watch_fd(fd, {watch::task, index});
@@ -859,16 +633,6 @@ class runner {
       return -1;
     }
     return fd;
-  }
-
-  std::string output_path(task const& t, std::string_view kind) const {
-    auto const& folder = keeps_outputs_ ? options_.out_dir : large_dir_;
-    return fmt::format("{}{}{:08}.{}", folder, folder.ends_with('/') ? "" : "/", t.what.number,
-                       kind);
-  }
-  /// Where its output gathers when it is much; "": in a file without a name.
-  std::string spool_path(task const& t, std::string_view kind) const {
-    return keeps_outputs_ || !large_dir_.empty() ? output_path(t, kind) + ".new" : "";
   }
 
   struct watch {
@@ -899,10 +663,7 @@ class runner {
       if (n <= 0) return n == 0;
       if (io_failure_) continue;  // it is not held up
       try {
-        if (!to.in_file() && static_cast<std::size_t>(to.size() + n) > spool::memory_max &&
-            !keeps_outputs_ && !large_dir_.empty())
-          make_body_folder(large_dir_);
-        to.append({block_.data(), static_cast<std::size_t>(n)});
+        outputs_->append(to, {block_.data(), static_cast<std::size_t>(n)});
       } catch (fatal const&) {
         io_failed(std::current_exception());
       }
@@ -1061,16 +822,14 @@ class runner {
   }
 
   void withdraw(task& t) {
-    if (std::exchange(t.intended, false)) recorder_->clear(t.what.line);
+    if (std::exchange(t.intended, false)) outputs_->log()->clear(t.what.line);
   }
 
   /// Without a result: a later run takes it up again. `ran`: it may have done its work.
   void leave_open(std::uint32_t index, bool ran = false) {
     auto& t = tasks_[index];
     if (!ran) withdraw(t);
-    t.output.drop();
-    t.error.drop();
-    if (t.order > 0 && printer_) printer_->skip(t.order);
+    outputs_->drop(t);
     ++left_open_;
     forget(index);
   }
@@ -1096,73 +855,35 @@ class runner {
   }
 
   void record(task& t, job_result r, int refused_by) {
-    auto output = t.output.take(), error = t.error.take();
     r.id = t.what.id;
     r.line = t.what.line;
     r.number = t.what.number;
     r.attempts = t.attempts;
     r.throttled = t.throttled;
     r.began = t.began;
-    r.output = &output;
-    r.error = &error;
     ++standing_.of(r.how);
     if (r.how != final_outcome::success) {
       ++failures_;
-      auto const line = std::string_view(error.text).substr(0, 4096);
-      lost_.add(
-          {.how = r.how, .host = lane_name_, .line = r.line, .reason = r.reason, .said = line});
+      lost_.add({.how = r.how,
+                 .host = lane_name_,
+                 .line = r.line,
+                 .reason = r.reason,
+                 .said = t.error.head(4096)});
     }
-    auto const log_line =
-        job_log_ ? log_line_of(r, shell_words(arguments_of(t.what, 1))) : std::string();
-    std::uint64_t change = 0;
-    if (recorder_) {
-      std::vector<kept_body> bodies;
-      auto const out_path = keep(bodies, t, output, "out"),
-                 error_path = keep(bodies, t, error, "err");
-      r.output_file = out_path;
-      r.error_file = error_path;
-      change = recorder_->finish(t.what.line, r.how, line_of(r), std::move(bodies));
-    }
-    acknowledgement done{.change = change, .order = t.order, .what = {}, .log_line = log_line};
-    if (printer_) {
-      if (options_.tag) done.what.tag = t.what.words();
-      done.what.output = std::move(output);
-      done.what.error = std::move(error);
-    }
-    acks_.push_back(std::move(done));
-    if (!recorder_) acknowledge();
-    if (canary_.dies(refused_by) && options_.canary && !speaks_.local())
-      halt_.stop(fmt::format(
-          "the first {} jobs all failed alike, such as line {}: {}; put that right "
-          "and run it again{}; --no-canary goes on regardless",
-          canary::watched, t.what.line, printable(r.reason), log_ ? " with --again failed" : ""));
-  }
-
-  /// The file that has an output, "" where it is in the result.
-  std::string keep(std::vector<kept_body>& bodies, task const& t, spooled const& s,
-                   std::string_view kind) const {
-    if (!keeps_outputs_ && (!s.in || large_dir_.empty())) return "";
-    auto path = output_path(t, kind);
-    bodies.push_back({.path = path,
-                      .bytes = s.text,
-                      .first = keeps_outputs_ && !own_outputs_,
-                      .spooled = s.in != nullptr});
-    return path;
+    auto const line = t.what.line;
+    auto const why = std::string(r.reason);
+    outputs_->record(t, r,
+                     options_.job_log.empty() ? "" : shell_words(recipe_.arguments(t.what, 1)));
+    if (outputs_->log() == nullptr) acknowledge();
+    if (canary_.dies(refused_by) && options_.may.canary && !speaks_.local())
+      halt_.stop(
+          fmt::format("the first {} jobs all failed alike, such as line {}: {}; put that right "
+                      "and run it again{}; --no-canary goes on regardless",
+                      canary::watched, line, printable(why), log_ ? " with --again failed" : ""));
   }
 
   void acknowledge() {
-    auto const committed = recorder_ ? recorder_->committed() : 0;
-    while (!acks_.empty() && acks_.front().change <= committed) {
-      auto done = std::move(acks_.front());
-      acks_.pop_front();
-      if (printer_) printer_->print(done.order, std::move(done.what));
-      if (!job_log_ || done.log_line.empty()) continue;
-      try {
-        job_log_->append(done.log_line);
-      } catch (fatal const&) {
-        io_failed(std::current_exception());
-      }
-    }
+    if (auto failed = outputs_->acknowledge()) io_failed(std::move(failed));
   }
 
   void end_all(time_point now, std::string const& why) {
@@ -1202,7 +923,7 @@ class runner {
     lanes_.look(now, now - std::exchange(shown_, now));
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
-    if (held_by_output())
+    if (outputs_->full())
       standing_.waiting = {
           {hindrance::kind::turn, "",
            options_.keep_order ? "an earlier output (-k)" : "our output to be read", "", never}};
@@ -1211,17 +932,16 @@ class runner {
 
   int conclude() {
     std::exception_ptr failed = io_failure_;
-    if (recorder_ && !failed) {
+    if (outputs_->log() != nullptr && !failed) {
       try {
-        recorder_->drain();
+        outputs_->log()->drain();
       } catch (...) {
         failed = std::current_exception();
       }
       acknowledge();
     }
-    if (printer_) printer_->flush();
-    auto const closed = printer_ && printer_->closed();
-    printer_.reset();
+    outputs_->conclude();
+    auto const closed = outputs_->closed();
     guards_.clear();
     end_orphans();
     lanes_.conclude();
@@ -1260,11 +980,10 @@ class runner {
                       left_open_, in_words(options_.wait_max)));
       return exit_parked;
     }
-    for (auto const& t : options_.fail_if)
-      if (auto const words = t.crossed_by(standing_, 1)) {
-        say(fmt::format("--fail-if {}: {}", t.text, *words));
-        return exit_threshold;
-      }
+    if (auto const why = options_.may.fails(s)) {
+      say(*why);
+      return exit_threshold;
+    }
     auto const lost = failures_ + s.failed_before + s.unknown_before;
     if (options_.exit_failures) return static_cast<int>(std::min<std::int64_t>(lost, 101));
     return lost > 0 ? exit_failed : exit_ok;
@@ -1272,18 +991,15 @@ class runner {
 
   exec_options const options_;
   time_point const began_ = clock_now();
-  argv_template command_;
-  std::string const program_;
+  recipe const recipe_{options_};
   command_profile const speaks_;
   bool const safe_;
   room const room_;
   profile const http_;
-  std::vector<std::pair<std::string, argv_template>> environment_{};
-  std::optional<argv_template> stdin_{}, scope_{};
-  std::vector<std::string> names_{};
-  std::string const lane_name_ = options_.name.empty()
-                                     ? "exec " + (own_name().empty() ? "commands" : own_name())
-                                     : options_.name;
+  std::string const lane_name_ =
+      options_.name.empty()
+          ? "exec " + (recipe_.own_name().empty() ? "commands" : recipe_.own_name())
+          : options_.name;
   std::string set_here_{};
   bool warned_ = false;
 
@@ -1298,12 +1014,7 @@ class runner {
   std::optional<exec_input> input_{};
   bool polls_ = false, readable_ = false, last_read_ = false, closed_ = false, no_room_ = false;
   std::optional<exec_item> put_back_{};
-  bool keeps_outputs_ = false, own_outputs_ = false;
-  std::string large_dir_{};
-  std::optional<file> results_{};
-  std::optional<recorder> recorder_{};
-  std::optional<file> job_log_{};
-  std::optional<printer> printer_{};
+  std::optional<job_outputs> outputs_{};
 
   lanes lanes_;
   canary canary_;
@@ -1317,7 +1028,6 @@ class runner {
   std::vector<std::uint32_t> free_;
   std::size_t live_ = 0;
   std::deque<std::uint32_t> intending_;
-  std::deque<acknowledgement> acks_;
   std::vector<watch> watched_;
   std::array<char, 65536> block_;
 
@@ -1327,6 +1037,10 @@ class runner {
   };
   std::vector<guarded> guards_;
   int guards_max_ = room_.most;
+  int const hungry_max_ = 2 * processors();
+  int hungry_ = 0;  // processes that wanted a processor at the last look, and what began since
+  time_point looks_at_ = time_point::min();
+  bool busy_ = false, was_held_ = false;
 };
 
 }  // namespace

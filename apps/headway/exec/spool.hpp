@@ -26,6 +26,8 @@ class spool {
   /// `path`: the file that takes what is more than that; "": one without a name.
   void begin(std::string path);
   void append(std::string_view bytes);
+  /// The first bytes that are in memory, at most `most`; "" once it is in a file.
+  std::string_view head(std::size_t most) const { return std::string_view(text_).substr(0, most); }
   /// The last bytes of it, at most `most`.
   std::string tail(std::size_t most) const;
   bool in_file() const noexcept { return file_ != nullptr; }

@@ -20,8 +20,8 @@
 #include "pacing/settings.hpp"
 #include "provider/price.hpp"
 #include "provider/profile.hpp"
+#include "status/bounds.hpp"
 #include "status/progress.hpp"
-#include "status/threshold.hpp"
 
 namespace headway::app {
 
@@ -52,20 +52,18 @@ struct run_options {
   int concurrency_ceiling = 0;         ///< 0: none
   std::string failed;                  ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;    ///< of earlier runs, to be done again
-  bool canary = true;                  ///< stop when the first results all fail the same way
   std::vector<selection> select;       ///< what is kept of a success's body; none: all
   std::string id;                      ///< as --id gives it, "": the line's own
   std::vector<std::string> meta;       ///< fields that results carry; one that is "": all
   std::string out_name;                ///< of a body's file there, as --out-name gives it
   bool raw = false;                    ///< bodies to standard output, and no results
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
-  std::vector<threshold> stop_if;
-  std::vector<threshold> fail_if;
-  statuses ok{};             ///< what a success answers
-  std::int64_t only = 0;     ///< requests of JOBS, the first ones; 0: all
-  bool out_headers = false;  ///< the answer's header is in the result
-  bool keep_order = false;   ///< of JOBS, in the results once the run is over
-  int redirects_max = 5;     ///< followed for a request
+  bounds may{};                        ///< go wrong
+  statuses ok{};                       ///< what a success answers
+  std::int64_t only = 0;               ///< requests of JOBS, the first ones; 0: all
+  bool out_headers = false;            ///< the answer's header is in the result
+  bool keep_order = false;             ///< of JOBS, in the results once the run is over
+  int redirects_max = 5;               ///< followed for a request
   int attempts_max = governor_settings{}.attempts_max;
   retry_budget budget{};  ///< of every scope
   duration wait_max = 15min;

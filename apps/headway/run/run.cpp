@@ -83,9 +83,8 @@ struct arguments {
   run_options options;
   std::string leave, law = std::string(shipped_laws().front().name), level = "power",
                      progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
-  std::vector<std::string> rates, concurrencies, select, meta, stop_if, fail_if, quotas, spend_max,
-      prices;
-  bool no_canary = false;
+  std::vector<std::string> rates, concurrencies, select, meta, quotas, spend_max, prices;
+  std::optional<bounds_options> may{};
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
 
@@ -201,11 +200,7 @@ struct arguments {
         o.meta.push_back(text.substr(at, end - at));
         at = end + 1;
       }
-    o.canary = !no_canary;
-    for (auto const& text : stop_if)
-      o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
-    for (auto const& text : fail_if)
-      o.fail_if.push_back(option_value("--fail-if", text, threshold::parse));
+    o.may = may->read();
     return o;
   }
 };
@@ -360,17 +355,9 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--again", a->again,
                   "Send again what failed, is unknown, or both (all) in earlier runs")
       ->check(CLI::IsMember({"failed", "unknown", "all"}));
-  run->add_flag(
-      "--no-canary", a->no_canary,
-      "Go on even if the first 20 requests all fail the same way, or a server cannot be reached "
-      "or refuses the caller");
-  run->add_option("--stop-if", a->stop_if,
-                  "Stop with exit 77 as soon as 'failed>50', 'unknown>0' or 'throttled>20%' holds")
-      ->take_all()
-      ->expected(1);
-  run->add_option("--fail-if", a->fail_if, "Exit 3 at the end if 'throttled>1%' or the like holds")
-      ->take_all()
-      ->expected(1);
+  a->may.emplace(*run,
+                 "Go on even if the first 20 requests all fail the same way, or a server cannot be "
+                 "reached or refuses the caller");
   run->add_option("--attempts-max", o.attempts_max,
                   "Give a request up after this many failures; throttles never count")
       ->check(CLI::Range(1, 1'000'000))

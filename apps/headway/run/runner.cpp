@@ -226,9 +226,7 @@ class runner {
       if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
         halt_.time_out();
       if (out_->log().echo_closed()) halt_.drain();
-      for (auto const& t : options_.stop_if)
-        if (auto const words = t.crossed_by(standing_, 20))
-          halt_.stop(fmt::format("{} ({})", t.text, *words));
+      if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
       send_committed();
       if (requests_.live() > 0 && !halt_.draining())
         if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
@@ -552,7 +550,7 @@ class runner {
     if (answer.reached) {
       l.heard();
       silence_.end();
-    } else if (l.trouble().silent() && options_.canary) {
+    } else if (l.trouble().silent() && options_.may.canary) {
       unreached(index, now, answer);
       return;
     }
@@ -695,7 +693,7 @@ class runner {
   /// would be refused as well.
   bool waits_out(std::uint32_t index, time_point now, reply const& answer, ending const& e) {
     auto& r = requests_[index];
-    if (!options_.canary || answer.state != send_state::answered) return false;
+    if (!options_.may.canary || answer.state != send_state::answered) return false;
     if (!r.where->ended(now, r.sent, e.how, e.refused_by)) return false;
     wait_out(index, now);
     return true;
@@ -807,7 +805,7 @@ class runner {
                  .reason = r.reason,
                  .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
-    if (canary_.dies(refused_by) && options_.canary)
+    if (canary_.dies(refused_by) && options_.may.canary)
       halt_.stop(why_canary_died(r, headers, input_.log() != nullptr));
   }
 
@@ -1047,11 +1045,10 @@ class runner {
           in_words(options_.wait_max), refused_alone_.words()));
       return exit_parked;
     }
-    for (auto const& t : options_.fail_if)
-      if (auto const words = t.crossed_by(standing_, 1)) {
-        say(fmt::format("--fail-if {}: {}", t.text, *words));
-        return exit_threshold;
-      }
+    if (auto const why = options_.may.fails(s)) {
+      say(*why);
+      return exit_threshold;
+    }
     return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
   }
 

@@ -1,0 +1,116 @@
+#include "exec/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "exec/program.hpp"
+
+namespace headway::app {
+namespace {
+
+argv_template template_of(std::string const& text) {
+  return argv_template({text}, argv_template::style::text);
+}
+
+}  // namespace
+
+recipe::recipe(exec_options const& options)
+    : options_(options),
+      command_(options.command,
+               options.shell ? argv_template::style::shell : argv_template::style::words),
+      program_(resolved()) {
+  if (command_.fixed_program()) {
+    auto const& first = options.command.front();
+    own_name_ = base_name(options.shell ? first.substr(0, first.find_first_of(" \t\n;|&")) : first);
+  }
+  for (auto const& pair : options.environment) {
+    auto const equals = pair.find('=');
+    environment_.emplace_back(pair.substr(0, equals), template_of(pair.substr(equals + 1)));
+  }
+  if (!options.stdin_field.empty()) stdin_.emplace(template_of(options.stdin_field));
+  if (!options.scope.empty()) scope_.emplace(template_of(options.scope));
+  auto const add = [this](argv_template const& t) {
+    for (auto const& name : t.names())
+      if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
+  };
+  add(command_);
+  for (auto const& [name, value] : environment_) add(value);
+  if (stdin_) add(*stdin_);
+  if (scope_) add(*scope_);
+}
+
+/// Nothing is started where the program is not there.
+std::string recipe::resolved() const {
+  if (options_.command.empty() || options_.command.front().empty())
+    throw fatal(exit_usage, "there is no command; want headway exec [OPTIONS] [JOBS] -- COMMAND");
+  if (options_.shell) return "/bin/sh";
+  if (!command_.fixed_program()) return "";
+  auto const& name = options_.command.front();
+  auto found = found_program(name);
+  if (found.empty())
+    throw fatal(exit_usage, fmt::format("{}: there is no such program{}", in_quotes(name),
+                                        name.find('/') == name.npos ? " in PATH" : ""));
+  return found;
+}
+
+std::string recipe::words_for_profile() const {
+  if (options_.shell) return "";
+  auto words = own_name_;
+  for (std::size_t i = 1; i < options_.command.size(); ++i) words += ' ' + options_.command[i];
+  return words;
+}
+
+std::string recipe::shape() const {
+  std::string text = options_.shell ? "shell" : "exec";
+  auto const add = [&](std::string_view part) { text += fmt::format(" {} {}", part.size(), part); };
+  for (auto const& word : options_.command) add(word);
+  for (auto const& pair : options_.environment) add(pair);
+  add(options_.stdin_field);
+  add(options_.input.separator);
+  add(options_.input.end == '\0' ? "0" : "");
+  return text;
+}
+
+/// The fields of a template, of those of the item.
+std::vector<std::string> recipe::named_for(argv_template const& t, exec_item const& item) const {
+  std::vector<std::string> values;
+  for (auto const& name : t.names())
+    values.push_back(
+        item.named[static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin())]);
+  return values;
+}
+
+template <class F>
+auto recipe::with_values(argv_template const& t, exec_item const& item, int slot, F f) const {
+  auto const named = named_for(t, item);
+  return f({.columns = item.columns, .named = named, .number = item.number, .slot = slot});
+}
+
+std::string recipe::text(argv_template const& t, exec_item const& item, int slot) const {
+  return with_values(t, item, slot, [&](job_values const& v) { return t.text(v); });
+}
+
+std::vector<std::string> recipe::arguments(exec_item const& item, int slot) const {
+  return with_values(command_, item, slot, [&](job_values const& v) { return command_.filled(v); });
+}
+
+std::vector<std::string> recipe::environment(exec_item const& item, int slot) const {
+  std::vector<std::string> all;
+  for (auto const& [name, value] : environment_)
+    all.push_back(name + "=" + text(value, item, slot));
+  return all;
+}
+
+std::optional<std::string> recipe::input(exec_item const& item, int slot) const {
+  return stdin_ ? std::optional(text(*stdin_, item, slot)) : std::nullopt;
+}
+
+std::optional<std::string> recipe::scope(exec_item const& item) const {
+  return scope_ ? std::optional(text(*scope_, item, 0)) : std::nullopt;
+}
+
+}  // namespace headway::app

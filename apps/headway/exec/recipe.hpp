@@ -1,0 +1,57 @@
+/// A recipe: what makes a command of the values of a job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exec/argv_template.hpp"
+#include "exec/input.hpp"
+#include "exec/options.hpp"
+
+namespace headway::app {
+
+/// All templates of a run. Errors: fatal(exit_usage) for a template that makes no sense, and for a
+/// program that is not there. Threads: one.
+class recipe {
+ public:
+  /// `options` must live as long.
+  explicit recipe(exec_options const& options);
+
+  /// Its path; "": each job has its own.
+  std::string const& program() const noexcept { return program_; }
+  /// The program that a profile is for; of a script its first word; "": each job has its own.
+  std::string const& own_name() const noexcept { return own_name_; }
+  /// The words that a profile sees: those that are the same for each job.
+  std::string words_for_profile() const;
+  /// The fields that all templates want.
+  std::vector<std::string> const& names() const noexcept { return names_; }
+  /// The templates, and what else makes jobs of lines.
+  std::string shape() const;
+
+  /// Of a job in a slot.
+  std::vector<std::string> arguments(exec_item const&, int slot) const;
+  /// Its own variables, NAME=VALUE.
+  std::vector<std::string> environment(exec_item const&, int slot) const;
+  /// Its input; nullopt: it has none.
+  std::optional<std::string> input(exec_item const&, int slot) const;
+  /// Its scope; nullopt: that of all.
+  std::optional<std::string> scope(exec_item const&) const;
+
+ private:
+  std::string resolved() const;
+  std::vector<std::string> named_for(argv_template const&, exec_item const&) const;
+  template <class F>
+  auto with_values(argv_template const&, exec_item const&, int slot, F) const;
+  std::string text(argv_template const&, exec_item const&, int slot) const;
+
+  exec_options const& options_;
+  argv_template command_;
+  std::string own_name_, program_;
+  std::vector<std::pair<std::string, argv_template>> environment_{};
+  std::optional<argv_template> stdin_{}, scope_{};
+  std::vector<std::string> names_{};
+};
+
+}  // namespace headway::app
