@@ -167,7 +167,6 @@ struct arguments {
       check_replaceable("--failed", o.failed);
     }
     o.canary = !no_canary;
-    if (!o.trace.empty()) o.alone = true;
     for (auto const& text : stop_if)
       o.stop_if.push_back(option_value("--stop-if", text, threshold::parse));
     for (auto const& text : fail_if)
@@ -347,7 +346,11 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
   exec->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
-  exec->add_option("--trace", o.trace, "Write each decision to this file, and pace alone");
+  exec->add_option("--metrics", o.metrics,
+                   "Give figures to Prometheus: FILE.prom for a collector of text files, or "
+                   "HOST:PORT to answer /metrics");
+  exec->add_option("--trace", o.trace,
+                   "Write each decision to this file, for headway replay and headway report");
   exec->add_flag("--dry-run", o.dry_run, "Check everything, show what would be run, run nothing");
   exec->callback([a, &chosen] { chosen = [a] { return headway::app::exec(a->checked()); }; });
 }
