@@ -243,6 +243,7 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
                     : result.taught == outcome::failure  ? "failure"
                                                          : "ignore";
   ++count.since.attempts[name];
+  count.since.by_scope.attempted(s.name, result.taught, now - end.sent);
   auto const second = second_of(now);
   if (result.taught == outcome::throttle) {
     s.throttled.add(second);
@@ -256,6 +257,8 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
     ++s.again;
     wait_until(w);
   } else {
+    auto const served = told.what == reaction::served;
+    count.since.by_scope.ended(s.name, served ? final_outcome::success : final_outcome::failed);
     w.is_ = waiter::phase::nowhere;
     free_.push_back(w.number_);
     waiters_[w.number_] = nullptr;
@@ -370,7 +373,7 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
       auto const why = waits > 0 ? s.in->why(now).why : reason::none;
       auto const name = why == reason::none ? std::string_view("not waiting") : to_string(why);
       where_time_went[name] += 1s;
-      if (why != reason::none) s.held_for[std::string(name)] += 1s;
+      if (why != reason::none) count.since.by_scope.held(s.name, why, 1s);
       s.used = now;
     }
     if (s.used + scope_idle_for < now)
@@ -398,6 +401,10 @@ void server::refuse_waiting(time_point now, refusal const& why) {
     leave(now, w);
     w.on_refused(why);
   }
+}
+
+void server::wake(time_point now) {
+  for (auto& [l, s] : scopes_) pump(now, *s);
 }
 
 void server::keep() {
@@ -439,7 +446,6 @@ upstream_state server::state(time_point now) {
       shown.held.why = to_string(held.why);
       if (held.until != never) shown.held.for_time = std::max(held.until - now, duration(0));
     }
-    shown.held_for = s->held_for;
     for (auto const& q : l->quotas().look(now))
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});
     shown.expected_wait = expected_wait(now, *s, priority::normal, "");
