@@ -13,7 +13,6 @@
 namespace headway::app {
 namespace {
 
-constexpr std::size_t attempts_used = 20'000;
 constexpr std::array laws = {"seek",          "reno",
                              "adaptive-rate", "auto-sleeper",
                              "exponential",   "exponential-full",
@@ -32,8 +31,8 @@ forecast::row row_of(comparison::row const& r) {
 
 }  // namespace
 
-forecast forecast_of(recording const& all) {
-  auto const part = all.first(attempts_used);
+forecast forecast_of(recording const& all, std::size_t attempts_max) {
+  auto const part = all.first(attempts_max);
   auto const made = fit(part);
   forecast f{.scope = all.scope,
              .elsewhere = all.elsewhere > 0,

@@ -1,6 +1,7 @@
 /// What other laws would have done, on the server that a recorded run was fitted with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ struct forecast {
 
 /// Fits a server to the recording, and lets some laws, ours and those of others, send the
 /// same requests there. Withheld where the law that ran does not reproduce the run on that server.
-/// A few seconds of work at most, whatever the length of the recording.
-forecast forecast_of(recording const&);
+/// Takes the first `attempts_max` attempts, which bounds its work, whatever the recording's length.
+forecast forecast_of(recording const&, std::size_t attempts_max = 5'000);
 
 }  // namespace headway::app
