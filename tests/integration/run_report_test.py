@@ -116,8 +116,8 @@ class Report(unittest.TestCase):
             self.assertEqual(replay(work)[0], 0)
 
     def test_a_limit_that_moves(self):
-        with Mock("--schedule", "0s:rate=100/s,burst=10; 4s:rate=50/s,burst=10", "--latency",
-                  "20ms..60ms", style="plain") as server, Work(gets(server, 700)) as work:
+        with Mock("--schedule", "0s:rate=100/s,burst=10; 3s:rate=50/s,burst=10", "--latency",
+                  "5ms..10ms", style="plain") as server, Work(gets(server, 750)) as work:
             self.agrees(work, self.of_mock(server), 50)
 
     def test_results_alone_and_hostile_text(self):
