@@ -4,10 +4,19 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHOTS = sys.argv.pop(1) if len(sys.argv) > 1 else None
+SETTLE = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def sample(*arguments):
+    """What the program of PAGE_SAMPLE prints."""
+    return subprocess.run([os.environ["PAGE_SAMPLE"], *arguments], check=True, capture_output=True, timeout=30).stdout
 
 
 class Page:
@@ -96,7 +105,7 @@ class Page:
             if time.monotonic() > deadline:
                 raise TimeoutError(url)
             self.evaluate("0")
-        self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.evaluate(SETTLE)
 
     def evaluate(self, expression):
         """The value of a JavaScript expression, promises awaited."""
@@ -129,3 +138,84 @@ class Page:
 
     def requests(self):
         return [what["request"]["url"] for method, what in self.events if method == "Network.requestWillBeSent"]
+
+
+class PageTest(unittest.TestCase):
+    """Tests of one page at `url`, which its class sets: nothing goes wrong there, and it asks nothing else for anything."""
+
+    url = None
+    asks = ()  # for what else it may ask, after its url
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page = Page()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.close()
+
+    def setUp(self):
+        self.page.events.clear()
+        self.show(1280, "light")
+
+    def tearDown(self):
+        self.assertLessEqual(set(self.page.requests()), {self.url, *(self.url + path for path in self.asks)})
+        self.assertNotIn("Page.javascriptDialogOpening", [method for method, _ in self.page.events])
+        self.assertEqual([c for c in self.page.complaints() if not self.expected(c)], [])
+
+    def expected(self, complaint):
+        return False
+
+    def show(self, width, scheme):
+        self.page.look(width, 900, scheme)
+        self.page.open(self.url)
+
+    def ask(self, expression):
+        return self.page.evaluate(expression)
+
+    def texts(self, selector):
+        """Of what can be seen."""
+        return self.ask(f"[...document.querySelectorAll({selector!r})].filter(e => e.checkVisibility()).map(e => e.textContent)")
+
+    def rows(self, label):
+        return self.ask(f"[...document.querySelectorAll('[aria-label^=\"{label}\"] tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+
+    def reached(self, presses):
+        """The labels that the keyboard comes to."""
+        found = set()
+        for _ in range(presses):
+            self.page.press("Tab")
+            found.add(self.ask("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"))
+        return found
+
+    def each_look(self, name, narrow):
+        """Wide and narrow, light and dark; nothing is wider than the window, and dark is not light."""
+        seen = {}
+        for width in (1280, narrow):
+            for scheme in ("light", "dark"):
+                with self.subTest(width=width, scheme=scheme):
+                    self.show(width, scheme)
+                    if SHOTS:
+                        self.page.screenshot(f"{SHOTS}/{name}-{width}-{scheme}.png")
+                    self.assertLessEqual(self.ask("document.documentElement.scrollWidth"), width)
+                    self.assertEqual(self.ask("""[...document.querySelectorAll('h1, h2, p, li, figcaption, summary, button, .choice')].filter(
+                        e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth).map(e => e.textContent)"""), [])
+                    seen[scheme] = self.ask("getComputedStyle(document.body).backgroundColor")
+                    yield width, scheme
+        self.assertNotEqual(seen["light"], seen["dark"])
+
+    def refuses_requests(self):
+        """The page's own policy lets no script ask another address."""
+        refused = self.ask("""new Promise(done => {
+            document.addEventListener("securitypolicyviolation", e => done(e.effectiveDirective));
+            fetch("http://127.0.0.1:9/").catch(() => {});
+        })""")
+        self.page.events[:] = [(m, p) for m, p in self.page.events if "127.0.0.1:9/" not in str(p)]
+        self.assertEqual(refused, "connect-src")
+
+
+def main():
+    if PROGRAM is None:
+        print("skipped: chromium is not installed (Debian: chromium)")
+        sys.exit(77)
+    unittest.main(verbosity=2)

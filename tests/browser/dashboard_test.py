@@ -5,17 +5,10 @@ usage: dashboard_test.py [SCREENSHOT-FOLDER]   with PAGE_SAMPLE in the environme
 """
 import http.server
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
-import unittest
 
 import chromium
-
-SHOTS = sys.argv.pop(1) if len(sys.argv) > 1 else None
-SAMPLE = os.environ["PAGE_SAMPLE"]
 
 
 class Admin(http.server.ThreadingHTTPServer):
@@ -23,8 +16,8 @@ class Admin(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.page = subprocess.run([SAMPLE], check=True, capture_output=True, timeout=30).stdout
-        self.first = subprocess.run([SAMPLE, "--state"], check=True, capture_output=True, timeout=30).stdout
+        self.page = chromium.sample()
+        self.first = chromium.sample("--state")
         self.looks = 0
         self.state = json.loads(self.first)
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -49,40 +42,27 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Dashboard(unittest.TestCase):
+class Dashboard(chromium.PageTest):
+    asks = ("api/state",)
+
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         cls.admin = Admin()
-        cls.page = chromium.Page()
+        cls.url = cls.admin.url
 
     @classmethod
     def tearDownClass(cls):
-        cls.page.close()
+        super().tearDownClass()
         cls.admin.shutdown()
         cls.admin.server_close()
 
     def setUp(self):
         self.admin.state = json.loads(self.admin.first)
-        self.page.events.clear()
-        self.show(1280, "light")
+        super().setUp()
 
-    def tearDown(self):
-        self.assertLessEqual(set(self.page.requests()), {self.admin.url, self.admin.url + "api/state"})
-        self.assertNotIn("Page.javascriptDialogOpening", [method for method, _ in self.page.events])
-        self.assertEqual([c for c in self.page.complaints() if "503" not in c], [])
-
-    def show(self, width, scheme):
-        self.page.look(width, 900, scheme)
-        self.page.open(self.admin.url)
-
-    def ask(self, expression):
-        return self.page.evaluate(expression)
-
-    def texts(self, selector):
-        return self.ask(f"[...document.querySelectorAll({selector!r})].filter(e => e.checkVisibility()).map(e => e.textContent)")
-
-    def rows(self, label):
-        return self.ask(f"[...document.querySelectorAll('[aria-label^=\"{label}\"] tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+    def expected(self, complaint):
+        return "503" in complaint
 
     def await_look(self):
         """Waits for an answer that was asked for after now, and until it is drawn."""
@@ -91,7 +71,7 @@ class Dashboard(unittest.TestCase):
         while self.admin.looks < looks + 2:
             self.assertLess(time.monotonic(), deadline, "the page asks no more")
             time.sleep(.05)
-        self.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.ask(chromium.SETTLE)
 
     def test_answers_in_the_order_of_the_questions(self):
         self.assertTrue(self.texts("#up")[0].endswith(" · up 14 min · 127.0.0.1:8080 · 41 client connections of 4,096"))
@@ -166,37 +146,15 @@ class Dashboard(unittest.TestCase):
         self.assertEqual(self.texts("#alarm"), [""] if self.texts("#alarm") else [])
 
     def test_the_keyboard_reaches_each_table(self):
-        reached = set()
-        for _ in range(12):
-            self.page.press("Tab")
-            reached.add(self.ask("document.activeElement.getAttribute('aria-label')"))
-        self.assertLessEqual({"Scopes: each has a limit of its own", "Clients: each gets its turn", "The newest first"}, reached)
+        self.assertLessEqual({"Scopes: each has a limit of its own", "Clients: each gets its turn", "The newest first"},
+                             self.reached(12))
 
     def test_light_dark_and_narrow(self):
-        seen = {}
-        for width in (1280, 390):
-            for scheme in ("light", "dark"):
-                with self.subTest(width=width, scheme=scheme):
-                    self.show(width, scheme)
-                    if SHOTS:
-                        self.page.screenshot(f"{SHOTS}/dashboard-{width}-{scheme}.png")
-                    self.assertLessEqual(self.ask("document.documentElement.scrollWidth"), width)
-                    self.assertEqual(self.ask("""[...document.querySelectorAll('h1, h2, p, li, figcaption')].filter(
-                        e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth).map(e => e.textContent)"""), [])
-                    seen[scheme] = self.ask("getComputedStyle(document.body).backgroundColor")
-        self.assertNotEqual(seen["light"], seen["dark"])
+        self.assertEqual(len(list(self.each_look("dashboard", 390))), 4)
 
     def test_asks_its_own_address_alone(self):
-        refused = self.ask("""new Promise(done => {
-            document.addEventListener("securitypolicyviolation", e => done(e.effectiveDirective));
-            fetch("http://127.0.0.1:9/").catch(() => {});
-        })""")
-        self.assertEqual(refused, "connect-src")
-        self.page.events[:] = [(m, p) for m, p in self.page.events if "127.0.0.1:9/" not in str(p)]
+        self.refuses_requests()
 
 
 if __name__ == "__main__":
-    if chromium.PROGRAM is None:
-        print("skipped: chromium is not installed (Debian: chromium)")
-        sys.exit(77)
-    unittest.main(verbosity=2)
+    chromium.main()

@@ -12,8 +12,10 @@ import unittest
 from pathlib import Path
 
 import servers
+from money_test import COST, METERED
+from proxy import Proxy
 from replay_test import replay
-from work import BINARY, Work, gets, measured, succeeded, wait_for
+from work import BINARY, Work, gets, measured, succeeded, wait_for, whole_lines
 
 CHANGES = int(os.environ.get("HEADWAY_CHANGES", "24"))
 
@@ -36,10 +38,10 @@ def seconds_of_cpu(pid):
 
 
 class Line:
-    """A connection to the socket of a run."""
+    """A connection to the socket of a run, or of another surface."""
 
-    def __init__(self, folder, pid):
-        self.path = Path(folder, "headway", f"run-{pid}.sock")
+    def __init__(self, folder, pid, surface="run"):
+        self.path = Path(folder, "headway", f"{surface}-{pid}.sock")
         wait_for(self.path.exists)
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(str(self.path))
@@ -82,10 +84,7 @@ class Ctl(Runtime):
                 ("rate", "5/s"): "rate 5/s",
                 ("scope", "127.*", "concurrency", "3"): "scope 127.* concurrency 3",
                 ("leave", "20%"): "leave 20%",
-                ("spend-max", "tokens=5M"): "spend-max tokens=5M",
             }.items():
-                if words[0] == "spend-max":
-                    continue  # of no use to a server that tells no costs
                 self.assertEqual(self.ctl(work, run.pid, *words), (0, f"run {run.pid}: {said}\n", ""))
             for words, said in {
                 ("rate", "x"): "rate 'x'",
@@ -163,6 +162,17 @@ class Ctl(Runtime):
             self.assertEqual(work.outcomes(), succeeded(500))
             self.assertEqual(len(server.log()), 500)
 
+    def test_spend_max_holds_from_then_on(self):
+        with servers.nginx(METERED) as server, Work([f"{server.url}/v1/{i}" for i in range(400)]) as work:
+            run, line = self.started(work, "--rate", "50/s", "--trace", "trace")
+            wait_for(lambda: len(server.log()) > 20)
+            self.assertEqual(self.ctl(work, run.pid, "spend-max", f"tokens={60 * COST}")[0], 0)
+            self.assertEqual(run.wait(20), 77, work.stderr())
+            self.assertIn("spend-max tokens=6000", work.stderr())
+            self.assertEqual(len(server.log()), 60)
+            code, said = replay(work)
+            self.assertEqual(code, 0, said)
+
     def test_hostile_clients_change_nothing(self):
         def flood(path, until):
             while time.monotonic() < until:
@@ -218,6 +228,74 @@ class Ctl(Runtime):
             self.assertTrue(line.say("status")["ok"])
             run.terminate()
             self.assertEqual(run.wait(20), 143)
+
+
+class OfExec(Runtime):
+    def test_lists_explains_changes_and_ends_it(self):
+        with Work() as work:
+            (work.path / "values").write_text("".join(f"{i}\n" for i in range(400)))
+            exec = work.launch("exec", "values", "--name", "mine", "--trace", "trace", "--rate", "20/s", "--quiet",
+                               "--", "sh", "-c", "echo {} >> done", XDG_RUNTIME_DIR=self.runtime)
+            self.addCleanup(exec.wait)
+            self.addCleanup(exec.kill)
+            done = lambda: len(whole_lines(work.path / "done")) if (work.path / "done").exists() else 0
+            wait_for(lambda: done() > 5)
+            line = Line(self.runtime, exec.pid, "exec")
+            self.assertRegex(self.ctl(work)[1], rf"(?m)^{exec.pid} +exec +mine  \d+ / 400 ")
+            for number, state in ((1, "ended"), (399, "waits in the queue of mine|not read yet")):
+                self.assertRegex(self.ctl(work, exec.pid, "explain", number)[1], f"line {number}: ({state})")
+            self.assertTrue(line.say("pause")["ok"])
+            time.sleep(0.3)
+            before = done()
+            time.sleep(0.4)
+            self.assertEqual(done(), before)
+            self.assertEqual([s["paused"] for s in line.say("status")["scopes"]], [True])
+            self.assertTrue(line.say("resume")["ok"])
+            self.assertTrue(line.say("rate", value="200/s", scope="mi*")["ok"])
+            wait_for(lambda: done() > before + 40)
+            self.assertIn("commands do not say what they cost", line.say("spend-max", value="tokens=5")["error"])
+            self.assertTrue(line.say("finish")["ok"])
+            self.assertEqual(exec.wait(20), 75, work.stderr())
+            self.assertIn("stopped by headway ctl", work.stderr())
+            self.assertIn(": rate 200/s", work.stderr().replace("scope mi* ", ""))
+            self.assertEqual(done(), len(whole_lines(work.path / "values.results.jsonl")))
+            code, said = replay(work)
+            self.assertEqual(code, 0, said)
+
+
+class OfAProxy(Runtime):
+    def test_lists_changes_and_ends_it(self):
+        with servers.nginx(latency_ms=(1, 1)) as server, \
+                Proxy(server.url, "--cold", "--alone", XDG_RUNTIME_DIR=self.runtime) as proxy, Work() as work:
+            self.assertEqual(proxy.ask("GET", "/1")[0], 200)
+            pid = proxy.process.pid
+            self.assertRegex(self.ctl(work)[1], rf"(?m)^{pid} +proxy +127\.0\.0\.1:{proxy.port} → {server.url}  1")
+            self.assertEqual(self.ctl(work, pid, "scope", "127*", "rate", "20/s")[0], 0)
+            crowd = [threading.Thread(target=proxy.ask, args=("GET", f"/{i}")) for i in range(2, 50)]
+            for t in crowd:
+                t.start()
+            wait_for(lambda: len(server.log()) > 8)
+            line = Line(self.runtime, pid, "proxy")
+            self.assertTrue(line.say("pause")["ok"])
+            begin = time.time()
+            time.sleep(0.5)
+            end = time.time()
+            self.assertEqual(proxy.state()["upstreams"][0]["scopes"][0]["held"]["why"], "paused")
+            self.assertTrue(line.say("resume")["ok"])
+            self.assertTrue(line.say("rate", value="off")["ok"])
+            for t in crowd:
+                t.join()
+            starts = server.log().starts()
+            self.assertEqual(sum(begin + 0.1 < s < end - 0.02 for s in starts), 0)
+            self.assertLessEqual(sum(s < begin for s in starts[1:]), 20 * (begin - starts[1]) + 3)
+            self.assertEqual(len(starts), 49)
+            for words, said in {("explain", "1"): "a proxy has no JOBS", ("scope", "x*", "pause"): "no scope matches"}.items():
+                code, out, error = self.ctl(work, pid, *words)
+                self.assertEqual((code, out, error.count("\n")), (2, "", 1), error)
+                self.assertIn(said, error)
+            self.assertEqual(self.ctl(work, pid, "finish")[0], 0)
+            self.assertEqual(proxy.process.wait(10), 0)
+            self.assertEqual(os.listdir(Path(self.runtime, "headway")), [])
 
 
 if __name__ == "__main__":

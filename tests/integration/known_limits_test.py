@@ -40,7 +40,7 @@ class KnownLimits(unittest.TestCase):
             (scope,) = [json.loads(line) for line in out.splitlines()]
             self.assertEqual(scope["scope"], f"http://{here}")
             self.assertAlmostEqual(scope["rate"], 50, delta=10)
-            self.assertEqual(scope["runs"], 0)
+            self.assertEqual(scope["processes"], 0)
             _, out, _ = limits(work)
             self.assertRegex(out, rf"(?m)^{re.escape(here)} +[0-9.]+/s ")
             _, out, _ = limits(work, "why", here)

@@ -1,4 +1,5 @@
 """--metrics: promtool accepts the text, and what Prometheus scraped is what the results say."""
+import contextlib
 import json
 import re
 import shutil
@@ -7,10 +8,13 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
+from proxy import Proxy
 from work import Work, gets, measured, wait_for
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
@@ -32,8 +36,7 @@ class Metrics(unittest.TestCase):
             done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
-    def agree(self, all, work):
-        results = work.results()
+    def agree(self, all, results):
         for outcome in ("success", "failed", "unknown"):
             self.assertEqual(
                 total(all, "headway_requests_total", outcome=outcome),
@@ -53,11 +56,41 @@ class Metrics(unittest.TestCase):
             file = work.path / "run.prom"
             text = file.read_text()
             self.check(text)
-            self.agree(figures(text), work)
+            self.agree(figures(text), work.results())
             self.assertEqual(file.stat().st_mode & 0o777, 0o644)
             scopes = {dict(l)["scope"] for (n, l) in figures(text) if n == "headway_requests_total"}
             self.assertEqual(len(scopes), 101)
             self.assertIn("other", scopes)
+
+    def test_of_exec(self):
+        with Work() as work:
+            (work.path / "values").write_text("".join(f"{i}\n" for i in range(60)))
+            fails = 'test $(({} % 10)) != 3 || { echo "Rate exceeded" >&2; test -e again{} || { touch again{}; exit 75; }; exit 5; }'
+            code = work.exec("values", "--name", "mine", "--metrics", "exec.prom", "--throttle-exit", "75", "--", "sh", "-c", fails)
+            self.assertEqual(code, 1, work.stderr())
+            text = (work.path / "exec.prom").read_text()
+            self.check(text)
+            all = figures(text)
+            results = [json.loads(line) for line in (work.path / "values.results.jsonl").read_text().splitlines()]
+            self.agree(all, results)
+            self.assertEqual(total(all, "headway_attempts_total", scope="mine", outcome="throttle"), 6)
+            self.assertEqual(total(all, "headway_build_info", surface="exec"), 1)
+
+    def test_of_a_proxy(self):
+        with servers.limit_req(20, BUCKET) as server, Proxy(server.url, "--cold", "--alone") as proxy:
+            with ThreadPoolExecutor(16) as crowd:
+                statuses = list(crowd.map(lambda i: proxy.ask("GET", f"/{i}")[0], range(60)))
+            self.assertEqual(statuses, [200] * 60)
+            text = proxy.look("/metrics")[1].decode()
+            self.check(text)
+            all = figures(text)
+            log = server.log()
+            self.assertEqual(total(all, "headway_requests_total", outcome="success"), 60)
+            self.assertEqual(total(all, "headway_attempts_total", outcome="success"), len(log.accepted()))
+            self.assertEqual(total(all, "headway_attempts_total", outcome="throttle"), len(log.throttled()))
+            self.assertEqual(total(all, "headway_attempt_seconds_count"), len(log))
+            self.assertGreater(total(all, "headway_scope_held_seconds_total"), 0)
+            self.assertEqual(total(all, "headway_build_info", surface="proxy"), 1)
 
     def test_prometheus_scrapes_it(self):
         if not shutil.which("prometheus"):
@@ -76,19 +109,50 @@ class Metrics(unittest.TestCase):
                 stderr=subprocess.DEVNULL,
             )
             try:
-                wait_for(lambda: servers.listening(own), 30)
+                def query(text):
+                    """Values by name and labels."""
+                    url = f"http://127.0.0.1:{own}/api/v1/query?" + urllib.parse.urlencode({"query": text})
+                    rows = json.load(urllib.request.urlopen(url))["data"]["result"]
+                    for row in rows:
+                        row["name"] = row["metric"].pop("__name__", "?")
+                    return {(r["name"], frozenset(r["metric"].items())): float(r["value"][1]) for r in rows}
+
+                def scrapes():
+                    with contextlib.suppress(OSError):  # it listens before it is ready
+                        return query("up")
+
+                wait_for(scrapes, 60)  # seconds after its start
                 self.assertEqual(work.run("--metrics", f"127.0.0.1:{port}"), 0, work.stderr())
-                query = f"http://127.0.0.1:{own}/api/v1/query?query=last_over_time({{__name__=~%22headway.*%22}}[1m])"
-                answer = json.load(urllib.request.urlopen(query))["data"]["result"]
+                often = query("sum_over_time(up[5m])")
+                # What it has fetched, it stores in its own time.
+                last, stored = 'last_over_time({__name__=~"headway.*"}[5m])', len(work.results())
+                wait_for(lambda: total(query(last), "headway_requests_total") == stored, 10)
+                all = query(last)
             finally:
                 prometheus.kill()
                 prometheus.wait()
-            query_names = {}
-            for row in answer:
-                metric = dict(row["metric"])
-                query_names[(metric.pop("__name__", "?"), frozenset(metric.items()))] = float(row["value"][1])
-            measured(f"{len(answer)} series, {total(query_names, 'headway_requests_total'):.0f} requests")
-            self.agree(query_names, work)
+            measured(f"{sum(often.values()):.0f} scrapes, {len(all)} series")
+            self.agree(all, work.results())
+
+    def test_the_last_figures_reach_a_collector_that_is_late(self):
+        with servers.closed_port() as port:
+            pass
+        with servers.nginx() as server, Work(gets(server, 120)) as work:
+            with work.start("--metrics", f":{port}", "--rate", "50/s") as run:
+                wait_for(lambda: servers.listening(port))
+
+                def fetch():
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as page:
+                        return page.read().decode()
+
+                for pause in (0, 1.2, 0.05):  # the second was late
+                    time.sleep(pause)
+                    fetch()
+                wait_for(lambda: len(work.results()) == 120)
+                time.sleep(0.8)
+                text = fetch()
+                self.assertEqual(run.wait(30), 0, work.stderr())
+            self.agree(figures(text), work.results())
 
     def test_what_may_fetch_it(self):
         with servers.closed_port() as port:

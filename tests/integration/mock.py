@@ -1,4 +1,4 @@
-"""headway mock as a server that counts requests and tokens as OpenAI does."""
+"""headway mock as a server; unless told otherwise it counts requests and tokens as OpenAI does."""
 import re
 import subprocess
 import tempfile
@@ -8,16 +8,16 @@ from work import BINARY
 
 
 class Mock:
-    """headway mock --style openai with these options, while the block lasts."""
+    """headway mock with these options, while the block lasts."""
 
-    def __init__(self, *options):
-        self.options = options
+    def __init__(self, *options, style="openai"):
+        self.options = "--style", style, *options
 
     def __enter__(self):
         self._folder = tempfile.TemporaryDirectory()
         self._log = Path(self._folder.name, "log")
         self._process = subprocess.Popen(
-            [BINARY, "mock", "--style", "openai", "--listen", "127.0.0.1:0", "--log", self._log, *self.options],
+            [BINARY, "mock", "--listen", "127.0.0.1:0", "--log", self._log, *self.options],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -30,6 +30,6 @@ class Mock:
         self._folder.cleanup()
 
     def log(self):
-        """(arrival in seconds, status, tokens charged) of each attempt."""
+        """(arrival in seconds, status, tokens charged if it counts them) of each attempt."""
         lines = (line.split() for line in self._log.read_text().splitlines())
-        return [(float(f[0]), int(f[3]), int(f[6])) for f in lines]
+        return [(float(f[0]), int(f[3]), sum(map(int, f[6:]))) for f in lines]

@@ -5,9 +5,18 @@ import subprocess
 import unittest
 
 import servers
+from limits_test import counts_rejects
+from mock import Mock
+from replay_test import replay
 from work import BINARY, Work, gets, measured
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
+
+
+def seconds(words):
+    """Of a time in words: "1 min 2 s"."""
+    units = {"min": 60, "s": 1, "ms": 1e-3}
+    return sum(float(n) * units[unit] for n, unit in re.findall(r"([0-9.]+) (min|ms|s)", words))
 
 
 def report(work, *arguments):
@@ -16,38 +25,100 @@ def report(work, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
+def rows(said, title):
+    """The rows of a table, without its head."""
+    table = re.search(rf"\*\*{re.escape(title)}\*\*\n\n((?:\|.*\n)*)", said)
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table[1].splitlines()[2:]] if table else []
+
+
+def repeated(text, times):
+    """A trace of as many runs as one, one after the other."""
+    head, scope, *calls = text.splitlines()
+    calls = [call for call in calls if '"call":"end"' not in call]
+    span = int(re.match(r'{"t":(\d+)', calls[-1])[1])
+    yield from (head, scope)
+    for k in range(times):
+        for call in calls:
+            call = re.sub(r'^{"t":(\d+)', lambda m: f'{{"t":{int(m[1]) + k * span}', call)
+            yield re.sub(r'"ticket":(\d+)', lambda m: f'"ticket":{int(m[1]) + (k << 48)}', call)
+
+
+def asks(server, count):
+    for i in range(count):
+        yield json.dumps({"url": f"{server.url}/v1/chat/completions", "id": str(i),
+                          "body": {"messages": [{"role": "user", "content": "x" * 200}], "max_tokens": 50}})
+
+
 class Report(unittest.TestCase):
-    def agrees(self, work, log):
+    def agrees(self, work, statuses, limit, unit="/s"):
+        """Its figures are those of the log, whose statuses these are; the limit is what was configured."""
+        self.assertEqual(work.run("--trace", "trace", "--cold", "--alone"), 0, work.stderr())
+        statuses = statuses()
+        accepted, throttled = statuses.count(200), sum(s in (429, 503) for s in statuses)
         code, said, error = report(work, "trace", "--results", "jobs.results.jsonl", "--html", "r.html", "--md", "-")
         self.assertEqual(code, 0, error)
-        self.assertIn(f"{len(log)} attempts, {len(log.throttled())} throttled", said)
-        self.assertRegex(said, rf"\| 127\.0\.0\.1:\d+ \| success \| 200 \| {len(log.accepted())} \|")
+        self.assertIn(f"{len(statuses)} attempts, {throttled} throttled", said)
+        self.assertRegex(said, rf"\| 127\.0\.0\.1:\d+ \| success \| 200 \| {accepted} \|")
         page = (work.path / "r.html").read_text()
         self.assertNotRegex(page, r"<script|\bsrc=|href=|url\(|@import")
-        self.assertEqual(page.count("<svg"), page.count("</svg>"))
-        self.assertGreaterEqual(page.count("<svg"), 4)
+        self.assertEqual((page.count("<svg"), page.count("</svg>")), (4, 4))
+        numbers = [[int(n) for n in row] for row in re.findall(r"<td>[0-9.]+ s</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)", page)]
+        self.assertEqual([sum(column) for column in zip(*numbers)], [accepted, throttled, 0])
+        found, its_unit = re.search(r"The limit of \S+ was about ([0-9.]+)(/s| at once)", said).groups()
+        measured(f"the limit was {found}{its_unit} of {limit}{unit}; what another law would have done: "
+                 f"{[r[:2] for r in rows(said, 'What another law would have done')] or said[said.index('Not told'):].splitlines()[0]}")
+        self.assertEqual(its_unit, unit)
+        self.assertAlmostEqual(float(found), limit, delta=limit / 20)
         return said
+
+    def of_log(self, server):
+        return lambda: [r.status for r in server.log()]
+
+    def of_mock(self, server):
+        return lambda: [status for _, status, _ in server.log()]
 
     def test_a_rate(self):
         with servers.limit_req(50, BUCKET) as server, Work(gets(server, 500)) as work:
-            self.assertEqual(work.run("--trace", "trace", "--cold"), 0, work.stderr())
-            said = self.agrees(work, server.log())
-            limit = float(re.search(r"The limit of \S+ was about ([0-9.]+)/s", said)[1])
-            measured(f"the limit was {limit}/s of 50/s")
-            self.assertAlmostEqual(limit, 50, delta=2.5)
-            page = (work.path / "r.html").read_text()
-            self.assertIn("Attempts and the believed limit", page)
+            said = self.agrees(work, self.of_log(server), 50)
+            laws = {row[0]: row[1:] for row in rows(said, "What another law would have done")}
+            log = server.log()
+            recorded = laws["as recorded"]
+            self.assertEqual(recorded[1], str(len(log)))
+            self.assertAlmostEqual(seconds(recorded[0]), log.seconds(), delta=0.3)
+            self.assertAlmostEqual(seconds(laws["knows the limit"][0]), (500 - 10) / 50, delta=0.5)
+            self.assertGreater(float(laws["exponential-full"][2].split()[0]), 20)  # of its attempts are refused
+            # Its size does not grow with the run.
+            (work.path / "long").write_text("".join(line + "\n" for line in repeated((work.path / "trace").read_text(), 60)))
+            code, said, error = report(work, "long", "--html", "long.html", "--md", "-")
+            self.assertEqual(code, 0, error)
+            self.assertIn(f"{60 * 500} requests ended in", said)
+            self.assertIn(f"{60 * len(log)} attempts, {60 * len(log.throttled())} throttled", said)
+            size = (work.path / "long.html").stat().st_size
+            measured(f"the page has {size} bytes, of {60 * 500} requests")
+            self.assertLess(size, 200_000)
 
     def test_slots(self):
         http = "limit_conn_zone $binary_remote_addr zone=slots:1m;"
         with servers.nginx("limit_conn slots 20; limit_conn_status 429;", http, (100, 100)) as server, \
-                Work(gets(server, 2500)) as work:
-            self.assertEqual(work.run("--trace", "trace", "--cold"), 0, work.stderr())
-            said = self.agrees(work, server.log())
-            number, unit = re.search(r"The limit of \S+ was about ([0-9.]+)(/s| at once)", said).groups()
-            measured(f"the limit was {number}{unit} of 20 slots of 100 ms")
-            self.assertEqual(unit, " at once")
-            self.assertAlmostEqual(float(number), 20, delta=1)
+                Work(gets(server, 2000)) as work:
+            self.agrees(work, self.of_log(server), 20, " at once")
+
+    def test_windows(self):
+        with counts_rejects(50) as server, Work(gets(server, 300)) as work:
+            self.agrees(work, self.of_log(server), 50)
+
+    def test_a_quota_that_the_server_tells(self):
+        with Mock("--requests", "3000/min,burst=20", "--latency", "20ms..60ms") as server, Work(asks(server, 200)) as work:
+            said = self.agrees(work, self.of_mock(server), 50)
+            used = sum(r["body"]["usage"]["total_tokens"] for r in work.results())
+            self.assertEqual([row[1:3] for row in rows(said, "What it cost") if row[0] == "tokens"],
+                             [["200", str(used)]])
+            self.assertEqual(replay(work)[0], 0)
+
+    def test_a_limit_that_moves(self):
+        with Mock("--schedule", "0s:rate=100/s,burst=10; 3s:rate=50/s,burst=10", "--latency",
+                  "5ms..10ms", style="plain") as server, Work(gets(server, 750)) as work:
+            self.agrees(work, self.of_mock(server), 50)
 
     def test_results_alone_and_hostile_text(self):
         with Work() as work:

@@ -28,7 +28,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "jobs": {"base", "os", "provider", "client"},
     "journal": {"base", "os"},
     "status": {"base"},
-    "watch": {"base", "os"},
+    "watch": {"base", "os", "provider", "pacing", "status"},
     "scenario": {"base"},
     "page": {"base", "scenario"},
     "whatif": {"base", "os", "provider", "pacing", "scenario"},

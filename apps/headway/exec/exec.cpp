@@ -336,6 +336,9 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
       ->check(CLI::IsMember({"auto", "json", "none"}))
       ->capture_default_str();
   exec->add_flag("--quiet,-q", o.quiet, "Show no progress, but the summary");
+  exec->add_option("--metrics", o.metrics,
+                   "Give figures to Prometheus: FILE.prom for a collector of text files, or "
+                   "HOST:PORT to answer /metrics");
   exec->add_option("--trace", o.trace,
                    "Write each decision to this file, for headway replay and headway report");
   exec->add_flag("--dry-run", o.dry_run, "Check everything, show what would be run, run nothing");

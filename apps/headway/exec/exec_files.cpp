@@ -37,6 +37,7 @@ void check_files(exec_options const& o) {
   add("--joblog", o.job_log, true);
   add("--failed", o.failed, true);
   add("--trace", o.trace, true);
+  if (o.metrics.ends_with(".prom")) add("--metrics", o.metrics, true);
   if (!o.cold) add("--state", o.state, true);
 }
 

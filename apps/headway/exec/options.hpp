@@ -72,6 +72,7 @@ struct exec_options {
   progress_style progress = progress_style::automatic;
   bool quiet = false;
   std::string trace;
+  std::string metrics;  ///< as --metrics gives it, "": none
 };
 
 }  // namespace headway::app

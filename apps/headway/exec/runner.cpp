@@ -19,6 +19,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@
 #include "status/canary.hpp"
 #include "status/halt.hpp"
 #include "status/losses.hpp"
+#include "watch/watched_run.hpp"
 
 namespace headway::app {
 namespace {
@@ -85,6 +87,7 @@ class runner {
     become_subreaper();
     events_.watch(signals_.fd(), EPOLLIN);
     if (auto* const log = outputs_->log()) events_.watch(log->event_fd(), EPOLLIN);
+    visible_.open(options_.metrics);
     say_what_is_done();
     loop();
     return conclude();
@@ -243,6 +246,7 @@ class runner {
   void loop() {
     while (true) {
       auto const now = clock_now();
+      visible_.tick(now);
       check_halts(now);
       acknowledge();
       start_committed(now);
@@ -261,6 +265,7 @@ class runner {
   }
 
   void check_halts(time_point now) {
+    if (finishing_ && live_ == 0) halt_.leave_off();
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
     if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
@@ -284,6 +289,7 @@ class runner {
   }
 
   void dispatch(poller::event const& e) {
+    if (visible_.ready(clock_now(), e)) return;
     if (e.fd == signals_.fd()) {
       take_signal();
     } else if (auto* const log = outputs_->log(); log != nullptr && e.fd == log->event_fd()) {
@@ -291,6 +297,8 @@ class runner {
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (e.fd == STDIN_FILENO) {
       readable_ = true;
+    } else if (static_cast<std::size_t>(e.fd) >= watched_.size()) {
+      return;  // a connection of ctl, closed meanwhile
     } else if (auto const& w = watched_[static_cast<std::size_t>(e.fd)]; w.what == watch::guard) {
       hear(w.index);
     } else if (w.what == watch::task) {
@@ -321,9 +329,10 @@ class runner {
   }
 
   time_point wakeup(time_point now) {
-    auto at = progress_.wakeup();
+    auto at = std::min(progress_.wakeup(), visible_.wakeup());
     if (!halt_.draining()) {
-      if (!closed_ && !full() && !no_room_ && (!polls_ || readable_ || put_back_)) return now;
+      if (!closed_ && !finishing_ && !full() && !no_room_ && (!polls_ || readable_ || put_back_))
+        return now;
       if (no_room_) at = std::min(at, lanes_.room_at());
       if (room_to_start()) at = std::min(at, lanes_.wakeup());
       if (options_.time_max) at = std::min(at, began_ + *options_.time_max);
@@ -343,6 +352,7 @@ class runner {
 
   void admit(time_point now) {
     no_room_ = false;
+    if (finishing_) return;
     for (int budget = 256; budget > 0 && !closed_ && !full(); --budget) {
       auto item = next_item();
       if (!item) {
@@ -378,6 +388,7 @@ class runner {
   }
 
   bool accept(time_point now, exec_item&& item) {
+    last_line_ = item.line;
     if (perhaps_ran(item)) {
       task t{.what = std::move(item), .order = ++orders_};
       record(t,
@@ -724,6 +735,7 @@ class runner {
       t.ended_by = "its guard was killed";
       how = command_end{.status = SIGKILL};
       if (!safe_ && log_) {  // whether it did its work cannot be told
+        visible_.counts().attempted(t.where->title(), outcome::ignore, r.took);
         t.where->cancel(clock_now(), t.id);
         r.reason = t.ended_by;
         r.how = final_outcome::unknown;
@@ -768,6 +780,7 @@ class runner {
 
   void not_started(std::uint32_t index, std::string const& why) {
     auto& t = tasks_[index];
+    visible_.counts().attempted(t.where->title(), outcome::ignore, clock_now() - t.sent);
     t.where->cancel(clock_now(), t.id);
     auto const reason = "not started: " + why;
     end(index, {.how = final_outcome::failed, .exit = 127, .reason = reason}, 127);
@@ -791,6 +804,7 @@ class runner {
     auto const [taught, ruling, alone] =
         l.settle(now, t.id, told,
                  {.status = status, .may_repeat = asked || safe_, .error = told.code}, chance_());
+    visible_.counts().attempted(l.title(), taught, r.took);
     lanes_.wake(now);
     if (taught == outcome::throttle) {
       ++t.throttled;
@@ -862,6 +876,7 @@ class runner {
     r.throttled = t.throttled;
     r.began = t.began;
     ++standing_.of(r.how);
+    visible_.counts().ended(t.where == nullptr ? lane_name_ : t.where->title(), r.how);
     if (r.how != final_outcome::success) {
       ++failures_;
       lost_.add({.how = r.how,
@@ -917,10 +932,43 @@ class runner {
     }
   }
 
+  // ── what other processes ask and say ────────────────────────────────────────────────────────
+
+  /// What a user tells it, as far as it is not for its lanes.
+  void act(time_point, command const& c) {
+    using enum command::verb;
+    if (c.what == spend_max)
+      throw std::invalid_argument("spend-max: commands do not say what they cost");
+    if (c.what == stop) halt_.leave_off();
+    if (c.what != finish) return;
+    finishing_ = true;
+    for (std::uint32_t i = 0; i < tasks_.size(); ++i)
+      if (auto& t = tasks_[i]; t.where != nullptr && t.attempts == 0 && !t.out) {
+        t.where->cancel(clock_now(), t.id);
+        leave_open(i);
+      }
+  }
+
+  std::string explain(std::int64_t line) const {
+    auto const now = clock_now();
+    for (auto const& t : tasks_) {
+      if (t.where == nullptr || t.what.line != line) continue;
+      if (t.out) return fmt::format("runs for {}, attempt {}", in_words(now - t.sent), t.attempts);
+      auto const held = t.where->why(now);
+      return fmt::format("waits in the queue of {} for {}, for attempt {}{}", t.where->title(),
+                         in_words(now - t.read), t.attempts + 1,
+                         held.why == reason::none ? std::string()
+                                                  : fmt::format("; what holds the first there: {}",
+                                                                to_string(held.why)));
+    }
+    return line <= last_line_ ? "ended: see the results"
+                              : fmt::format("not read yet: line {} was the last", last_line_);
+  }
+
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    lanes_.look(now, now - std::exchange(shown_, now));
+    visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
     if (outputs_->full())
@@ -948,11 +996,12 @@ class runner {
     progress_.clear();
     auto const& s = standing_;
     if (talks() && !closed) {
-      auto text = summary(s, clock_now() - began_) + lost_.words() + lanes_.where_time_went() +
-                  lanes_.findings() + next_step(s, log_ != nullptr);
+      auto text = summary(s, clock_now() - began_) + lost_.words() + visible_.changes() +
+                  lanes_.where_time_went() + lanes_.findings() + next_step(s, log_ != nullptr);
       std::fputs(text.c_str(), stderr);
     }
     lanes_.keep();
+    if (!halt_.hurried()) visible_.conclude(signals_.fd());
     if (hints_ignored_ > 0)
       say(fmt::format("{} values in outputs made no sense, and were ignored", hints_ignored_));
     if (failed) std::rethrow_exception(failed);
@@ -1008,7 +1057,6 @@ class runner {
   poller events_;
   progress progress_{options_.progress, began_};
   standing standing_;
-  time_point shown_ = began_;
 
   std::unique_ptr<journal> log_{};
   std::optional<exec_input> input_{};
@@ -1041,6 +1089,18 @@ class runner {
   int hungry_ = 0;  // processes that wanted a processor at the last look, and what began since
   time_point looks_at_ = time_point::min();
   bool busy_ = false, was_held_ = false;
+
+  bool finishing_ = false;  // no other job begins
+  std::int64_t last_line_ = 0;
+  watched_run visible_{events_,
+                       {.surface = "exec",
+                        .jobs = lane_name_,
+                        .paces = lanes_,
+                        .stands = standing_,
+                        .hints_ignored = hints_ignored_,
+                        .explain = [this](std::int64_t line) { return explain(line); },
+                        .act = [this](time_point now, command const& c) { act(now, c); }},
+                       began_};
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ namespace {
 
 /// What living runs say of a scope.
 struct use {
-  int runs = 0;
+  int runs = 0;         // that say so …
+  int processes = 0;    // … and what else shares their pace: programs with the library
   double held_for = 0;  // seconds
 };
 using uses = std::map<std::string, use>;
@@ -40,19 +41,23 @@ uses ask_living_runs() {
     simdjson::dom::parser json;
     simdjson::dom::array scopes;
     if (!answer || json.parse(*answer)["scopes"].get(scopes) != simdjson::SUCCESS) continue;
-    std::map<std::string, double> its;  // one run may have several lanes of a scope
+    std::map<std::string, std::pair<double, std::int64_t>> its;  // it may have several lanes of one
     for (auto const s : scopes) {
       std::string_view name;
       double held = 0;
+      std::int64_t company = 0;
       if (s["scope"].get(name) != simdjson::SUCCESS) continue;
       if (s["held_s"].get(held) != simdjson::SUCCESS) held = 0;
-      auto& longest = its[std::string(name)];
+      if (s["company"].get(company) != simdjson::SUCCESS) company = 0;
+      auto& [longest, most] = its[std::string(name)];
       longest = std::max(longest, held);
+      most = std::max(most, company);
     }
-    for (auto const& [name, held] : its) {
+    for (auto const& [name, said] : its) {
       auto& u = all[name];
       ++u.runs;
-      u.held_for = std::max(u.held_for, held);
+      u.processes = std::max({u.processes, u.runs, static_cast<int>(said.second) + 1});
+      u.held_for = std::max(u.held_for, said.first);
     }
   }
   return all;
@@ -99,8 +104,8 @@ void print_table(std::vector<std::vector<std::string>> const& rows) {
 }
 
 std::string in_json(std::string const& name, known_scope const* s, use const& u) {
-  auto text = fmt::format(R"({{"scope":{},"runs":{},"held_s":{:.3f})", json_string(name), u.runs,
-                          u.held_for);
+  auto text = fmt::format(R"({{"scope":{},"processes":{},"held_s":{:.3f})", json_string(name),
+                          u.processes, u.held_for);
   if (s != nullptr && learned_of(*s))
     text += fmt::format(
         R"(,"rate":{:.6g},"slots":{:.6g},"latency_s":{:.6g},"learned_at":{},"trust":{:.3f},"by_hand":{})",
@@ -128,7 +133,7 @@ int list(memory const& known, bool json) {
   for (auto const& [name, s] : known.all()) all[name] = &s;
   for (auto const& [name, u] : living) all.try_emplace(name, nullptr);
   std::vector<std::vector<std::string>> rows{
-      {"SCOPE", "RATE", "SLOTS", "LATENCY", "LEARNED", "TRUST", "RUNS", "HELD", "QUOTAS"}};
+      {"SCOPE", "RATE", "SLOTS", "LATENCY", "LEARNED", "TRUST", "USED BY", "HELD", "QUOTAS"}};
   for (auto const& [name, s] : all) {
     auto const found = living.find(name);
     auto const u = found == living.end() ? use{} : found->second;
@@ -145,7 +150,7 @@ int list(memory const& known, bool json) {
       row[4] = ago(s->at) + (s->by_hand ? ", by hand" : "");
       row[5] = fmt::format("{:.0f} %", 100 * trust_in(*s));
     }
-    row[6] = u.runs > 0 ? std::to_string(u.runs) : "–";
+    row[6] = u.processes > 0 ? std::to_string(u.processes) : "–";
     if (u.held_for > 0) row[7] = "for " + in_words(from_seconds(u.held_for));
     if (s != nullptr && !s->quotas.empty()) {
       std::vector<std::string> quotas;

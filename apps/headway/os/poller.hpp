@@ -39,6 +39,9 @@ class poller {
   /// The result is valid until the next call.
   std::span<event const> wait(time_point until);
 
+  /// Readable when a watched descriptor is ready: for the loop of another.
+  int fd() const noexcept { return epoll_; }
+
  private:
   int epoll_;
   int timer_;

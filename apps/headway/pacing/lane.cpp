@@ -154,6 +154,9 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& told, atte
   auto const refused = taught.what == outcome::throttle;
   if (refused) ban_.throttled(now, end.sent);
   if (told.what == reaction::served) ban_.served(end.sent);
+  for (auto const& c : told.costs)
+    parts_.governor.cost(now, c.quota, parts_.quotas.expected(e.receipt, e.what.size, c.quota),
+                         c.units);
   auto const news = std::span(told.quotas).subspan(e.heard ? told.in_fields : 0);
   auto const blamed = parts_.quotas.settle(
       now, e.receipt, e.what.size,

@@ -144,7 +144,9 @@ class lane {
   /// What goes wrong there makes it wait, rather than a limit that it has found.
   bool in_trouble(reason held) const noexcept { return plight(held) > hindrance::kind::turn; }
   /// What it has in flight, or will come back to it.
-  int in_flight() const noexcept { return parts_.governor.in_flight() + pins_; }
+  int in_flight() const noexcept { return flying() + pins_; }
+  /// What was sent there, and is not answered.
+  int flying() const noexcept { return parts_.governor.in_flight(); }
   /// Until when one that knows nothing could be faster in its place.
   time_point busy_until() const noexcept;
 

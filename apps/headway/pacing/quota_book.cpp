@@ -188,6 +188,14 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
   return receipt;
 }
 
+double quota_book::expected(quota_receipt const& receipt, request_size const& size,
+                            std::string_view name) const noexcept {
+  if (auto const given = units_of(size.given, name)) return *given;
+  for (auto const& e : receipt.entries)
+    if (quotas_[e.quota].name == name) return e.cost;
+  return 0;
+}
+
 void quota_book::forget(quota_receipt& receipt) noexcept {
   if (!std::exchange(receipt.open, false)) return;
   --flying_;

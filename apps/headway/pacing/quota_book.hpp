@@ -87,6 +87,9 @@ class quota_book {
 
   /// It goes.
   quota_receipt take(time_point now, request_size const&);
+  /// Returns what it was expected to cost of a quota: by the caller, else by the book; 0: neither
+  /// knew.
+  double expected(quota_receipt const&, request_size const&, std::string_view name) const noexcept;
   /// It did not go, or will not be answered.
   void forget(quota_receipt&) noexcept;
 

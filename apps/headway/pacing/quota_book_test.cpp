@@ -45,6 +45,16 @@ TEST(quota_book, nothing_known_holds_nothing) {
   EXPECT_LE(by_tokens().ready_at(at(0s), {.bytes = 1e6}).until, at(0s));
 }
 
+TEST(quota_book, expects_what_the_caller_says_or_what_it_set_aside) {
+  auto book = by_tokens({{"tokens", 1000, 1s, 1000}});
+  auto const by_caller = book.take(at(0s), costing(70));
+  EXPECT_EQ(book.expected(by_caller, costing(70), "tokens"), 70);
+  request_size const by_size{.bytes = 400};
+  auto const estimated = book.take(at(0s), by_size);
+  EXPECT_EQ(book.expected(estimated, by_size, "tokens"), 100);
+  EXPECT_EQ(book.expected(estimated, by_size, "images"), 0);
+}
+
 TEST(quota_book, a_ceiling_is_paid_off) {
   auto book = by_tokens({{"tokens", 600, 1min, 0}});
   EXPECT_LE(book.ready_at(at(0s), costing(100)).until, at(0s));

@@ -217,6 +217,15 @@ void trace::ctl(time_point now, std::string_view words) {
   close_line();
 }
 
+void trace::cost(int scope, time_point now, std::string_view quota, double expected, double told) {
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"({{"t":{},"scope":{},"quota":)"),
+                 (now - began_).count(), scope);
+  append_quoted(lines_, quota);
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"(,"expected":{},"told":{})"), expected,
+                 told);
+  close_line();
+}
+
 void trace::end(int scope, time_point now, scope_governor const& g) {
   open_line("end", scope, now);
   fmt::format_to(std::back_inserter(lines_),

@@ -79,6 +79,8 @@ class trace {
   void end(int scope, time_point now, scope_governor const&);
   /// What a user changed, in words.
   void ctl(time_point now, std::string_view words);
+  /// What an answer says that its request has cost of a quota, beside what had been expected.
+  void cost(int scope, time_point now, std::string_view quota, double expected, double told);
 
   void flush();
 
@@ -143,6 +145,10 @@ class traced_governor : private scope_governor {
 
   any_law const& law_state() const noexcept { return scope_governor::law_state().now_known(); }
 
+  /// Notes a cost: it is in the trace, and nothing is decided.
+  void cost(time_point now, std::string_view quota, double expected, double told) {
+    if (trace_) trace_->cost(scope_, now, quota, expected, told);
+  }
   /// Writes the state; later calls are not traced.
   void end();
 

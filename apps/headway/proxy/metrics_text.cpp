@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -19,14 +17,10 @@ std::int64_t whole(std::uint64_t n) {
 }
 
 void write_scopes(exposition& page, proxy_state const& s) {
+  metrics all;
   std::vector<scope_gauges> gauges;
-  std::set<std::string_view> names;
-  auto const name_of = [&](std::string_view scope) {
-    if (names.size() < metrics::scopes_max) names.insert(scope);
-    return names.contains(scope) ? scope : "other";
-  };
-  std::map<std::pair<std::string_view, std::string_view>, duration> held;
-  for (auto const& upstream : s.upstreams)
+  for (auto const& upstream : s.upstreams) {
+    all.add(upstream.by_scope);
     for (auto const& scope : upstream.scopes) {
       auto& g = gauges.emplace_back();
       g.scope = scope.name;
@@ -35,13 +29,9 @@ void write_scopes(exposition& page, proxy_state const& s) {
       g.in_flight = whole(scope.in_flight);
       g.waiting = whole(scope.waiting);
       for (auto const& q : scope.quotas) g.quotas.emplace_back(q.name, q.remaining);
-      for (auto const& [why, span] : scope.held_for) held[{name_of(scope.name), why}] += span;
     }
-  page.family("headway_scope_held_seconds_total", counter,
-              "Time for which the first that waited was held back.");
-  for (auto const& [of, span] : held)
-    page.sample({{"scope", of.first}, {"reason", of.second}}, to_seconds(span));
-  write_gauges(page, gauges, name_of);
+  }
+  all.write(page, gauges);
 }
 
 }  // namespace
@@ -49,7 +39,7 @@ void write_scopes(exposition& page, proxy_state const& s) {
 std::string metrics_text(proxy_state const& s) {
   exposition page;
   page.family("headway_build_info", gauge, "1, with the version as a label.");
-  page.sample({{"version", HEADWAY_VERSION}}, std::int64_t{1});
+  page.sample({{"version", HEADWAY_VERSION}, {"surface", "proxy"}}, std::int64_t{1});
   page.family("headway_proxy_uptime_seconds", gauge, "Time since the start.");
   page.sample({}, to_seconds(s.uptime));
   page.family("headway_proxy_draining", gauge, "1 while no new connection is taken.");

@@ -285,6 +285,7 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
                     : result.taught == outcome::failure  ? "failure"
                                                          : "ignore";
   ++count.since.attempts[name];
+  count.since.by_scope.attempted(s.name, result.taught, now - end.sent);
   auto const second = second_of(now);
   if (result.taught == outcome::throttle) {
     s.throttled.add(second);
@@ -298,6 +299,8 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
     ++s.again;
     wait_until(w);
   } else {
+    auto const served = told.what == reaction::served;
+    count.since.by_scope.ended(s.name, served ? final_outcome::success : final_outcome::failed);
     w.is_ = waiter::phase::nowhere;
     free_.push_back(w.number_);
     waiters_[w.number_] = nullptr;
@@ -415,7 +418,7 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
                         : why == reason::none ? std::string_view("not waiting")
                                               : to_string(why);
       where_time_went[name] += 1s;
-      if (name != "not waiting") s.held_for[std::string(name)] += 1s;
+      if (why != reason::none && obstacle.empty()) count.since.by_scope.held(s.name, why, 1s);
       s.used = now;
     }
     if (s.used + scope_idle_for < now)
@@ -443,6 +446,10 @@ void server::refuse_waiting(time_point now, refusal const& why) {
     leave(now, w);
     w.on_refused(why);
   }
+}
+
+void server::wake(time_point now) {
+  for (auto& [l, s] : scopes_) pump(now, *s);
 }
 
 void server::keep() {
@@ -486,7 +493,6 @@ upstream_state server::state(time_point now) {
     }
     if (auto const what = obstacle(now); shown.waiting > 0 && !what.empty())
       shown.held = {std::string(what), std::nullopt};
-    shown.held_for = s->held_for;
     for (auto const& q : l->quotas().look(now))
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});
     shown.expected_wait = expected_wait(now, *s, priority::normal, "");

@@ -71,7 +71,6 @@ struct scope {
   std::size_t again = 0;  ///< wait for another turn
   time_point used{};
   last_seconds<128> sent{}, throttled{}, waiting{};
-  std::map<std::string, duration, std::less<>> held_for{};
 
   std::size_t waits() const noexcept { return queue.size() + again; }
 };
@@ -114,6 +113,9 @@ class server {
   /// Those that wait are refused.
   void refuse_waiting(time_point now, refusal const&);
   void keep();
+  /// Its lanes; what they are ordered holds from wake() on.
+  lanes& paces() noexcept { return lanes_; }
+  void wake(time_point now);
   /// Nothing waits or flies.
   bool idle() const noexcept { return waiting_ == 0 && flying_ == 0; }
   std::size_t waiting() const noexcept { return waiting_; }

@@ -9,12 +9,14 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
+#include "base/json_text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
 #include "os/descriptors.hpp"
 #include "os/notify.hpp"
 #include "proxy/metrics_text.hpp"
 #include "proxy/state_json.hpp"
+#include "watch/scopes.hpp"
 
 namespace headway::app::proxy {
 namespace {
@@ -56,6 +58,7 @@ service::service(config c, std::function<config()> reread)
 service::~service() {
   listener_->close();
   if (admin_) admin_->close();
+  if (control_) control_->close();
   want_room_.clear();
   for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->close();
   servers_.clear();
@@ -76,6 +79,10 @@ int service::run() {
   else
     line += describe(config_.upstreams);
   if (admin_) line += fmt::format("; dashboard http://{}/", admin_->bound().text());
+  try {
+    control_ = std::make_unique<control>(io_, [this](command const& c) { return obey(c); });
+  } catch (std::exception const&) {  // no folder: what shares a pace says so
+  }
   fmt::print("{}\n", line);
   std::fflush(stdout);
   notify_manager("READY=1");
@@ -137,6 +144,7 @@ void service::tick() {
     for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->tick(now);
     if (ticks_ % keep_each == 0)
       for (auto const& s : servers_) s->keep();
+    if (control_) control_->tick(now);
     check_drained();
     tick();
   });
@@ -254,6 +262,54 @@ std::optional<admin_page> service::page(std::string_view path) {
   if (path == "/metrics")
     return admin_page{200, std::string(exposition::type), metrics_text(state())};
   return std::nullopt;
+}
+
+/// Answers a command of another process of this user.
+std::string service::obey(command const& c) {
+  using enum command::verb;
+  if (c.what == status) return state_for_ctl();
+  if (c.what == explain || c.what == spend_max)
+    throw std::invalid_argument("explain and spend-max are for runs: a proxy has no JOBS");
+  std::size_t scopes = 0;
+  if (auto const order = order_of(c)) {
+    auto const now = clock_now();
+    std::optional<fatal> nowhere;
+    bool done = false;
+    for (auto const& s : servers_) try {
+        scopes += s->paces().order(now, c.scope, *order);
+        s->wake(now);
+        done = true;
+      } catch (fatal const& e) {
+        nowhere = e;
+      }
+    if (!done && nowhere) throw fatal(*nowhere);
+  } else if (!draining_) {
+    drain(SIGTERM);
+    if (c.what == stop) finish_drain();
+  }
+  say("headway ctl: " + c.words());
+  return answer_done(c, scopes);
+}
+
+std::string service::state_for_ctl() {
+  auto const now = clock_now();
+  std::uint64_t ended = 0, last_minute = 0;
+  std::string_view why;
+  std::string scopes;
+  for (auto const& s : servers_) {
+    append_states(scopes, now, s->paces());
+    auto const u = s->state(now);
+    for (auto const& [status, n] : u.requests) ended += n;
+    last_minute += u.last_minute.requests;
+    for (auto const& scope : u.scopes)
+      if (scope.waiting > 0) why = scope.held.why;
+  }
+  return fmt::format(
+      R"({{"ok":true,"jobs":{},"run":{{"done":{},"per_second":{:.3g},"waiting_for":{}}},"scopes":[{}]}})",
+      json_string(config_.listen.text() + " → " +
+                  (servers_.size() == 1 ? servers_[0]->settings().url
+                                        : fmt::format("{} upstreams", servers_.size()))),
+      ended, static_cast<double>(last_minute) / 60, json_string(why), scopes);
 }
 
 proxy_state service::state() {

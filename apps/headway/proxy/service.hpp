@@ -18,6 +18,7 @@
 #include "proxy/access_log.hpp"
 #include "proxy/admin.hpp"
 #include "proxy/config.hpp"
+#include "proxy/control.hpp"
 #include "proxy/listener.hpp"
 #include "proxy/server.hpp"
 #include "proxy/session.hpp"
@@ -66,6 +67,8 @@ class service {
   void tick();
   void check_drained();
   std::optional<admin_page> page(std::string_view path);
+  std::string obey(command const&);
+  std::string state_for_ctl();
 
   asio::io_context io_{1};
   config config_;
@@ -78,6 +81,7 @@ class service {
   std::unique_ptr<listener> listener_;
   std::unique_ptr<admin> admin_;
   std::unique_ptr<access_log> log_;
+  std::unique_ptr<control> control_;
   asio::signal_set signals_{io_};
   asio::steady_timer tick_{io_}, drain_{io_};
   bool draining_ = false;

@@ -14,7 +14,7 @@
 
 #include "headway/governor.hpp"
 #include "headway/time.hpp"
-#include "status/exposition.hpp"
+#include "status/metrics.hpp"
 
 namespace headway::app {
 
@@ -50,7 +50,6 @@ struct scope_state {
     std::string_view why;                ///< as to_string(reason); "" : nothing holds it
     std::optional<duration> for_time{};  ///< from now on; nullopt: until an answer
   } held;
-  std::map<std::string, duration, std::less<>> held_for{};  ///< by why, since the start
   std::vector<quota_state> quotas{};
   std::optional<duration> expected_wait{};  ///< of a normal request that comes now
   std::optional<duration> expected_wait_interactive{};
@@ -86,6 +85,7 @@ struct upstream_state {
   counters left{};                          ///< by what the request did: waiting, flying, streaming
   std::uint64_t connects = 0, reused = 0;   ///< attempts on a new connection, on a kept one
   histogram wait, upstream_head, request;   ///< to the turn; turn to head; arrival to end
+  metrics by_scope{};
 };
 
 struct ended_request {

@@ -10,7 +10,8 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "os/replacement.hpp"
-#include "report/text.hpp"
+#include "report/html.hpp"
+#include "report/markdown.hpp"
 
 namespace headway::app {
 namespace {
@@ -22,7 +23,10 @@ struct arguments {
     if (trace.empty() && results.empty())
       throw fatal(exit_usage, "want the file of headway run --trace, or --results FILE");
     reported r{.title = std::filesystem::path(trace.empty() ? results : trace).filename().string()};
-    if (!trace.empty()) r.trace = figures_of_trace(trace);
+    if (!trace.empty()) {
+      r.trace = figures_of_trace(trace);
+      if (r.trace->attempts > 0) r.laws = forecast_of(read_recording(trace));
+    }
     if (!results.empty()) r.results = figures_of_results(results);
     r.title = "headway run: " + printable(r.title);
     if (!html.empty()) write(html, in_html(r));
@@ -47,9 +51,9 @@ void add_report(CLI::App& program, action& chosen) {
       "  headway run jobs.jsonl --trace run.trace\n"
       "  headway report run.trace --results jobs.results.jsonl --html run.html\n"
       "  headway report --results jobs.results.jsonl\n\n"
-      "Of a trace: attempts and the believed limit, what was in flight, why it waited, latency, "
-      "scopes\n"
-      "and what headway ctl changed. Of results: how requests ended, by host and status.\n"
+      "Of a trace: attempts and the believed limit, what was in flight, why it waited, latency,\n"
+      "scopes, what another law would have done, what it cost, and what headway ctl changed. Of\n"
+      "results: how requests ended, by host and status.\n"
       "Exit codes: 0 done, 2 usage error or no trace or results, 74 cannot write.");
   auto const a = std::make_shared<arguments>();
   report->add_option("TRACE", a->trace, "File that headway run --trace wrote");

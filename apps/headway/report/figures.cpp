@@ -20,7 +20,7 @@ namespace headway::app {
 namespace {
 
 constexpr std::size_t moments_max = 300;
-constexpr std::size_t endings_max = 1000;
+constexpr std::size_t endings_max = 1000, costs_max = 50;
 
 /// The value below which that share of `values` lies; they are put in another order.
 double quantile(std::vector<float>& values, double share) {
@@ -89,11 +89,32 @@ class timeline {
   std::vector<std::pair<duration, float>> latencies_;
 };
 
+/// How fast quotas let a scope send, where they hold it often.
+class quota_pace {
+ public:
+  void sent(time_point now, bool held) {
+    ++sent_;
+    if (!held) return;
+    if (held_++ == 0) first_at_ = now, first_ = sent_;
+    last_at_ = now, last_ = sent_;
+  }
+  double per_second() const {
+    auto const n = last_ - first_;
+    return n < 10 || 4 * held_ < sent_ ? 0
+                                       : static_cast<double>(n) / to_seconds(last_at_ - first_at_);
+  }
+
+ private:
+  std::int64_t sent_ = 0, held_ = 0, first_ = 0, last_ = 0;
+  time_point first_at_{}, last_at_{};
+};
+
 struct traced_scope {
   std::size_t index = 0;  // of scope_figures
   std::unordered_map<ticket, time_point> flying{};
   reason held = reason::none;
   time_point since{};
+  quota_pace quotas{};
 };
 
 }  // namespace
@@ -122,6 +143,13 @@ traced_figures figures_of_trace(std::string const& path) {
       f.changed.emplace_back(t, c.words);
       continue;
     }
+    if (c.what == kind::cost) {
+      auto const full = f.costs.size() >= costs_max && !f.costs.contains(c.name);
+      auto& cost = f.costs[full ? "others" : c.name];
+      ++cost.answers;
+      cost.expected += c.expected, cost.told += c.told;
+      continue;
+    }
     auto& s = scopes.at(c.scope);
     auto& total = f.scopes[s.index];
     if (s.held != reason::none && c.at > s.since) {
@@ -132,6 +160,8 @@ traced_figures figures_of_trace(std::string const& path) {
     if (c.what == kind::wakeup) s.held = c.why;
     if (c.what == kind::start) {
       s.flying[c.id] = c.at;
+      s.quotas.sent(c.at, c.quota_until.has_value());
+      total.kept_to = s.quotas.per_second();
       auto& m = line.at(t);
       m.in_flight = std::max(m.in_flight, ++flying);
     }

@@ -21,10 +21,18 @@ struct moment {
   std::map<reason, double> held{};                       ///< seconds
 };
 
+/// What answers say that requests have cost of a quota.
+struct cost_figures {
+  std::int64_t answers = 0;
+  double expected = 0;  ///< beforehand: by the caller, else by the estimate
+  double told = 0;
+};
+
 struct scope_figures {
   std::string name{};
   std::int64_t attempts = 0, throttled = 0, failed = 0;
   double limit = 0, slots = 0;  ///< believed at the end; 0: not known
+  double kept_to = 0;           ///< a second, by quotas that were told; 0: they seldom held it
 };
 
 /// Of the trace.
@@ -37,6 +45,7 @@ struct traced_figures {
   std::vector<app::moment> moments{};
   std::map<reason, double> held{};  ///< seconds, of all scopes
   std::vector<scope_figures> scopes{};
+  std::map<std::string, cost_figures> costs{};              ///< by quota
   std::vector<std::pair<duration, std::string>> changed{};  ///< by headway ctl
 };
 

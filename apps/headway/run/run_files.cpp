@@ -50,6 +50,7 @@ run_files::run_files(run_options const& o) {
   if (!o.cold)
     add_written("--state", o.state.empty() ? memory::default_path() : o.state, {".new", ".lock"});
   add_written("--trace", o.trace);
+  if (o.metrics.ends_with(".prom")) add_written("--metrics", o.metrics, {".new"});
   add_written("--failed", o.failed, {".new"});
   check_standard_streams();
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <deque>
 #include <random>
@@ -32,7 +31,6 @@
 #include "os/poller.hpp"
 #include "os/signals.hpp"
 #include "pacing/lanes.hpp"
-#include "pacing/laws.hpp"
 #include "provider/profile.hpp"
 #include "run/answer.hpp"
 #include "run/disposition.hpp"
@@ -46,11 +44,8 @@
 #include "status/canary.hpp"
 #include "status/halt.hpp"
 #include "status/losses.hpp"
-#include "status/metrics.hpp"
-#include "status/speed.hpp"
 #include "watch/command.hpp"
-#include "watch/command_socket.hpp"
-#include "watch/metrics_outlet.hpp"
+#include "watch/watched_run.hpp"
 
 namespace headway::app {
 namespace {
@@ -98,23 +93,6 @@ class named_lines {
   std::int64_t more_ = 0;
 };
 
-/// What its user changed while it ran, for people.
-class changes {
- public:
-  void add(duration since, std::string_view words) {
-    if (++all_ <= shown_max) words_ += fmt::format("after {}: {}\n", in_words(since), words);
-  }
-  std::string words() const {
-    return words_ +
-           (all_ > shown_max ? fmt::format("and {} more changes\n", all_ - shown_max) : "");
-  }
-
- private:
-  static constexpr int shown_max = 20;
-  int all_ = 0;
-  std::string words_;
-};
-
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
 constexpr char tempo_key[] = "tempo";
@@ -146,7 +124,7 @@ class runner {
     out_.emplace(options_, input_.log(), input_.own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
-    open_to_others();
+    visible_.open(options_.metrics);
     standing_.failed_before = input_.before().failed;
     standing_.unknown_before = input_.before().unknown;
     if (!input_.is_stream()) {
@@ -203,25 +181,13 @@ class runner {
     if (auto const signal = signals_.take(); signal != 0) halt_.interrupt(signal);
   }
 
-  /// Others may ask and tell it, if the system lets them.
-  void open_to_others() {
-    if (!options_.metrics.empty())
-      outlet_.emplace(
-          events_, options_.metrics, [this] { return figures(); }, began_);
-    try {
-      control_.emplace(events_, "run", [this](std::string_view line) { return obey(line); });
-    } catch (std::exception const&) {  // no folder: what shares a pace says so
-    }
-  }
-
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
 
   void loop() {
     while (true) {
       auto const now = clock_now();
       if (auto const failed = out_->log().failure()) std::rethrow_exception(failed);
-      if (control_) control_->service().tick(now);
-      if (outlet_) outlet_->tick(now);
+      visible_.tick(now);
       if (finishing_ && requests_.live() == 0) halt_.leave_off();
       if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
         halt_.time_out();
@@ -259,8 +225,7 @@ class runner {
   void dispatch(poller::event const& e) {
     if (header_commands_.ready(e) || http_.ready(e)) return;
     auto const now = clock_now();
-    if (control_ && control_->service().ready(now, e)) return;
-    if (outlet_ && outlet_->ready(now, e)) return;
+    if (visible_.ready(now, e)) return;
     if (e.fd == out_->log().event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
@@ -290,8 +255,7 @@ class runner {
   time_point wakeup(time_point now) {
     if (input_.ready() && !full() && !halt_.draining()) return now;
     auto at = std::min(http_.wakeup(), progress_.wakeup());
-    if (control_) at = std::min(at, control_->service().wakeup());
-    if (outlet_) at = std::min(at, outlet_->wakeup());
+    at = std::min(at, visible_.wakeup());
     if (!halt_.draining()) {
       if (no_room_) at = std::min(at, lanes_.room_at());
       at = std::min(at, header_commands_.wakeup());
@@ -422,7 +386,7 @@ class runner {
   void never_goes(std::uint32_t index, std::string_view why) {
     auto& r = requests_[index];
     if (r.intended) out_->log().clear(r.what.line);
-    metrics_.ended(r.where->title(), final_outcome::failed);
+    visible_.counts().ended(r.where->title(), final_outcome::failed);
     record({.id = r.what.id,
             .line = r.what.line,
             .url = without_query(r.given_url()),
@@ -591,7 +555,7 @@ class runner {
                                                    .may_repeat = may_repeat,
                                                    .error = error},
                                                   chance_());
-    metrics_.attempted(l.title(), taught, now - r.sent);
+    visible_.counts().attempted(l.title(), taught, now - r.sent);
     if (told.remainder) requests_.reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
@@ -667,7 +631,7 @@ class runner {
   void unreached(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
     auto const error = error_of(r, answer);
-    metrics_.attempted(r.where->title(), outcome::failure, now - r.sent);
+    visible_.counts().attempted(r.where->title(), outcome::failure, now - r.sent);
     ++standing_.broken;
     standing_.last_error = r.where->title() + ": " + printable(error);
     silence_.go_on(r.sent);
@@ -772,7 +736,7 @@ class runner {
         last.why == reason::attempts && r.broken < options_.attempts_max)
       ++standing_.unrepeated;
     settle_earlier(r);
-    metrics_.ended(r.where->title(), its.how);
+    visible_.counts().ended(r.where->title(), its.how);
     record({.id = r.what.id,
             .line = r.what.line,
             .url = without_query(r.given_url()),
@@ -810,7 +774,7 @@ class runner {
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
-    metrics_.ended(short_name(j.origin), how);
+    visible_.counts().ended(short_name(j.origin), how);
     record({.id = j.id,
             .line = j.line,
             .url = without_query(j.url),
@@ -831,13 +795,7 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    auto const since = now - std::exchange(shown_, now);
-    lanes_.look(now, since,
-                [&](lane const& l, reason why) { metrics_.held(l.title(), why, since); });
-    if (now - sampled_ >= 125ms) {
-      speed_.add(now - std::exchange(sampled_, now),
-                 standing_.ended() - std::exchange(ended_then_, standing_.ended()));
-    }
+    visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
     progress_.update(now, standing_);
@@ -845,125 +803,26 @@ class runner {
 
   // ── what other processes ask and say ────────────────────────────────────────────────────────
 
-  std::string figures() {
-    auto const now = clock_now();
-    std::vector<scope_gauges> scopes;
-    for (auto& [key, l] : lanes_) {
-      auto const known = [](double n) { return std::isfinite(n) ? n : scope_gauges::unknown; };
-      auto const s = speeds_of(l.law_state());
-      scope_gauges g{.scope = l.title(),
-                     .rate = known(s.rate),
-                     .slots = known(s.slots),
-                     .in_flight = l.in_flight(),
-                     .waiting = static_cast<std::int64_t>(l.waiting())};
-      for (auto const& q : l.quotas().look(now)) g.quotas.emplace_back(q.name, q.remaining);
-      scopes.push_back(std::move(g));
-    }
-    exposition page;
-    page.family("headway_build_info", exposition::kind::gauge, "The version that runs.");
-    page.sample({{"version", HEADWAY_VERSION}, {"surface", "run"}}, std::int64_t{1});
-    metrics_.write(page, scopes);
-    page.family("headway_hints_ignored_total", exposition::kind::counter,
-                "Values in answers that made no sense.");
-    page.sample({}, hints_ignored_);
-    page.family("headway_run_requests", exposition::kind::gauge,
-                "Requests that JOBS has, where that is known, and that are done.");
-    if (standing_.total >= 0) page.sample({{"state", "all"}}, standing_.total);
-    page.sample({{"state", "done"}}, standing_.before + standing_.ended());
-    return page.text();
-  }
-
-  /// Answers a line that another process of this user has sent.
-  std::string obey(std::string_view line) {
-    try {
-      auto const what = command::parse(line);
-      if (what.what == command::verb::status) return state_of_run();
-      if (what.what == command::verb::explain)
-        return fmt::format(R"({{"ok":true,"line":{},"state":{}}})", what.line,
-                           json_string(explain(what.line)));
-      auto const now = clock_now();
-      auto const scopes = change(now, what);
-      auto const words = what.words();
-      lanes_.note(now, words);
-      told_.add(now - began_, words);
-      return fmt::format(R"({{"ok":true,"did":{},"scopes":{}}})", json_string(words), scopes);
-    } catch (std::invalid_argument const& wrong) {
-      return fmt::format(R"({{"error":{}}})", json_string(in_utf8(wrong.what())));
-    } catch (fatal const& wrong) {
-      return fmt::format(R"({{"error":{}}})", json_string(in_utf8(wrong.what())));
-    }
-  }
-
-  /// Does it; returns how many scopes it is of. Errors: fatal(exit_usage), and nothing has changed.
-  std::size_t change(time_point now, command const& c) {
+  /// What a user tells the run, as far as it is not for its lanes.
+  void act(time_point now, command const& c) {
     using enum command::verb;
-    auto const off = c.value == "off";
-    lane_order o;
-    switch (c.what) {
-      case status:
-      case explain:
-        return 0;
-      case stop:
-        halt_.leave_off();
-        return lanes_.size();
-      case finish:
-        finishing_ = true;
-        requests_.each([](request const& r) { return r.attempts == 0 && !r.out; },
-                       [this](std::uint32_t index) { abandon(index); });
-        return lanes_.size();
-      case spend_max: {
-        auto most = option_value("spend-max", c.value, parse_amount);
-        spending_.allow(std::move(most));
-        lanes_.wake(now);
-        return lanes_.size();
-      }
-      case pause:
-        o.paused = true;
-        break;
-      case resume:
-        requests_.each(
-            [&](request const& r) { return r.first_sent && !r.out && r.where->paused(); },
-            [&](std::uint32_t index) {  // that time is not its own
-              auto& r = requests_[index];
-              if (c.scope.empty() || matches(c.scope, r.where->name()))
-                *r.first_sent += now - std::max(*r.first_sent, r.where->paused_since());
-            });
-        o.paused = false;
-        break;
-      case rate:
-        o.rate = lane_order::ceiling{};
-        if (!off) o.rate->rate = option_value("rate", c.value, parse_ceiling);
-        break;
-      case concurrency:
-        o.in_flight = off ? 0 : option_value("concurrency", c.value, parse_concurrency);
-        break;
-      case leave:
-        o.leave = option_value("leave", c.value, parse_leave);
-        break;
+    if (c.what == stop) halt_.leave_off();
+    if (c.what == finish) {
+      finishing_ = true;
+      requests_.each([](request const& r) { return r.attempts == 0 && !r.out; },
+                     [this](std::uint32_t index) { abandon(index); });
     }
-    return lanes_.order(now, c.scope, o);
-  }
-
-  std::string state_of_run() {
-    auto const now = clock_now();
-    standing_.waiting = lanes_.hindrances(now);
-    auto text = fmt::format(R"({{"ok":true,"jobs":{},"run":{},"scopes":[)",
-                            json_string(in_utf8(options_.jobs)),
-                            progress_json(standing_, speed_.per_second(), now, now - began_));
-    for (auto& [key, l] : lanes_) {
-      auto const why = l.why(now);
-      auto const held = why.why == reason::none || why.until == never ? 0ns : why.until - now;
-      auto const s = speeds_of(l.law_state());
-      auto const number = [](double n) {
-        return std::isfinite(n) ? fmt::format("{:.6g}", n) : std::string("null");
-      };
-      text += fmt::format(
-          R"({}{{"scope":{},"rate":{},"slots":{},"in_flight":{},"waiting":{},"held":{},"held_s":{:.3f},"company":{},"paused":{}}})",
-          text.back() == '[' ? "" : ",", json_string(l.name()), number(s.rate), number(s.slots),
-          l.in_flight(), l.waiting(), json_string(to_string(why.why)),
-          to_seconds(std::max(held, duration(0))), l.company(), l.paused());
+    if (c.what == spend_max) {
+      spending_.allow(option_value("spend-max", c.value, parse_amount));
+      lanes_.wake(now);
     }
-    return text + "]}";
+    if (c.what == resume)
+      requests_.each([&](request const& r) { return r.first_sent && !r.out && r.where->paused(); },
+                     [&](std::uint32_t index) {  // that time is not its own
+                       auto& r = requests_[index];
+                       if (c.scope.empty() || matches(c.scope, r.where->name()))
+                         *r.first_sent += now - std::max(*r.first_sent, r.where->paused_since());
+                     });
   }
 
   /// What is known of a line of JOBS, a sentence.
@@ -1005,7 +864,7 @@ class runner {
     progress_.clear();
     auto const now = clock_now();
     auto const& s = standing_;
-    auto text = summary(s, now - began_) + lost_.words() + told_.words();
+    auto text = summary(s, now - began_) + lost_.words() + visible_.changes();
     text += lanes_.where_time_went() + lanes_.findings();
     if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
     text += next_step(s, input_.log() != nullptr);
@@ -1017,7 +876,7 @@ class runner {
       say(fmt::format("{} values in the servers' answers made no sense, and were ignored",
                       hints_ignored_));
     say_estimate();
-    give_last_figures();
+    if (!halt_.hurried()) visible_.conclude(signals_.fd());
     if (!halt_.hurried()) out_->write_table(input_.jobs());
     out_->write_failed(input_.input(), input_.survey().records);
     if (in_vain() && halt_.signal() == 0)
@@ -1050,22 +909,6 @@ class runner {
       return exit_threshold;
     }
     return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
-  }
-
-  /// What fetches figures now and then gets the last ones, too.
-  void give_last_figures() {
-    control_.reset();
-    if (!outlet_) return;
-    outlet_->conclude(clock_now());
-    while (clock_now() < outlet_->open_until() && !halt_.hurried()) {
-      auto const now = clock_now();
-      outlet_->tick(now);
-      for (auto const& e : events_.wait(std::min(outlet_->wakeup(), outlet_->open_until()))) {
-        if (outlet_->ready(clock_now(), e)) continue;
-        if (e.fd == signals_.fd()) return;
-        events_.unwatch(e.fd);  // nothing else is read any more
-      }
-    }
   }
 
   /// After --only: what the rest will take, at what is known by now.
@@ -1107,18 +950,19 @@ class runner {
   losses lost_;
   named_lines refused_alone_;
   std::int64_t hints_ignored_ = 0;
-  time_point shown_ = began_;
-  speed speed_{};
-  time_point sampled_ = began_;
-  std::int64_t ended_then_ = 0;
   std::int64_t last_read_ = 0;  // line of JOBS
   bool finishing_ = false;      // no other line begins
-  metrics metrics_;
-  changes told_;
+  watched_run visible_{events_,
+                       {.surface = "run",
+                        .jobs = options_.jobs,
+                        .paces = lanes_,
+                        .stands = standing_,
+                        .hints_ignored = hints_ignored_,
+                        .explain = [this](std::int64_t line) { return explain(line); },
+                        .act = [this](time_point now, command const& c) { act(now, c); }},
+                       began_};
 
   transport http_;
-  std::optional<metrics_outlet> outlet_{};
-  std::optional<command_socket> control_{};
 };
 
 }  // namespace

@@ -278,7 +278,7 @@ int golden(words const& w) {
 /// A scenario file made of a recorded run, told unless stdout is for another.
 std::string made_of(words const& w, bool told) {
   auto const made = fit(read_recording(w.from));
-  if (!made.limited)
+  if (made.limit.empty())
     throw fatal(exit_usage, fmt::format("--from {}: it met no limit, and a scenario needs one: {}",
                                         w.from, made.unknown.front()));
   if (!w.save.empty()) destination(w.save).write(made.toml);

@@ -34,6 +34,11 @@ void histogram::add(duration took) noexcept {
   sum_ += std::max(took, duration(0));
 }
 
+void histogram::add(histogram const& other) noexcept {
+  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  sum_ += other.sum_;
+}
+
 void exposition::family(std::string_view name, kind what, std::string_view help) {
   name_ = name;
   head_ = fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help,

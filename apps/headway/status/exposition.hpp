@@ -21,6 +21,7 @@ class histogram {
   static constexpr duration bound(std::size_t bucket) noexcept { return 1ms * (1 << bucket); }
 
   void add(duration) noexcept;
+  void add(histogram const&) noexcept;
 
  private:
   friend class exposition;

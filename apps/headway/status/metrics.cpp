@@ -18,14 +18,12 @@ std::string label_of(reason why) {
 }  // namespace
 
 metrics::all::value_type& metrics::entry(std::string_view scope) {
-  if (last_ != nullptr && last_->first == scope) return *last_;
   auto found = scopes_.find(scope);
   if (found == scopes_.end()) {
     auto const full = scopes_.size() - scopes_.count(other) >= scopes_max;
     found = scopes_.try_emplace(std::string(full ? other : scope)).first;
   }
-  last_ = &*found;
-  return *last_;
+  return *found;
 }
 
 void metrics::ended(std::string_view scope, final_outcome how) {
@@ -40,6 +38,19 @@ void metrics::attempted(std::string_view scope, outcome what, duration took) {
 
 void metrics::held(std::string_view scope, reason why, duration span) {
   entry(scope).second.held.at(static_cast<std::size_t>(why)) += span;
+}
+
+void metrics::add(metrics const& others) {
+  auto const sum = [](auto& into, auto const& from) {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+  };
+  for (auto const& [scope, from] : others.scopes_) {
+    auto& into = entry(scope).second;
+    sum(into.ended, from.ended);
+    sum(into.attempted, from.attempted);
+    sum(into.held, from.held);
+    into.took.add(from.took);
+  }
 }
 
 void write_gauges(exposition& page, std::span<scope_gauges const> now,

@@ -49,6 +49,9 @@ class metrics {
   /// What waits was held back for so long.
   void held(std::string_view scope, reason, duration);
 
+  /// Adds what others have counted.
+  void add(metrics const&);
+
   /// Adds all to a page, with where the scopes stand.
   void write(exposition&, std::span<scope_gauges const> now);
 
@@ -63,7 +66,6 @@ class metrics {
   all::value_type& entry(std::string_view scope);
 
   all scopes_{};
-  all::value_type* last_ = nullptr;  // most come in a row
 };
 
 }  // namespace headway::app

@@ -51,6 +51,23 @@ TEST(histogram, has_each_time_in_the_buckets_from_its_own_on) {
   EXPECT_TRUE(has(page.text(), "t_count 4"));
 }
 
+TEST(metrics, adds_what_others_counted) {
+  metrics a, b;
+  for (auto* const m : {&a, &b}) {
+    m->ended("x", final_outcome::success);
+    m->attempted("x", outcome::throttle, 3ms);
+    m->held("x", reason::pace, 500ms);
+  }
+  b.ended("y", final_outcome::failed);
+  a.add(b);
+  auto const page = page_of(a);
+  EXPECT_TRUE(has(page, "headway_requests_total{scope=\"x\",outcome=\"success\"} 2"));
+  EXPECT_TRUE(has(page, "headway_requests_total{scope=\"y\",outcome=\"failed\"} 1"));
+  EXPECT_TRUE(has(page, "headway_attempts_total{scope=\"x\",outcome=\"throttle\"} 2"));
+  EXPECT_TRUE(has(page, "headway_attempt_seconds_sum{scope=\"x\"} 0.006"));
+  EXPECT_TRUE(has(page, "headway_scope_held_seconds_total{scope=\"x\",reason=\"pace\"} 1"));
+}
+
 TEST(metrics, counts_by_scope_and_outcome) {
   metrics m;
   m.ended("a", final_outcome::success);

@@ -11,6 +11,7 @@ namespace headway::app {
 namespace {
 
 constexpr duration sent_within = 500ms;  // the last figures, to what fetches them
+constexpr duration fetch_late = 1s;      // on a busy machine
 constexpr duration written_every = 15s, open_max = 30s;
 constexpr std::string_view type = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -50,11 +51,11 @@ void metrics_outlet::tick(time_point now) {
 void metrics_outlet::conclude(time_point now) {
   final_ = true;
   if (!path_.empty()) return write();
-  if (apart_ > 0ns) open_until_ = now + std::min(apart_ + apart_ / 2, open_max);
+  if (apart_ > 0ns) open_until_ = now + std::min(2 * apart_ + fetch_late, open_max);
 }
 
 std::string metrics_outlet::fetched() {
-  if (fetched_ != time_point{}) apart_ = std::max(now_ - fetched_, duration(1ms));
+  if (fetched_ != time_point{}) apart_ = std::max(now_ - fetched_, apart_ - apart_ / 4);
   fetched_ = now_;
   if (final_) open_until_ = std::min(open_until_, now_ + sent_within);
   return page_();

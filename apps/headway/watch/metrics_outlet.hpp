@@ -29,8 +29,8 @@ class metrics_outlet {
 
   /// The figures are final: writes the file, or begins to wait for one fetch more.
   void conclude(time_point now);
-  /// Until when to wait for that, as long as two fetches were apart; in the past where none is
-  /// expected.
+  /// Until when to wait for that, a little longer than two fetches were apart lately; in the past
+  /// where none is expected.
   time_point open_until() const noexcept { return open_until_; }
 
  private:
@@ -44,7 +44,7 @@ class metrics_outlet {
   std::optional<listener> service_;
   time_point now_{};      // at the last event
   time_point fetched_{};  // last
-  duration apart_{0};     // the last two
+  duration apart_{0};     // two of them, the longest of late: after a late one the next seems early
   bool final_ = false;
   time_point open_until_ = time_point::min();
 };

@@ -288,14 +288,21 @@ sim::contender as_it_ran(recording const& r) {
   return law;
 }
 
-likeness compared(recording const& r, sim::scenario s, std::uint64_t runs_max) {
-  s.governing = r.settings;
-  s.governing->queue_max = std::size_t{1} << 40;
+/// Its ceilings and its patience; what is there waits in its queue, not before it.
+governor_settings governing(recording const& r, sim::scenario const& s) {
+  auto as_it_was = r.settings;
+  as_it_was.queue_max = std::size_t{1} << 40;
   auto const held = std::ranges::count(r.attempts, true, &recording::attempt::quota_held);
   if (4 * held > static_cast<std::int64_t>(r.attempts.size()) && !s.server.limits.empty())
     if (auto const* b = std::get_if<sim::token_bucket>(&s.server.limits.front()))
-      s.governing->rate_ceiling =  // the server had told it, and the run kept to it
+      as_it_was.rate_ceiling =  // the server had told it, and the run kept to it
           gcra::per(1 / to_seconds(b->interval), 1s, b->burst);
+  return as_it_was;
+}
+
+likeness compared(recording const& r, sim::scenario s, governor_settings const& settings,
+                  std::uint64_t runs_max) {
+  s.governing = settings;
   auto const law = as_it_ran(r);
   auto const enough = 20'000 + 20 * static_cast<std::int64_t>(r.attempts.size());
   std::vector<sim::figures> runs;
@@ -353,14 +360,14 @@ std::string in_one_line(std::string text) {
 fitted with_limit(recording const& r, std::string const& limit, std::string how_sure,
                   std::uint64_t runs = seeds) {
   fitted f;
-  f.limited = !limit.empty();
+  f.limit = limit;
   writer to(f);
   auto const file = in_one_line(std::filesystem::path(r.file).filename().string());
   to.line(fmt::format("about = \"made of {}\"", file));
   if (!r.scope.empty())
     to.line(fmt::format("# {} attempts at {} in {}", r.attempts.size(), in_one_line(r.scope),
                         in_words(r.took)));
-  if (f.limited)
+  if (!limit.empty())
     to.key("limit", fmt::format("limit = \"{}\"", limit), std::move(how_sure));
   else
     to.unknown(std::move(how_sure));
@@ -371,7 +378,8 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
   if (!r.timed) to.unknown("when refused attempts were sent; a trace (headway run --trace) has it");
   to.unknown("what others send to this server, and whether its limit changes");
   f.server = parse_scenario(f.toml, file + ".toml");
-  f.like = compared(r, f.server, runs);
+  f.governing = governing(r, f.server);
+  f.like = compared(r, f.server, f.governing, runs);
   to.line(fmt::format("# {}, as it ran, {}", r.law.name, f.like.in_words()));
   return f;
 }

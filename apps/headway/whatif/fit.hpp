@@ -31,10 +31,11 @@ struct finding {
 
 struct fitted {
   sim::scenario server;             ///< and its client, which asks for what the run asked for
+  governor_settings governing{};    ///< of that client, as the run had them
+  std::string limit{};              ///< as a scenario says it; "": none was met
   std::string toml;                 ///< the same as a scenario file, the findings as its comments
   std::vector<finding> findings{};  ///< the limit first
   std::vector<std::string> unknown{};  ///< what the recording cannot tell
-  bool limited = false;                ///< a limit was met
   likeness like{};
 };
 

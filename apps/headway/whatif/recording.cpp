@@ -31,7 +31,7 @@ recording of_trace(std::string const& file) {
   while (auto const call = reader.next()) {
     auto const& c = *call;
     using kind = traced_call::kind;
-    if (c.what == kind::ctl) continue;
+    if (!c.decides()) continue;
     auto& s = scopes[c.scope];
     if (c.what == kind::scope) {
       s.r.scope = c.name;
@@ -58,6 +58,7 @@ recording of_trace(std::string const& file) {
           s.flying.erase(found);
           a.latency = at(c.at) - a.sent;
           a.what = c.result.what;
+          a.ended = c.ended;
           a.advised = c.result.advice.retry_after.has_value();
           if (a.what == outcome::success) s.r.took = at(c.at).time_since_epoch();
           if (s.r.attempts.size() < recording::attempts_max) s.r.attempts.push_back(a);
@@ -77,6 +78,7 @@ recording of_trace(std::string const& file) {
       case kind::limit:
       case kind::leave:
       case kind::ctl:
+      case kind::cost:
       case kind::end:
         break;
     }
@@ -120,7 +122,8 @@ recording of_results(std::string const& file, std::ifstream in) {
     if (attempts == 0 || r.attempts.size() >= recording::attempts_max) continue;
     recording::attempt const a{.sent = time_point(from_seconds(waited / 1e3)),
                                .latency = from_seconds(latency / 1e3),
-                               .what = how == "success" ? outcome::success : outcome::failure};
+                               .what = how == "success" ? outcome::success : outcome::failure,
+                               .ended = true};
     if (a.what == outcome::success)
       r.took = std::max(r.took, later(a.sent, a.latency).time_since_epoch());
     r.attempts.push_back(a);
@@ -136,6 +139,19 @@ double recording::throttled_share() const noexcept {
   auto const timed_ones = std::ranges::count(attempts, outcome::throttle, &attempt::what);
   auto const refused = static_cast<double>(throttled + timed_ones);
   return refused / static_cast<double>(static_cast<std::int64_t>(attempts.size()) + throttled);
+}
+
+recording recording::first(std::size_t n) const {
+  auto part = *this;
+  if (n >= attempts.size()) return part;
+  part.attempts.resize(n);
+  part.requests = std::ranges::count(part.attempts, true, &attempt::ended);
+  part.took = 0ns;
+  for (auto const& a : part.attempts)
+    if (a.what == outcome::success)
+      part.took = std::max(part.took, later(a.sent, a.latency).time_since_epoch());
+  part.last_request = std::min(last_request, part.took);
+  return part;
 }
 
 recording read_recording(std::string const& file) {

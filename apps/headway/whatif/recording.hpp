@@ -21,6 +21,7 @@ struct recording {
     std::int64_t cost = 1;
     bool advised = false;     ///< the refusal said when to come back
     bool quota_held = false;  ///< a quota that the server had told held it until then
+    bool ended = false;       ///< its request has come to its end with it
   };
 
   std::string file;
@@ -42,6 +43,8 @@ struct recording {
 
   /// Of all attempts.
   double throttled_share() const noexcept;
+  /// Returns its first `n` attempts, as a run of the requests that ended with them.
+  recording first(std::size_t n) const;
 };
 
 /// Reads a trace of `headway run --trace`, or its results, whichever it is. Errors:

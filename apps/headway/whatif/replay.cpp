@@ -64,8 +64,11 @@ replayed replay(std::string const& path) {
       if (!same()) return result;
       continue;
     }
-    if (call->what == kind::ctl) {
-      again.ctl(call->at, call->words);
+    if (!call->decides()) {
+      if (call->what == kind::ctl)
+        again.ctl(call->at, call->words);
+      else
+        again.cost(call->scope, call->at, call->name, call->expected, call->told);
       if (!same()) return result;
       continue;
     }
@@ -74,6 +77,7 @@ replayed replay(std::string const& path) {
     switch (call->what) {
       case kind::scope:
       case kind::ctl:
+      case kind::cost:
         break;
       case kind::submit:
         g.submit(call->at, call->terms);

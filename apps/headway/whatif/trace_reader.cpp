@@ -47,9 +47,9 @@ class trace_reader::object {
   }
   template <class Number = std::int64_t>
   Number whole(std::string_view key, std::pair<Number, Number> range = any_of_type<Number>) const {
-    auto const allowed = fmt::format("a whole number from {} to {}", range.first, range.second);
-    auto const n = get<std::int64_t>(key, allowed);
-    if (n < range.first || n > range.second) fail(key, allowed);
+    std::int64_t n = 0;
+    if (object_.at_key(key).get(n) != simdjson::SUCCESS || n < range.first || n > range.second)
+      fail(key, fmt::format("a whole number from {} to {}", range.first, range.second));
     return static_cast<Number>(n);
   }
   template <class Enum, std::size_t N>
@@ -159,6 +159,14 @@ std::optional<traced_call> trace_reader::next() {
     return c;
   }
   c.scope = o.whole<int>("scope");
+  if (o.has("told")) {
+    c.what = kind::cost;
+    c.at = head_.began + duration(o.whole("t", {0, instant_max}));
+    c.name = o.text("quota");
+    c.expected = o.real("expected"), c.told = o.real("told");
+    if (!open_.contains(c.scope)) fail(fmt::format("there is no scope {} here", c.scope));
+    return c;
+  }
   if (o.has("page")) c.page = o.text("page");
   if (o.has("seat")) c.seat = o.whole<int>("seat", {0, common_pace::members_max - 1});
   if (o.has("limit")) c.belief = learned{.rate = o.real("limit")};

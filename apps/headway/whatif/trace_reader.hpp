@@ -33,8 +33,12 @@ struct traced_call {
     limit,
     leave,
     end,
-    ctl,
+    ctl,   ///< what a user changed; of no scope
+    cost,  ///< what an answer says that its request has cost
   };
+  /// Whether the governor was called: there is something to decide.
+  bool decides() const noexcept { return what != kind::ctl && what != kind::cost; }
+
   kind what = kind::scope;
   int scope = 0;
   time_point at{};
@@ -44,7 +48,7 @@ struct traced_call {
   request_terms terms{};                    ///< of submit
   attempt_result result{};                  ///< of learn and finish
   bool ended = false;  ///< submit: it was refused; finish: the request has come to its end
-  std::string name{};  ///< of scope
+  std::string name{};  ///< of scope; the quota, of cost
   std::optional<remembered> memory{};  ///< of scope
   int seat = -1;                       ///< of scope and leave: of a shared pace, where there is one
   std::string page{};                  ///< what the page of that answered during the call
@@ -53,7 +57,8 @@ struct traced_call {
   int in_flight_max = 0;               ///< of limit
   double share = 0;                    ///< of leave
   reason why = reason::none;           ///< of wakeup: what holds the next request back
-  std::string words{};                 ///< of ctl, which is of no scope
+  std::string words{};                 ///< of ctl
+  double expected = 0, told = 0;       ///< of cost
   std::optional<learned> belief{};     ///< of the law after the call, where that is another
 };
 

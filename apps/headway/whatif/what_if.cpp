@@ -284,7 +284,7 @@ class experiment {
     if (!call) return false;
     auto const& c = *call;
     using kind = traced_call::kind;
-    if (c.what == kind::ctl) return true;
+    if (!c.decides()) return true;
     if (c.what == kind::scope) {
       scopes_.insert_or_assign(c.scope, scope{.governor = sender(law_.make(client_))});
       return true;
@@ -339,6 +339,7 @@ class experiment {
       case kind::limit:
       case kind::leave:
       case kind::ctl:
+      case kind::cost:
         break;
     }
     return true;
