@@ -32,7 +32,7 @@ def asks(server, count):
 
 
 class From(unittest.TestCase):
-    def check(self, name, server, lines, limit):
+    def check(self, name, server, lines, limit, of_results):
         with server as at, Work(lines(at)) as work:
             self.assertEqual(work.run("--cold", "--alone", "--trace", "run.trace"), 0, work.stderr())
             log = at.log()
@@ -46,6 +46,13 @@ class From(unittest.TestCase):
             if "# limit: a guess" not in text:
                 # Few refusals may fit two kinds alike: then it is "likely", and names both.
                 self.assertRegex(text, f'limit = "{limit}|limit: (likely|a guess).*{limit}')
+            # The results tell less: the limit is what is near to the run, and what is as near is named.
+            code, less, said = made_of(work, "jobs.results.jsonl")
+            self.assertEqual(code, 0, said)
+            measured(f"{name}, results: {re.search('# limit: .*', less).group()} {re.search('limit = .*', less).group()}: "
+                     f"{re.search('# seek, as it ran, .*', less).group()}")
+            self.assertRegex(less, "# limit: (likely|a guess): refusals have no times here")
+            self.assertRegex(less, of_results)
             # What was saved is a scenario like any other.
             again = subprocess.run([BINARY, "simulate", "made.toml", "--law", "seek,reno", "--seeds", "1"],
                                    cwd=work.path, capture_output=True, text=True, timeout=120)
