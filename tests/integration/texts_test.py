@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from work import BINARY, measured
@@ -76,27 +77,45 @@ def jitters(item, folder, options):
     assert run_in(folder, [JITTERS]).count("sleep: ") == 15
 
 
+def contend_all():
+    """(item, what contends), of all that contend at once; with HEADWAY_LONG also without the others."""
+    for text, item, command in CONTENDERS:
+        options = shlex.split(command)[2:]
+        loops = "exponential" in command  # the text's client waits as a whole
+        for others in (True, False) if LONG else (True,):
+            for one_by_one in ({True} if LONG else {False, True}) if loops else {False}:
+                title = item + (", one call at a time" if one_by_one else "") + ("" if others else ", alone")
+                yield f"{text}: {item}", partial(contend, title, options=options, others=others, one_by_one=one_by_one)
+
+
+def work_all():
+    for text, item, command in ROWS:
+        program, *rest = shlex.split(command)
+        if program.endswith("example_jitters"):
+            yield f"{text}: {item}", partial(jitters, item, options=rest)
+        elif rest[0] == "simulate":
+            yield f"{text}: {item}", partial(simulate, item, options=rest[1:])
+
+
 def check(row):
-    """What is wrong with the row, or None."""
-    text, item, command = row
-    program, *rest = shlex.split(command)
+    """What is wrong with it, or None."""
+    item, runs = row
     with tempfile.TemporaryDirectory() as folder:
         try:
-            if program.endswith("example_jitters"):
-                jitters(item, folder, rest)
-            else:
-                {"run": contend, "simulate": simulate}[rest[0]](item, folder, rest[1:])
+            runs(folder=folder)
         except (AssertionError, KeyError, subprocess.TimeoutExpired) as wrong:
-            return f"{text}: {item}: {wrong!r}"
+            return f"{item}: {wrong!r}"
 
 
 class Texts(unittest.TestCase):
     def test_each_row(self):
         self.assertGreaterEqual(len(ROWS), 17)
         self.assertEqual(len({text for text, _, _ in ROWS}), 4)
-        rows = [row for row in ROWS if row not in CONTENDERS and not row[2].startswith("headway mock")]
-        with ThreadPoolExecutor(len(CONTENDERS)) as waiting, ThreadPoolExecutor(2) as working:
-            found = [*waiting.map(check, CONTENDERS), *working.map(check, rows)]
+        contending, working = list(contend_all()), list(work_all())
+        self.assertEqual({row[0] for row in contending + working} | {f"{text}: {item}" for text, item, c in ROWS if c.startswith("headway mock")},
+                         {f"{text}: {item}" for text, item, _ in ROWS}, "a row that nothing runs")
+        with ThreadPoolExecutor(len(contending)) as mostly_wait, ThreadPoolExecutor(2) as compute:
+            found = [*mostly_wait.map(check, contending), *compute.map(check, working)]
         self.assertEqual([wrong for wrong in found if wrong], [])
 
 

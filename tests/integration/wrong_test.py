@@ -172,7 +172,7 @@ COMMANDS = (
     ("exec seq.txt --throttled awz -- echo {}", 2, 'there is no profile of commands "awz"; known are aws, claude', 'did you mean "aws"?'),
     ("exec seq.txt --throttle-exit 300 -- echo {}", 2, '--throttle-exit "300": want numbers from 1 to 255, as 75,69'),
     ("exec seq.txt --throttle-text ( -- echo {}", 2, "--throttle-text '(': no regular expression: "),
-    ("exec seq.txt --timeout 5 -- echo {}", 2, f"--timeout '5': '5' {TIME}"),
+    ("exec seq.txt --timeout 5x -- echo {}", 2, f"--timeout '5x': '5x' {TIME}"),
     ("exec seq.txt --env 1X -- echo {}", 2, '--env "1X": want NAME=VALUE'),
     ("exec seq.txt -j 0 -- echo {}", 2, "--concurrency '0': want a whole number from 1 to 60000"),
     ("exec seq.txt --fail-if >5 -- echo {}", 2, f"--fail-if '>5': \">5\" {THRESHOLD}"),
