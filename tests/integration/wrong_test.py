@@ -195,6 +195,8 @@ COMMANDS = (
     ("limits set https://api.example", 2, "want headway limits set URL rate=40/s"),
     ("limits set https://api.example rate=40", 2, f"rate '40': '40' {COUNT}"),
     ("limits set https://api.example rte=40/s", 2, '"rte=40/s": want rate=40/s, slots=8 or latency=200ms'),
+    ("limits --state /nodir/x set https://api.example rate=4/s", 2, '--state "/nodir/x": there is no folder /nodir'),
+    ("ctl 4711 scope", 2, 'no run "4711" lives'),
     ("limits --state one.txt", 2, "one.txt is not a file of learned limits; it is left as it is"),
     ("report", 2, "want the file of headway run --trace, or --results FILE"),
     ("report one.txt", 2, "one.txt:1: not a line of a trace, a JSON object"),

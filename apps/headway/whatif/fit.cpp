@@ -454,19 +454,20 @@ fitted of_untimed(recording const& r) {
   }
   std::ranges::stable_sort(ranked, std::ranges::less{}, &tried_out::off);
   auto const& best = ranked.front();
-  auto const other = std::ranges::find_if(
-      ranked, [&](tried_out const& t) { return t.what.kind != best.what.kind; });
   if (r.attempts.size() > enough)
     return with_limit(r, best.what.words,
                       "a guess: the rate of what was accepted; the run is too long to try others");
-  auto text =
-      fmt::format("{}: refusals have no times here; of {} limits this is nearest to the run",
-                  other != ranked.end() && other->off > 2 && best.off < 1 ? "likely" : "a guess",
-                  ranked.size());
-  if (other != ranked.end())
-    text += fmt::format("; {} ({}) is {}", other->what.kind, other->what.words,
-                        other->off <= 2 ? "as near" : "farther off");
-  return with_limit(r, best.what.words, std::move(text));
+  constexpr double near = 2;  // both bounds together
+  std::set<std::string_view> kinds{best.what.kind};
+  std::string as_near;
+  for (auto const& t : ranked)
+    if (t.off <= near && kinds.insert(t.what.kind).second)
+      as_near += fmt::format("{}{} ({})", as_near.empty() ? "; as near: " : ", ", t.what.kind,
+                             t.what.words);
+  return with_limit(
+      r, best.what.words,
+      fmt::format("{}: refusals have no times here; of {} limits this is nearest to the run{}",
+                  as_near.empty() && best.off < 1 ? "likely" : "a guess", ranked.size(), as_near));
 }
 
 }  // namespace
