@@ -442,14 +442,14 @@ std::vector<candidate> of_acceptances(attempts const& all) {
 
 /// Where refusals have no times: the limit under which the run would have gone as it did.
 fitted of_untimed(recording const& r) {
-  constexpr std::size_t enough = 20'000;  // attempts: each candidate is simulated
+  constexpr std::size_t enough = 10'000;  // attempts: each candidate is simulated
   struct tried_out {
     candidate what;
     double off;
   };
   std::vector<tried_out> ranked;
   for (auto& c : of_acceptances(r.attempts)) {
-    auto const off = r.attempts.size() > enough ? 0 : distance(with_limit(r, c.words, "", 1).like);
+    auto const off = r.attempts.size() > enough ? 0 : distance(with_limit(r, c.words, "").like);
     ranked.push_back({std::move(c), off});
   }
   std::ranges::stable_sort(ranked, std::ranges::less{}, &tried_out::off);
