@@ -10,7 +10,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-commands = [c for c in json.loads(Path(sys.argv[1], "compile_commands.json").read_text()) if "/Unity/" in c["file"]]
+needed = subprocess.run(["ninja", "-C", sys.argv[1], "-t", "inputs", "headway"], capture_output=True, text=True, check=True).stdout
+commands = [c for c in json.loads(Path(sys.argv[1], "compile_commands.json").read_text())
+            if "/Unity/" in c["file"] and c["command"].split(" -o ")[1].split()[0] in needed]
 if len(commands) < 10:
     sys.exit(f"{sys.argv[1]}: {len(commands)} rooms as one file; want all of preset demo")
 
