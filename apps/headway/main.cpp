@@ -19,6 +19,7 @@
 #include "base/nearest.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "commands.hpp"
 
 namespace {
 
@@ -130,8 +131,9 @@ std::string why_unexpected(CLI::App const& sub, words const& given) {
         known ? "; did you mean \"" + same + "\"?"
               : headway::app::did_you_mean(name, name.starts_with("--") ? names : words{}));
   }
-  return fmt::format("{} takes no further argument {}", sub.get_name(),
-                     headway::app::in_quotes(given.back()));
+  return fmt::format("{} takes no further argument {}{}", sub.get_name(),
+                     headway::app::in_quotes(given.back()),
+                     sub.get_name() == "exec" ? "; want -- before the command" : "");
 }
 
 /// A first word that is no command, and what it may be instead; "" where there is none.
@@ -179,15 +181,7 @@ int main(int argc, char** argv) {
   program.footer("headway COMMAND --help lists the options of a command.");
   action chosen;
   words tail;
-  add_run(program, chosen);
-  add_exec(program, chosen, tail);
-  add_proxy(program, chosen);
-  add_mock(program, chosen);
-  add_replay(program, chosen);
-  add_simulate(program, chosen);
-  add_report(program, chosen);
-  add_ctl(program, chosen);
-  add_limits(program, chosen);
+  add_commands(program, chosen, tail);
   add_generate(program, chosen);
   words given = as_parsed({argv + 1, argv + argc});
   if (!given.empty() && given.front() == "exec") tail = cut_command(given);

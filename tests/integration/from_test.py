@@ -50,6 +50,19 @@ class From(unittest.TestCase):
             again = subprocess.run([BINARY, "simulate", "made.toml", "--law", "seek,reno", "--seeds", "1"],
                                    cwd=work.path, capture_output=True, text=True, timeout=120)
             self.assertEqual(again.returncode, 0, again.stderr)
+            self.check_results(name, work, limit, throttled)
+
+    def check_results(self, name, work, limit, throttled):
+        """They tell less: the limit is what is near to the run, and what is as near is named."""
+        code, text, said = made_of(work, "jobs.results.jsonl")
+        if not throttled:  # a quota that the server told was kept; no result has it
+            return self.assertRegex(said, "it met no limit, and a scenario needs one")
+        self.assertEqual(code, 0, said)
+        found = re.search("# limit: (likely|a guess): refusals have no times here.*", text).group()
+        check = re.search("# seek, as it ran, (.*): .*", text)
+        measured(f"{name}, results: {found}: {re.search('limit = .*', text).group()}: {check.group()}")
+        if check[1] == "reproduces the run":
+            self.assertRegex(text, limit)
 
     def test_nginx_by_rate(self):
         self.check("nginx 50/s", servers.limit_req(50, BURST), lambda s: gets(s, 500), "rate=")
@@ -69,7 +82,7 @@ class From(unittest.TestCase):
             self.assertEqual(work.run("--cold", "--alone", "--trace", "run.trace"), 0, work.stderr())
             code, text, said = made_of(work, "jobs.results.jsonl")
             self.assertEqual(code, 0, said)
-            self.assertIn("# limit: a guess", text)
+            self.assertRegex(text, "# limit: (likely|a guess): refusals have no times here")
             self.assertIn("# Not known: when refused attempts were sent", text)
             whole = (work.path / "run.trace").read_text()
             within_a_line = whole.rindex("\n", 0, len(whole) // 2) + 9

@@ -106,7 +106,8 @@ std::size_t parse_bytes(std::string_view text) {
                    : value->second == "MiB" ? value->first
                    : value->second == "GiB" ? 1024 * value->first
                                             : 0;
-  if (!(mib >= 16 && mib <= 1024 * 1024)) wrong("'{}' is not from 16MiB to 1024GiB", text);
+  if (!(mib >= 16 && mib <= 1024 * 1024))
+    wrong("'{}' is not a size from 16MiB to 1024GiB, such as 64MiB", text);
   return static_cast<std::size_t>(mib * (1 << 20));
 }
 

@@ -21,6 +21,7 @@
 #include "base/words.hpp"
 #include "command.hpp"
 #include "pacing/memory.hpp"
+#include "pacing/settings.hpp"
 #include "watch/command_socket.hpp"
 
 namespace headway::app {
@@ -279,6 +280,7 @@ struct arguments {
     want(what != "set" || !values.empty(), "set URL rate=40/s");
     auto const path = state.empty() ? memory::default_path() : state;
     if (path.empty()) throw fatal(exit_usage, "want --state FILE, since HOME is not set");
+    if (what == "forget" || what == "set") require_state(state);
     memory known(path);
     if (what == "forget") return forget(known, scope);
     if (what == "why") return why(known, scope);

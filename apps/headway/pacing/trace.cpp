@@ -18,7 +18,7 @@ namespace headway::app {
 namespace {
 
 constexpr std::size_t unwritten_max = 64 << 10;
-constexpr std::size_t name_max = 200;
+constexpr std::size_t shown_name_max = 200;
 
 template <std::size_t N, class Enum>
 std::string_view name_of(std::array<std::string_view, N> const& names, Enum value) {
@@ -45,10 +45,10 @@ time_point owed(time_point now, gcra const& old, gcra const& next) {
   return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
 }
 
-/// At most name_max bytes, cut between characters.
+/// At most shown_name_max bytes, cut between characters.
 std::string_view shortened(std::string_view name) noexcept {
-  if (name.size() <= name_max) return name;
-  auto end = name_max;
+  if (name.size() <= shown_name_max) return name;
+  auto end = shown_name_max;
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return name.substr(0, end);
 }

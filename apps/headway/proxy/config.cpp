@@ -148,6 +148,8 @@ class section {
 
 /// Sets what the URL says. Errors: fatal(exit_usage).
 void read_url(upstream_config& u, std::string const& where) {
+  if (u.url.find("://") == u.url.npos)
+    throw fatal(exit_usage, where + ": want http://… or https://…");
   auto const to = destination_of(u.url);
   if (to.origin.empty()) throw fatal(exit_usage, fmt::format("{}: {}", where, to.problem));
   if (u.url.find_first_of("?#") != u.url.npos)
@@ -221,7 +223,10 @@ void check_routes(std::vector<upstream_config> const& all) {
   std::set<std::string> names, prefixes, hosts, origins;
   for (auto const& u : all) {
     if (!names.insert(u.name).second)
-      throw fatal(exit_usage, fmt::format("two upstreams have the name {}", in_quotes(u.name)));
+      throw fatal(exit_usage,
+                  fmt::format("two upstreams have the name {}; want one of its own for each: "
+                              "NAME=URL, or name in --config",
+                              in_quotes(u.name)));
     if (several && u.prefix.empty() && u.host.empty() && !u.via_http_proxy)
       throw fatal(exit_usage,
                   fmt::format("no request can reach upstream {}: of several, each wants prefix, "

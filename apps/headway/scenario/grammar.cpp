@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::int64_t most_units = 1'000'000;
 
-template <class... Args>
-[[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
-}
-
 std::int64_t whole(std::string_view name, std::string_view text, std::int64_t least,
                    std::int64_t most = most_units) {
   std::int64_t value = 0;

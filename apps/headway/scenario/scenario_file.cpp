@@ -20,11 +20,6 @@
 namespace headway::app {
 namespace {
 
-template <class... Args>
-[[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
-}
-
 sim::mixture::part parse_latency(std::string_view text) {
   sim::mixture::part part;
   phrase w(text);

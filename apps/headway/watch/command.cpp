@@ -8,8 +8,11 @@
 #include <array>
 #include <charconv>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "base/json_text.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
 
 namespace headway::app {
@@ -39,10 +42,10 @@ shape const& of(command::verb what) noexcept {
 command checked(std::string_view verb, std::string scope, std::string value) {
   auto const found = std::ranges::find(shapes, verb, &shape::name);
   if (found == shapes.end()) {
-    std::array<std::string_view, shapes.size()> names;
-    std::ranges::transform(shapes, names.begin(), &shape::name);
-    throw std::invalid_argument(
-        fmt::format("{} is not one of {}", in_quotes(verb), fmt::join(names, ", ")));
+    std::vector<std::string> names;
+    for (auto const& s : shapes) names.emplace_back(s.name);
+    throw std::invalid_argument(fmt::format("{} is not one of {}{}", in_quotes(verb),
+                                            fmt::join(names, ", "), did_you_mean(verb, names)));
   }
   if (found->wants_value == value.empty())
     throw std::invalid_argument(
@@ -89,10 +92,11 @@ command command::parse(std::string_view json) {
 
 command command::typed(std::string const* begin, std::string const* end) {
   std::string scope;
-  if (end - begin >= 2 && *begin == "scope") {
-    scope = in_utf8(begin[1]);
+  if (begin != end && *begin == "scope") {
+    if (end - begin >= 3) scope = in_utf8(begin[1]);
+    if (scope.empty())
+      throw std::invalid_argument("want scope PATTERN COMMAND, as scope 'api.example*' pause");
     begin += 2;
-    if (scope.empty()) throw std::invalid_argument("want scope PATTERN, as scope 'api.example*'");
   }
   if (begin == end || end - begin > 2)
     throw std::invalid_argument("want one command, as rate 20/s");

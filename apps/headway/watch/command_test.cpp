@@ -52,6 +52,7 @@ TEST(command, what_is_none_is_refused_with_what_is_allowed) {
            {"{\"do\":\"\xc3\"}", "want a JSON object"},
            {"{\"do\":1}", "\"do\" is not text"},
            {"{}", "is not one of status, explain, pause"},
+           {R"({"do":"puase"})", "did you mean \"pause\"?"},
            {R"({"do":"pause","x":"y"})", "\"x\" is not one of do, scope, value"},
            {R"({"do":"pause","value":"now"})", "pause wants no value"},
            {R"({"do":"rate"})", "rate wants a value"},
@@ -61,6 +62,7 @@ TEST(command, what_is_none_is_refused_with_what_is_allowed) {
            {R"({"do":"explain","value":"1e3"})", "want the number of a line"}})
     EXPECT_NE(error_of(line).find(said), std::string::npos) << line << ": " << error_of(line);
   EXPECT_THROW(typed({"rate", "1/s", "2/s"}), std::invalid_argument);
+  EXPECT_THROW(typed({"scope"}), std::invalid_argument);
   EXPECT_THROW(typed({"scope", "a"}), std::invalid_argument);
   EXPECT_THROW(typed({"scope", "", "pause"}), std::invalid_argument);
 }

@@ -375,7 +375,11 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
   if (r.elsewhere > 0)
     to.unknown(fmt::format("the limits of {} other scopes, where {} attempts went", r.scopes - 1,
                            r.elsewhere));
-  if (!r.timed) to.unknown("when refused attempts were sent; a trace (headway run --trace) has it");
+  if (!r.timed)
+    to.unknown(
+        "when refused attempts were sent, what they took, and the law, here the default one; a "
+        "trace "
+        "(headway run --trace) has it");
   to.unknown("what others send to this server, and whether its limit changes");
   f.server = parse_scenario(f.toml, file + ".toml");
   f.governing = governing(r, f.server);
@@ -404,10 +408,74 @@ std::string told_quota(attempts const& all) {
   return fmt::format("rate={},burst={}", rate_of(rate), std::llround(std::ceil(burst)));
 }
 
-/// Where refusals have no times: the rate of what was accepted.
-std::string mean_rate(recording const& r) {
-  return fmt::format("rate={},burst=1", rate_of(static_cast<double>(r.attempts.size()) /
-                                                std::max(to_seconds(r.took), 1e-3)));
+/// Limits that acceptances alone speak for: the rate at which they came, as many as were served at
+/// a time, as many as came in a period.
+std::vector<candidate> of_acceptances(attempts const& all) {
+  std::vector<candidate> found;
+  std::vector<time_point> sent;
+  for (auto const& a : all) sent.push_back(a.sent);
+  std::ranges::sort(sent);
+  auto const n = sent.size();
+  auto const tenth = n / 10;
+  auto const span = to_seconds(sent[n - 1 - tenth] - sent[tenth]);
+  auto const mean = static_cast<double>(n - 1 - 2 * tenth) / std::max(span, 1e-3);
+  for (double const above : {1.0, 1.015, 1.03, 1.05, 1.08})
+    for (int const burst : {1, 2, 5, 10, 20, 50})
+      found.push_back(
+          {.words = fmt::format("rate={},burst={}", rate_of(above * mean), burst), .kind = "rate"});
+
+  std::multiset<time_point> ends;
+  std::vector<std::int64_t> flying;
+  for (auto const& a : all) {
+    ends.erase(ends.begin(), ends.upper_bound(a.sent));
+    ends.insert(later(a.sent, a.latency));
+    flying.push_back(static_cast<std::int64_t>(ends.size()));
+  }
+  std::ranges::sort(flying);
+  std::set<std::int64_t> const slots{flying[n / 2], flying[n - 1 - tenth], flying[n - 1 - n / 50],
+                                     flying[n - 1]};
+  for (auto const count : slots)
+    found.push_back({.words = fmt::format("concurrent={}", count), .kind = "slots"});
+
+  for (duration const period : std::array<duration, 5>{1s, 10s, 1min, 10min, 1h}) {
+    if (2 * period > 3 * (sent.back() - sent.front())) break;
+    auto const most = busiest(all, period, false);
+    for (auto const try_it : window_kinds) {
+      auto c = try_it({}, most, period);
+      found.push_back({.words = std::move(c.words), .kind = std::move(c.kind)});
+    }
+  }
+  return found;
+}
+
+/// Where refusals have no times: the limit under which the run would have gone as it did.
+fitted of_untimed(recording const& r) {
+  constexpr std::size_t enough = 10'000;  // attempts: each candidate is simulated
+  struct tried_out {
+    candidate what;
+    double off;
+  };
+  std::vector<tried_out> ranked;
+  for (auto& c : of_acceptances(r.attempts)) {
+    auto const off = r.attempts.size() > enough ? 0 : distance(with_limit(r, c.words, "").like);
+    ranked.push_back({std::move(c), off});
+  }
+  std::ranges::stable_sort(ranked, std::ranges::less{}, &tried_out::off);
+  auto const& best = ranked.front();
+  if (r.attempts.size() > enough)
+    return with_limit(r, best.what.words,
+                      "a guess: the rate of what was accepted; the run is too long to try others");
+  constexpr double near = 2;  // both bounds together
+  std::set<std::string_view> kinds{best.what.kind};
+  std::string as_near;
+  for (auto const& t : ranked)
+    if (t.off <= near && kinds.insert(t.what.kind).second)
+      as_near += fmt::format("{}{} ({})", as_near.empty() ? "; as near: " : ", ", t.what.kind,
+                             t.what.words);
+  return with_limit(
+      r, best.what.words,
+      fmt::format("{}: refusals have no times here; of {} limits this is nearest to the run{}",
+                  as_near.empty() && best.off < 1 ? "likely" : "a guess", ranked.size(), as_near));
 }
 
 }  // namespace
@@ -432,10 +500,7 @@ fitted fit(recording const& r) {
   if (refusals == 0) {
     if (auto const quota = told_quota(all); !quota.empty())
       return with_limit(r, quota, "sure: the server told it, and the run kept to it");
-    if (r.throttled > 0)
-      return with_limit(r, mean_rate(r),
-                        "a guess: refusals have no times here, so that slots look "
-                        "like a rate");
+    if (r.throttled > 0) return of_untimed(r);
     return with_limit(
         r, "",
         fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s, false)));

@@ -35,6 +35,30 @@ TEST(fit, finds_the_kind_of_limit_and_its_size) {
   EXPECT_NEAR(static_cast<double>(w->count), 300, 3) << window.toml;
 }
 
+/// What results tell of the same run.
+recording without_times_of_refusals(recording r) {
+  r.throttled = static_cast<std::int64_t>(std::erase_if(
+      r.attempts, [](recording::attempt const& a) { return a.what == outcome::throttle; }));
+  r.timed = false;
+  return r;
+}
+
+TEST(fit, finds_without_the_times_of_refusals_what_is_nearest_to_the_run) {
+  temporary file;
+  auto const bucket = fit(without_times_of_refusals(recorded(
+      limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}), "seek", 500, file.path)));
+  auto const* const b = std::get_if<sim::token_bucket>(&bucket.server.server.limits.at(0));
+  ASSERT_NE(b, nullptr) << bucket.toml;
+  EXPECT_NEAR(1 / to_seconds(b->interval), 50, 2.5) << bucket.toml;
+  EXPECT_TRUE(bucket.like.holds()) << bucket.toml;
+
+  auto const slots = fit(without_times_of_refusals(
+      recorded(limited_by(sim::concurrency{.max_busy = 12}), "seek", 1200, file.path)));
+  EXPECT_NE(slots.toml.find("concurrent=12"), slots.toml.npos) << slots.toml;
+  EXPECT_TRUE(slots.like.holds()) << slots.toml;
+  EXPECT_NE(slots.toml.find("refusals have no times here; of "), slots.toml.npos) << slots.toml;
+}
+
 TEST(fit, says_that_it_does_not_reproduce_a_limit_that_changed) {
   temporary file;
   sim::behaviour changing{.latency = {20ms, 80ms}, .error_latency = 1ms};
