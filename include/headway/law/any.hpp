@@ -47,6 +47,11 @@ struct any_law {
   void on_hint(time_point now, hint const& h) noexcept {
     std::visit([&](auto& l) { l.on_hint(now, h); }, choice);
   }
+  /// Returns since when nothing answers, as far as the law tells; `never`: something does.
+  time_point broken_since() const noexcept {
+    auto const* s = std::get_if<seek>(&choice);
+    return s != nullptr ? s->broken_since() : never;
+  }
   friend bool operator==(any_law const&, any_law const&) = default;
 };
 static_assert(law<any_law>);

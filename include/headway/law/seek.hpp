@@ -314,6 +314,8 @@ struct seek {
   }
 
   void on_hint(time_point, hint const&) noexcept {}
+  /// Returns since when nothing answers; `never`: something does.
+  time_point broken_since() const noexcept { return broken.gone; }
   friend bool operator==(seek const&, seek const&) = default;
 
   /// Returns what the next run may begin with.
