@@ -204,7 +204,8 @@ struct seek {
       seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
-    if (now - next > slack)
+    bool const late = now - next > slack;
+    if (late)
       behind = now;
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
@@ -213,7 +214,7 @@ struct seek {
             .epoch = epoch,
             .successes = successes,
             .sends = since_cut.sends++,
-            .prompt = wanted.prompt(now, wait.mean)};
+            .prompt = !late || wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
