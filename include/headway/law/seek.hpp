@@ -89,6 +89,8 @@ struct seek {
     std::uint64_t successes = 0;  ///< until then
     double rate = 0;              ///< at which the rejected request went, units per second
     int out = 0;                  ///< permits out when the rejected request went, it included
+    int alike = 0;                ///< cuts in a row before it with as many out
+    double first_rate = 0;        ///< that of the first of these
     friend bool operator==(cut const&, cut const&) = default;
   };
   cut last{};  ///< the latest one
@@ -175,8 +177,10 @@ struct seek {
   static constexpr double moved = 1.25;        // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;  // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
+  static constexpr double unserved_seconds = 15;  // from probe to probe before the first success
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
+  static constexpr int few_slots = 8;                 ///< a rate, too, has so many out now and then
   static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
   static constexpr double trial_slowness = 2;  // of a cut for failures, until it is judged
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
@@ -274,7 +278,15 @@ struct seek {
     if (!shut) server.shut = server.refused = s.sent.sent;
     if (accepted >= 3) ++server.cuts;
     name_limit(out);
-    auto const before = std::exchange(last, {now, units, successes, rate_of(level), out});
+    auto const alike = out == last.out ? last.alike + 1 : 0;
+    auto const rate = rate_of(level);
+    auto const before = std::exchange(last, {.at = now,
+                                             .units = units,
+                                             .successes = successes,
+                                             .rate = rate,
+                                             .out = out,
+                                             .alike = alike,
+                                             .first_rate = alike > 0 ? last.first_rate : rate});
     auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
     auto const unexpected = !slots && !ramping() && level < below * ceiling;
     if (slots)
@@ -426,17 +438,23 @@ struct seek {
   }
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
-  /// far below that number is refused for its rate.
+  /// far below that number is refused for its rate. A few are out at a rate, too: these need three
+  /// refusals at exactly as many, and one at fewer is enough against them.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
-    auto const unlike = rate > 1.22 * last.rate || last.rate > 1.22 * rate;
-    if (slots && ((out < 0.8 * level && out + 2 < level) || shut_in_a_row >= 3)) {
+    auto const unlike = [&](double other) { return rate > 1.22 * other || other > 1.22 * rate; };
+    auto const at_fewer =
+        (ceiling <= few_slots && out + 1 < ceiling) || (out < 0.8 * level && out + 2 < level);
+    auto const at_as_many =
+        out >= few_slots
+            ? std::abs(out - last.out) <= 0.05 * out && unlike(last.rate)
+            : out >= 2 && out == last.out && last.alike >= 1 && unlike(last.first_rate);
+    if (slots && (at_fewer || shut_in_a_row >= 3)) {
       level = rate;
       ceiling = rate_of(ceiling);
       slots = false;
-    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && out >= 8 &&
-               successes >= last.successes + 3 && std::abs(out - last.out) <= 0.05 * out &&
-               unlike) {
+    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && at_as_many &&
+               successes >= last.successes + 3) {
       slots = true;
       level = ceiling = out;
     }
@@ -529,6 +547,7 @@ struct seek {
   double probe_interval(time_point now) const noexcept {
     auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
     auto const since = to_seconds(now - server.shut);
+    if (successes == 0) return std::min(since * patience_max, unserved_seconds);
     return std::min({since * std::clamp(patience, patience_min, patience_max),
                      std::max(probe_seconds, since * patience_min), probe_seconds_max});
   }
