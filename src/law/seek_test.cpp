@@ -99,18 +99,6 @@ TEST(seek, few_slots_are_none_where_fewer_are_refused) {
   EXPECT_FALSE(law.slots);
 }
 
-TEST(seek, asks_every_15_s_at_most_before_it_was_ever_served) {
-  time_point now{1s};
-  seek law;
-  for (int i = 0; i < 40; ++i) {
-    auto const at = std::max(now, law.ready_at(1));
-    EXPECT_LE(at - now, 15s);
-    auto const sent = law.take(at, 1, 0);
-    now = at + 50ms;
-    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
-  }
-}
-
 TEST(seek, tells_since_when_nothing_answers) {
   time_point now{1s};
   seek law;

@@ -91,6 +91,7 @@ struct seek {
     int out = 0;                  ///< permits out when the rejected request went, it included
     int alike = 0;                ///< cuts in a row before it with as many out
     double first_rate = 0;        ///< that of the first of these
+    int served_out = 0;           ///< the most out when a request went that was accepted since then
     friend bool operator==(cut const&, cut const&) = default;
   };
   cut last{};  ///< the latest one
@@ -177,7 +178,6 @@ struct seek {
   static constexpr double moved = 1.25;        // above the ceiling without a reject: it has moved
   static constexpr double patience_min = 0.2;  // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
-  static constexpr double unserved_seconds = 15;  // from probe to probe before the first success
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
   static constexpr int few_slots = 8;                 ///< a rate, too, has so many out now and then
@@ -231,6 +231,7 @@ struct seek {
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     if (s.sent.epoch == epoch) ++since_cut.successes;
+    last.served_out = std::max(last.served_out, s.sent.in_flight);
     auto const doubted = luck.doubts();
     if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
     judge_trial();
@@ -286,7 +287,8 @@ struct seek {
                                              .rate = rate,
                                              .out = out,
                                              .alike = alike,
-                                             .first_rate = alike > 0 ? last.first_rate : rate});
+                                             .first_rate = alike > 0 ? last.first_rate : rate,
+                                             .served_out = alike > 0 ? last.served_out : 0});
     auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
     auto const unexpected = !slots && !ramping() && level < below * ceiling;
     if (slots)
@@ -439,16 +441,17 @@ struct seek {
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
   /// far below that number is refused for its rate. A few are out at a rate, too: these need three
-  /// refusals at exactly as many, and one at fewer is enough against them.
+  /// refusals at exactly as many and nothing accepted at that meanwhile, and one at fewer is enough
+  /// against them.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
     auto const unlike = [&](double other) { return rate > 1.22 * other || other > 1.22 * rate; };
     auto const at_fewer =
         (ceiling <= few_slots && out + 1 < ceiling) || (out < 0.8 * level && out + 2 < level);
-    auto const at_as_many =
-        out >= few_slots
-            ? std::abs(out - last.out) <= 0.05 * out && unlike(last.rate)
-            : out >= 2 && out == last.out && last.alike >= 1 && unlike(last.first_rate);
+    auto const at_as_many = out >= few_slots
+                                ? std::abs(out - last.out) <= 0.05 * out && unlike(last.rate)
+                                : out >= 2 && out == last.out && last.alike >= 1 &&
+                                      unlike(last.first_rate) && last.served_out < out;
     if (slots && (at_fewer || shut_in_a_row >= 3)) {
       level = rate;
       ceiling = rate_of(ceiling);
@@ -547,7 +550,6 @@ struct seek {
   double probe_interval(time_point now) const noexcept {
     auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
     auto const since = to_seconds(now - server.shut);
-    if (successes == 0) return std::min(since * patience_max, unserved_seconds);
     return std::min({since * std::clamp(patience, patience_min, patience_max),
                      std::max(probe_seconds, since * patience_min), probe_seconds_max});
   }
