@@ -102,8 +102,8 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
-/// A request that a server's hint holds, that was refused alone, or whose server answers nothing
-/// but failures, for longer than hint_max.
+/// A request that a server's hint holds, that was refused alone, or that waits for a broken
+/// server, for longer than hint_max.
 struct parked_request {
   ticket id{};                       ///< still waits
   time_point until = never;          ///< the hold or its own wait ends
@@ -125,8 +125,8 @@ struct governor_settings {
                                  ///< nor do those of a request that has not failed before the
                                  ///< server broke, while it answers nothing but failures
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;     ///< a request that a hint holds, that is refused alone, or whose
-                                 ///< server is broken, for longer is parked
+  duration hint_max = 15min;     ///< a request that a hint holds, that is refused alone, or that
+                                 ///< waits for a broken server, for longer is parked
   duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
   int quiet_successes = 10;                                  ///< of the shared retry level

@@ -130,13 +130,13 @@ class world {
 
  private:
   static constexpr duration changes = 40s;
-  enum whose { busy, sparse };
+  enum kind { busy, sparse };
   using sharer = governor<full_jitter, shared_law>;
   struct member {
     std::shared_ptr<pace> shared;
     sharer governor;
     time_point wake = never;
-    std::deque<whose> callers{};  // by a ticket's low half
+    std::deque<kind> callers{};  // by a ticket's low half
   };
   struct event {
     enum { answer, arrival, wake, join, change } what;
@@ -145,12 +145,12 @@ class world {
     bool is_refused = false;
   };
 
-  void submit(whose who, std::size_t index) {
+  void submit(kind caller, std::size_t index) {
     auto& m = members_[index];
     auto const id = std::get<ticket>(m.governor.submit(now_));
     auto const slot = static_cast<std::uint32_t>(id);
     if (slot >= m.callers.size()) m.callers.resize(slot + 1);
-    m.callers[slot] = who;
+    m.callers[slot] = caller;
   }
   void next_arrival() {
     auto const mean = from_seconds(1 / sparse_rate_);
