@@ -90,6 +90,18 @@ TEST(seek, few_slots_are_those_that_refuse_three_times_at_as_many_and_different_
   }
 }
 
+TEST(seek, few_slots_are_none_where_as_many_are_accepted) {
+  time_point now{1s};
+  seek law;
+  refuse(law, now, 80, 5);
+  refuse(law, now, 40, 5);
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = 5;
+  law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
+  refuse(law, now, 20, 5);
+  EXPECT_FALSE(law.slots);
+}
+
 TEST(seek, few_slots_are_none_where_fewer_are_refused) {
   time_point now{1s};
   seek law;

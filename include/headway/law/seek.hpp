@@ -209,6 +209,7 @@ struct seek {
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
     bool const late = now - next > slack;
+    bool const due = !late && since_cut.sends > 0;  // the first one waits for nothing
     if (late)
       behind = now;
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
@@ -218,7 +219,7 @@ struct seek {
             .epoch = epoch,
             .successes = successes,
             .sends = since_cut.sends++,
-            .prompt = !late || wanted.prompt(now, wait.mean)};
+            .prompt = due || wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -254,7 +255,7 @@ struct seek {
     } else if (test) {
       return;  // of the cut before
     }
-    if (wants_little()) {
+    if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
       auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
       next = std::max(next, later(now, from_seconds(pause)));
       return;
