@@ -35,6 +35,8 @@ std::string_view to_string(reason why) noexcept {
       return "deadline";
     case reason::attempts:
       return "attempts";
+    case reason::server_broken:
+      return "server broken";
     case reason::paused:
       return "paused";
     case reason::cancelled:

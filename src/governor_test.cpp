@@ -337,6 +337,67 @@ TEST(governor, a_refused_request_keeps_its_place_once) {
   for (auto const expect : {a, b, c, bad, d}) EXPECT_EQ(send(g, 3s), expect);
 }
 
+// ── A server that is broken ─────────────────────────────────────────────────────────────────────
+
+using seeking = governor<constant_backoff, seek>;
+
+/// Sends the next of `g` when it may go, and answers it 10 ms later.
+decision attempt(seeking& g, time_point& now, outcome what) {
+  now = std::max(now, g.wakeup(now) - 1ns);
+  while (!g.next(now)) now = g.wakeup(now);
+  auto const t = *g.next(now);
+  g.start(now, t, 0);
+  now += 10ms;
+  return g.finish(now, t, {.what = what}, 0);
+}
+
+/// A governor with one accepted request, and then nothing but failures.
+seeking broken_server(time_point& now) {
+  seeking g({.wait = 1s}, {}, {.attempts_max = 2, .hint_max = 1min, .first_alone = 0ns});
+  g.submit(now);
+  attempt(g, now, outcome::success);
+  for (int i = 0; i < breakage::row_max; ++i) {
+    g.submit(now);
+    attempt(g, now, outcome::failure);
+  }
+  return g;
+}
+
+TEST(governor, probes_of_a_broken_server_use_up_the_attempts_of_none_that_had_not_failed_before) {
+  auto now = at(1s);
+  auto g = broken_server(now);
+  for (int i = 0; i < breakage::row_max; ++i)
+    if (g.waiting() > 0) attempt(g, now, outcome::failure);  // under way when it broke
+  EXPECT_EQ(g.waiting(), 0U);
+  auto const t = std::get<ticket>(g.submit(now));
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(attempt(g, now, outcome::failure).what, verdict::retry) << i;
+  EXPECT_EQ(g.next(g.wakeup(now)), t);
+  EXPECT_EQ(attempt(g, now, outcome::success).what, verdict::done);
+}
+
+TEST(governor, says_that_the_server_is_broken_where_its_pace_waits_for_its_return) {
+  auto now = at(1s);
+  auto g = broken_server(now);
+  g.submit(now);
+  EXPECT_EQ(g.why(now).why, reason::server_broken);
+  while (g.why(now).why == reason::server_broken) attempt(g, now, outcome::success);
+  EXPECT_NE(g.why(now).why, reason::server_broken);
+}
+
+TEST(governor, parks_what_waits_for_a_server_that_is_broken_for_longer_than_its_patience) {
+  auto now = at(1s);
+  auto g = broken_server(now);
+  g.submit(now);
+  EXPECT_EQ(g.parked(now), std::nullopt);
+  attempt(g, now += 1min, outcome::failure);
+  auto const parked = g.parked(now);
+  ASSERT_TRUE(parked);
+  EXPECT_EQ(parked->why, reason::server_broken);
+  EXPECT_GT(parked->until, now);
+  EXPECT_EQ(g.parked(parked->until), std::nullopt) << "it asks whether the server is back";
+}
+
 TEST(governor, before_anything_was_accepted_a_refused_request_is_last) {
   auto g = make();
   auto const bad = submit(g, 0s), a = submit(g, 0s), b = submit(g, 0s);
@@ -495,10 +556,10 @@ TEST(governor, every_reason_has_a_name) {
   std::string all;
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
-  EXPECT_EQ(
-      all,
-      "none, server hint, first answer, pace, window, quota, backoff, "
-      "this request refused alone, retry budget, queue, deadline, attempts, paused, cancelled, ");
+  EXPECT_EQ(all,
+            "none, server hint, first answer, pace, window, quota, backoff, "
+            "this request refused alone, retry budget, queue, deadline, attempts, server broken, "
+            "paused, cancelled, ");
 }
 
 TEST(governor_death, acting_out_of_turn_is_a_bug) {

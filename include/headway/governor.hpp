@@ -49,6 +49,8 @@ enum class reason : std::uint8_t {
   queue,          ///< as many wait as may
   deadline,       ///< it would come too late
   attempts,       ///< it failed as often as it may
+  server_broken,  ///< the server answers nothing but failures: one at a time asks whether it is
+                  ///< back
   paused,         ///< its user has paused it; a driver's answer, never a governor's
   cancelled,      ///< its owner cancelled it; a driver's answer, never a governor's
 };
@@ -100,11 +102,12 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
-/// A request that a server's hint holds, or that was refused alone, for longer than hint_max.
+/// A request that a server's hint holds, that was refused alone, or that waits for a broken
+/// server, for longer than hint_max.
 struct parked_request {
   ticket id{};                       ///< still waits
   time_point until = never;          ///< the hold or its own wait ends
-  reason why = reason::server_hint;  ///< … or refused_alone
+  reason why = reason::server_hint;  ///< … or refused_alone, or server_broken
   friend bool operator==(parked_request const&, parked_request const&) = default;
 };
 
@@ -118,11 +121,13 @@ enum class after_throttle : std::uint8_t {
 
 /// The caller's settings; each has a default.
 struct governor_settings {
-  int attempts_max = 4;          ///< failures until a request is given up; throttles never count
+  int attempts_max = 4;          ///< failures until a request is given up; throttles never count,
+                                 ///< nor do those of a request that has not failed before the
+                                 ///< server broke, while it answers nothing but failures
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;  ///< a request that a hint holds, or that is refused alone, for longer
-                              ///< is parked
-  duration first_alone = 250ms;                              ///< zero: off
+  duration hint_max = 15min;     ///< a request that a hint holds, that is refused alone, or that
+                                 ///< waits for a broken server, for longer is parked
+  duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
   int quiet_successes = 10;                                  ///< of the shared retry level
   std::optional<gcra> rate_ceiling{};                        ///< besides the law
@@ -253,6 +258,7 @@ class governor {
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
+    auto const probed = broken_since() != never && r.failures == 0;
     if (refused_it) blame(now, r);
     if (!refused_it || r.alone_since == never) obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
@@ -268,7 +274,8 @@ class governor {
         return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
       case outcome::failure:
         law_.on_failure(now, s, derive(u, 0));
-        if (++r.failures >= settings_.attempts_max || !result.may_retry)
+        if (!probed) ++r.failures;
+        if (r.failures >= settings_.attempts_max || !result.may_retry)
           return give_up(index, reason::attempts);
         return wait_again(now, index, after_failed(now, r, derive(u, 1)));
       case outcome::ignore:
@@ -299,8 +306,9 @@ class governor {
   }
 
   /// Returns the first waiting request if a server's hint, of any answer, holds it for longer than
-  /// hint_max, or if it was refused alone for so long: the driver cancels it and tells its owner,
-  /// or has that patience.
+  /// hint_max, if it was refused alone for so long, or if the server is broken for so long and is
+  /// not to be asked yet whether it is back: the driver cancels it and tells its owner, or has that
+  /// patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;
@@ -310,6 +318,9 @@ class governor {
     if (r.waits_for == reason::refused_alone && hopeless(r))
       return parked_request{ticket_of(index), std::max(r.ready_since, until),
                             reason::refused_alone};
+    auto const asks = law_.ready_at(r.terms.cost);  // whether the server is back
+    if (asks > now && now > later(broken_since(), settings_.hint_max))
+      return parked_request{ticket_of(index), asks, reason::server_broken};
     return std::nullopt;
   }
 
@@ -476,12 +487,19 @@ class governor {
     auto const at_least = [&](reason why, time_point until) {
       if (until > latest.until) latest = {why, until};
     };
-    at_least(reason::pace, law_.ready_at(cost));
+    at_least(broken_since() == never ? reason::pace : reason::server_broken, law_.ready_at(cost));
     if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->ready_at(cost));
     at_least(reason::server_hint, held_until(cost));
     return latest;
   }
 
+  /// Returns since when nothing answers, as far as the law tells; `never`: something does.
+  time_point broken_since() const noexcept {
+    if constexpr (requires { law_.broken_since(); })
+      return law_.broken_since();
+    else
+      return never;
+  }
   /// Returns whether a ceiling of the caller holds the next request.
   bool capped(time_point now) const noexcept {
     return in_flight_ >= settings_.in_flight_max ||
@@ -547,6 +565,7 @@ class governor {
     return {why, later(now, r.last_delay)};
   }
   again after_failed(time_point now, request& r, fraction u) {
+    if (r.failures == 0) return {reason::none, now};  // the law's probes are far enough apart
     auto const paid = settings_.budget.withdraw(now);
     r.last_delay = backoff_.delay(r.failures - 1, r.last_delay, u);
     auto const rested = later(now, r.last_delay);

@@ -36,8 +36,9 @@ struct stamp {
   std::uint64_t sends = 0;      ///< sends before this one, where the law counts them
   int in_flight = 0;            ///< permits out, this one included
   bool paced = false;           ///< the law's pace made it wait
-  bool prompt = false;          ///< it followed an answer at once, where the law tells
-  std::int64_t cost = 1;        ///< units
+  bool prompt = false;    ///< it went when its pace allowed it, or followed an answer at once,
+                          ///< where the law tells
+  std::int64_t cost = 1;  ///< units
   friend bool operator==(stamp const&, stamp const&) = default;
 };
 

@@ -44,6 +44,84 @@ void answer(seek& law, time_point& now, outcome what) {
     law.on_failure(now, s, 0);
 }
 
+TEST(seek, a_request_that_comes_when_its_turn_is_due_says_nothing_against_the_pace) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 20; ++i) answer(law, now, outcome::success);
+  now += 10s;
+  EXPECT_FALSE(law.take(now, 1, 0).prompt);
+  now = law.ready_at(1);
+  EXPECT_TRUE(law.take(now, 1, 0).prompt);
+  now = law.ready_at(1) + 1ms;  // a late timer
+  EXPECT_TRUE(law.take(now, 1, 0).prompt);
+}
+
+/// Lets `law` send at `rate`, which five successes later is refused with `out` in flight.
+void refuse(seek& law, time_point& now, double rate, int out) {
+  law.level = rate;
+  for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
+  law.level = rate;
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = out;
+  now += 50ms;
+  law.on_throttle(now, {.sent = sent, .in_flight = out, .rtt = 50ms}, resource::unknown, 0);
+}
+
+TEST(seek, few_slots_are_those_that_refuse_three_times_at_as_many_and_different_rates) {
+  struct {
+    char const* what;
+    double rates[3];
+    int outs[3];
+    bool slots;
+  } const rows[] = {
+      {"as many, different rates", {80, 40, 20}, {5, 5, 5}, true},
+      {"one of them at another number", {80, 40, 20}, {5, 4, 5}, false},
+      {"rates that are alike", {20, 20, 20}, {5, 5, 5}, false},
+      {"a request alone", {80, 40, 20}, {1, 1, 1}, false},
+  };
+  for (auto const& r : rows) {
+    time_point now{1s};
+    seek law;
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE(law.slots) << r.what << ", " << i;
+      refuse(law, now, r.rates[i], r.outs[i]);
+    }
+    EXPECT_EQ(law.slots, r.slots) << r.what;
+  }
+}
+
+TEST(seek, few_slots_are_none_where_as_many_are_accepted) {
+  time_point now{1s};
+  seek law;
+  refuse(law, now, 80, 5);
+  refuse(law, now, 40, 5);
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = 5;
+  law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
+  refuse(law, now, 20, 5);
+  EXPECT_FALSE(law.slots);
+}
+
+TEST(seek, few_slots_are_none_where_fewer_are_refused) {
+  time_point now{1s};
+  seek law;
+  for (auto const rate : {80, 40, 20}) refuse(law, now, rate, 5);
+  ASSERT_TRUE(law.slots);
+  refuse(law, now, law.level, 3);
+  EXPECT_FALSE(law.slots);
+}
+
+TEST(seek, tells_since_when_nothing_answers) {
+  time_point now{1s};
+  seek law;
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.broken_since(), never);
+  for (int i = 0; i < breakage::row_max; ++i) answer(law, now, outcome::failure);
+  EXPECT_EQ(law.broken_since(), now);
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.broken_since(), never);
+}
+
 TEST(seek, a_server_that_was_gone_finds_the_rate_as_it_was) {
   time_point now{1s};
   seek law;

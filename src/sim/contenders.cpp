@@ -116,7 +116,7 @@ std::vector<contender> all() {
   std::vector<contender> list;
   for (auto const& l : shipped_laws()) list.push_back(contender_of(l));
   list.push_back(plain("tahoe-0.9", "a congestion window that starts again, ssthresh cut to 0.9",
-                       {}, {paced<unpaced, tahoe>{.win = {.beta = 0.9}}},
+                       {}, {paced<hesitant, tahoe>{.win = {.beta = 0.9}}},
                        after_throttle::stand_in_line));
   list.push_back(plain("adaptive-rate-only",
                        "seed text 002's rate without the decaying retry level", {},

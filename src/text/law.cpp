@@ -253,11 +253,11 @@ struct setter {
     in.share("leave", l.leave, 95);
     return {l};
   }
-  any_law operator()(paced<unpaced, reno> l) const {
+  any_law operator()(paced<hesitant, reno> l) const {
     set_window(l.win, in);
     return {l};
   }
-  any_law operator()(paced<unpaced, tahoe> l) const {
+  any_law operator()(paced<hesitant, tahoe> l) const {
     set_window(l.win, in);
     l.win.initial = l.win.cwnd;
     return {l};

@@ -27,7 +27,7 @@ TEST(law_text, settings_are_where_they_belong) {
                                   .randomization_factor = 0,
                                   .down_multiplier_threshold = 5})});
   EXPECT_EQ(law("tahoe(cut=0.9,cwnd=30,ssthresh=64)"),
-            any_law{(paced<unpaced, tahoe>{
+            any_law{(paced<hesitant, tahoe>{
                 .win = {.cwnd = 30, .ssthresh = 64, .beta = 0.9, .initial = 30}})});
   EXPECT_EQ(law("reno(cut=0.9)"), shipped_law_named("reno-0.9")->law);
   EXPECT_EQ(std::get<seek>(law("seek(start=300/min,leave=30%)").choice).level, 5);

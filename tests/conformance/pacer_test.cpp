@@ -9,6 +9,7 @@
 
 #include "headway/pacer/adaptive_rate.hpp"
 #include "headway/pacer/gcra.hpp"
+#include "headway/pacer/hesitant.hpp"
 
 namespace headway {
 namespace {
@@ -37,10 +38,14 @@ struct none {  // exempt from the rate: seed 003 sends as soon as the window has
   static unpaced make() { return {}; }
   static constexpr double rate = std::numeric_limits<double>::infinity(), burst = 1;
 };
+struct none_yet {  // nothing was refused
+  static hesitant make() { return {}; }
+  static constexpr double rate = std::numeric_limits<double>::infinity(), burst = 1;
+};
 
 template <class Case>
 struct pacer_conformance : testing::Test {};
-using shipped = testing::Types<slow, with_burst, fast, adaptive, adaptive_fast, none>;
+using shipped = testing::Types<slow, with_burst, fast, adaptive, adaptive_fast, none, none_yet>;
 TYPED_TEST_SUITE(pacer_conformance, shipped);
 
 constexpr time_point start{100s};

@@ -58,6 +58,7 @@ TYPED_TEST(governor_model, agrees_with_the_governor) {
       met.merge(one.met);
     }
   if (std::getenv("HEADWAY_SEED")) return;
+  met.erase(reason::server_broken);  // of a law that tells
   EXPECT_EQ(met.size() + !met.contains(reason::pace) + !met.contains(reason::window), 12U)
       << "the histories are too tame: they do not meet every reason";
 }

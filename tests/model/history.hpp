@@ -94,10 +94,16 @@ struct naive_governor {
     if (first_sent && !answered && settings.first_alone > 0ns)
       hold(reason::first_answer, *first_sent + settings.first_alone);
     hold(r->rests, r->ready_since);
-    hold(reason::pace, law.ready_at(r->terms.cost));
+    hold(broken_since() == never ? reason::pace : reason::server_broken,
+         law.ready_at(r->terms.cost));
     if (settings.rate_ceiling) hold(reason::quota, settings.rate_ceiling->ready_at(r->terms.cost));
     hold(reason::server_hint, held(r->terms.cost));
     return all;
+  }
+
+  time_point broken_since() const {
+    if constexpr (requires { law.broken_since(); }) return law.broken_since();
+    return never;
   }
 
   std::optional<held_back> refuses(time_point now, request_terms const& terms) const {
@@ -204,9 +210,15 @@ struct naive_governor {
       r->ready_since = later(now, r->last_delay);
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
+      bool const probed = broken_since() != never && r->failures == 0;
       law.on_failure(now, s, for_law);
-      if (++r->failures >= settings.attempts_max || !result.may_retry)
+      r->failures += probed ? 0 : 1;
+      if (r->failures >= settings.attempts_max || !result.may_retry)
         return give_up(id, reason::attempts);
+      if (probed) {
+        r->ready_since = now;
+        return again(now, *r, reason::none);
+      }
       r->last_delay = backoff.delay(r->failures - 1, r->last_delay, for_backoff);
       auto const paid = settings.budget.withdraw(now);
       if (paid == never) return give_up(id, reason::retry_budget);
@@ -451,6 +463,9 @@ class history {
     auto expect = parks ? std::optional(parked_request{head->id, held}) : std::nullopt;
     if (!parks && head && naive_.refused_too_long(*head))
       expect = {head->id, std::max(head->ready_since, held), reason::refused_alone};
+    else if (!parks && head && naive_.law.ready_at(head->terms.cost) > now_ &&
+             now_ > later(naive_.broken_since(), naive_.settings.hint_max))
+      expect = {head->id, naive_.law.ready_at(head->terms.cost), reason::server_broken};
     ASSERT_EQ(real_.parked(now_), expect);
 
     auto deadline = never;

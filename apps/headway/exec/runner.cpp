@@ -1014,6 +1014,13 @@ class runner {
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
     if (live_ > 0) {
+      if (lanes_.parked_as_broken(clock_now())) {
+        say(
+            fmt::format("parked: nothing but failures for longer than --wait-max {}; run the same "
+                        "command again later",
+                        in_words(options_.wait_max)));
+        return exit_parked;
+      }
       auto const until = lanes_.parked_until();
       say(
           fmt::format("parked: it is asked to wait {}, which is more than --wait-max {}; run the "

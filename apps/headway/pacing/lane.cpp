@@ -114,7 +114,12 @@ void lane::rest(time_point now, bool may_send) {
   auto const park_beyond = [&](time_point until) {
     if (until > later(now, parts_.wait_max)) parked_until_ = std::max(parked_until_, until);
   };
-  if (auto const parked = parts_.governor.parked(now)) park_beyond(parked->until);
+  if (auto const parked = parts_.governor.parked(now)) {
+    if (parked->why == reason::server_broken)
+      parked_until_ = std::max(parked_until_, parked->until);
+    else
+      park_beyond(parked->until);
+  }
   if (held_.why != reason::none) {  // an answer wakes it, too
     wake_ = held_.until;
     if (held_.why == reason::quota && held_.until != never) park_beyond(held_.until);
@@ -229,7 +234,8 @@ hindrance::kind lane::plight(reason held) const noexcept {
   if (trouble_.holds()) return impasse;
   auto const most = [&](int n) { return 2 * n > lately_.attempts(); };
   auto const again = held == reason::backoff || held == reason::retry_budget;
-  if (most(lately_.broken()) || (again && lately_.broken() > 0)) return broken;
+  if (held == reason::server_broken || most(lately_.broken()) || (again && lately_.broken() > 0))
+    return broken;
   if (held == reason::server_hint || most(lately_.throttled())) return throttled;
   return held == reason::none ? none : turn;
 }

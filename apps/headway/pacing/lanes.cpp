@@ -212,6 +212,12 @@ time_point lanes::parked_until() noexcept {
   return at;
 }
 
+bool lanes::parked_as_broken(time_point now) {
+  bool any = false;
+  for (auto& [key, l] : all_) any |= l.parked() && l.why(now).why == reason::server_broken;
+  return any;
+}
+
 reason lanes::look_at(time_point now, duration since, lane& l) {
   auto const before = l.look(l.why(now).why);
   if (before != reason::none)

@@ -69,6 +69,8 @@ class lanes {
   void wake(time_point at) noexcept;
   /// When the last of them that are parked go on; time_point::min(): none is.
   time_point parked_until() noexcept;
+  /// One of them is parked since its server answers nothing but failures.
+  bool parked_as_broken(time_point now);
 
   /// Orders all lanes whose scope matches, and those to come; "": all. Returns how many there are.
   /// Errors: fatal(exit_usage) where it cannot be; then nothing has changed.

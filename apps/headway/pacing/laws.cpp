@@ -106,9 +106,9 @@ std::string findings(any_law const& l, bool quotas_bind) {
     return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);
   });
   if (!told.empty()) return told;
-  if (auto const* r = std::get_if<paced<unpaced, reno>>(&l.choice))
+  if (auto const* r = std::get_if<paced<hesitant, reno>>(&l.choice))
     return fmt::format("a window of {:.1f}", r->win.cwnd);
-  if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&l.choice))
+  if (auto const* t = std::get_if<paced<hesitant, tahoe>>(&l.choice))
     return fmt::format("a window of {:.1f}", t->win.cwnd);
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
     return fmt::format("a rate of {}", rate_in_words(a->pace.rate));

@@ -251,6 +251,11 @@ void server::refuse_parked(time_point now, scope& s) {
 
 refusal server::hold_of(time_point now, scope const& s) const {
   auto const left = s.in->parked_until() - now;
+  if (s.in->why(now).why == reason::server_broken)
+    return {{503, "broken",
+             fmt::format("{} answers nothing but failures; it is asked again in {}", settings_.name,
+                         in_words(left))},
+            left};
   return {
       {503, "hold", fmt::format("{} asks to be left alone for {}", settings_.name, in_words(left))},
       left};

@@ -889,6 +889,13 @@ class runner {
       throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
     if (requests_.live() > 0) {
+      if (lanes_.parked_as_broken(now)) {
+        say(fmt::format(
+            "parked: the server has answered nothing but failures for longer than --wait-max {}; "
+            "run the same command again later",
+            in_words(options_.wait_max)));
+        return exit_parked;
+      }
       auto const until = lanes_.parked_until();
       say(fmt::format(
           "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "

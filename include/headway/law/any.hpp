@@ -7,6 +7,7 @@
 #include "headway/law/seek.hpp"
 #include "headway/pacer/adaptive_rate.hpp"
 #include "headway/pacer/gcra.hpp"
+#include "headway/pacer/hesitant.hpp"
 #include "headway/window/fixed.hpp"
 #include "headway/window/reno.hpp"
 #include "headway/window/tahoe.hpp"
@@ -15,7 +16,7 @@ namespace headway {
 
 /// Any shipped law, chosen at run time. A value.
 struct any_law {
-  std::variant<seek, paced<unpaced, reno>, paced<unpaced, tahoe>,
+  std::variant<seek, paced<hesitant, reno>, paced<hesitant, tahoe>,
                paced<adaptive_rate, fixed_window>, paced<gcra, fixed_window>,
                paced<unpaced, fixed_window>, auto_sleeper>
       choice{};  ///< in use
@@ -28,8 +29,8 @@ struct any_law {
   }
   /// Returns where slow start ends, in permits; 0 of a law without a congestion window.
   double ssthresh() const noexcept {
-    if (auto const* r = std::get_if<paced<unpaced, reno>>(&choice)) return r->win.ssthresh;
-    if (auto const* t = std::get_if<paced<unpaced, tahoe>>(&choice)) return t->win.ssthresh;
+    if (auto const* r = std::get_if<paced<hesitant, reno>>(&choice)) return r->win.ssthresh;
+    if (auto const* t = std::get_if<paced<hesitant, tahoe>>(&choice)) return t->win.ssthresh;
     return 0;
   }
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
@@ -46,6 +47,11 @@ struct any_law {
   }
   void on_hint(time_point now, hint const& h) noexcept {
     std::visit([&](auto& l) { l.on_hint(now, h); }, choice);
+  }
+  /// Returns since when nothing answers, as far as the law tells; `never`: something does.
+  time_point broken_since() const noexcept {
+    auto const* s = std::get_if<seek>(&choice);
+    return s != nullptr ? s->broken_since() : never;
   }
   friend bool operator==(any_law const&, any_law const&) = default;
 };

@@ -11,15 +11,17 @@ namespace headway {
 /// Tells whether the caller wants less than its pace allows. Then a refusal is the doing of others,
 /// and a cut would only make the caller's own few requests wait: what helps is to ask again later.
 ///
-/// What counts is how many requests go as soon as they come, and not because an answer came just
-/// before: a worker that waits for nothing but answers wants all that it can get.
+/// What counts is how many requests go as soon as they come, and neither when the pace allowed it
+/// nor because an answer came just before: a worker that waits for nothing but answers wants all
+/// that it can get. One that comes just when its turn is due says nothing against a pace that
+/// another caller of the same law keeps busy.
 ///
 /// Threads: a value. Source: scenarios/sparse-1.toml; design/003, "Few requests".
 struct demand {
   time_point answered{};       ///< the latest answer
   time_point refused = never;  ///< the first refusal since the last success; never: none
   double answers = 0;          ///< that `idle` is a mean of, at most `smoothing`
-  double idle = 0;             ///< share of the requests that neither pace nor worker made wait
+  double idle = 0;             ///< share of the requests that came when the pace was long free
   int busy = 0;                ///< requests in a row that one of them made wait, all accepted
   double closed = 0;           ///< seconds from a refusal to the next accepted send, smoothed
   friend bool operator==(demand const&, demand const&) = default;

@@ -89,6 +89,9 @@ struct seek {
     std::uint64_t successes = 0;  ///< until then
     double rate = 0;              ///< at which the rejected request went, units per second
     int out = 0;                  ///< permits out when the rejected request went, it included
+    int alike = 0;                ///< cuts in a row before it with as many out
+    double first_rate = 0;        ///< that of the first of these
+    int served_out = 0;           ///< the most out when a request went that was accepted since then
     friend bool operator==(cut const&, cut const&) = default;
   };
   cut last{};  ///< the latest one
@@ -177,6 +180,7 @@ struct seek {
   static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
+  static constexpr int few_slots = 8;                 ///< a rate, too, has so many out now and then
   static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
   static constexpr double trial_slowness = 2;  // of a cut for failures, until it is judged
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
@@ -204,7 +208,9 @@ struct seek {
       seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
     auto const interval = from_seconds(seconds);
     auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
-    if (now - next > slack)
+    bool const late = now - next > slack;
+    bool const due = !late && since_cut.sends > 0;  // the first one waits for nothing
+    if (late)
       behind = now;
     else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
@@ -213,7 +219,7 @@ struct seek {
             .epoch = epoch,
             .successes = successes,
             .sends = since_cut.sends++,
-            .prompt = wanted.prompt(now, wait.mean)};
+            .prompt = due || wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
@@ -226,6 +232,7 @@ struct seek {
     if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     if (s.sent.epoch == epoch) ++since_cut.successes;
+    last.served_out = std::max(last.served_out, s.sent.in_flight);
     auto const doubted = luck.doubts();
     if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
     judge_trial();
@@ -248,7 +255,7 @@ struct seek {
     } else if (test) {
       return;  // of the cut before
     }
-    if (wants_little()) {
+    if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
       auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
       next = std::max(next, later(now, from_seconds(pause)));
       return;
@@ -273,7 +280,16 @@ struct seek {
     if (!shut) server.shut = server.refused = s.sent.sent;
     if (accepted >= 3) ++server.cuts;
     name_limit(out);
-    auto const before = std::exchange(last, {now, units, successes, rate_of(level), out});
+    auto const alike = out == last.out ? last.alike + 1 : 0;
+    auto const rate = rate_of(level);
+    auto const before = std::exchange(last, {.at = now,
+                                             .units = units,
+                                             .successes = successes,
+                                             .rate = rate,
+                                             .out = out,
+                                             .alike = alike,
+                                             .first_rate = alike > 0 ? last.first_rate : rate,
+                                             .served_out = alike > 0 ? last.served_out : 0});
     auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
     auto const unexpected = !slots && !ramping() && level < below * ceiling;
     if (slots)
@@ -314,6 +330,8 @@ struct seek {
   }
 
   void on_hint(time_point, hint const&) noexcept {}
+  /// Returns since when nothing answers; `never`: something does.
+  time_point broken_since() const noexcept { return broken.gone; }
   friend bool operator==(seek const&, seek const&) = default;
 
   /// Returns what the next run may begin with.
@@ -423,17 +441,24 @@ struct seek {
   }
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
-  /// far below that number is refused for its rate.
+  /// far below that number is refused for its rate. A few are out at a rate, too: these need three
+  /// refusals at exactly as many and nothing accepted at that meanwhile, and one at fewer is enough
+  /// against them.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
-    auto const unlike = rate > 1.22 * last.rate || last.rate > 1.22 * rate;
-    if (slots && ((out < 0.8 * level && out + 2 < level) || shut_in_a_row >= 3)) {
+    auto const unlike = [&](double other) { return rate > 1.22 * other || other > 1.22 * rate; };
+    auto const at_fewer =
+        (ceiling <= few_slots && out + 1 < ceiling) || (out < 0.8 * level && out + 2 < level);
+    auto const at_as_many = out >= few_slots
+                                ? std::abs(out - last.out) <= 0.05 * out && unlike(last.rate)
+                                : out >= 2 && out == last.out && last.alike >= 1 &&
+                                      unlike(last.first_rate) && last.served_out < out;
+    if (slots && (at_fewer || shut_in_a_row >= 3)) {
       level = rate;
       ceiling = rate_of(ceiling);
       slots = false;
-    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && out >= 8 &&
-               successes >= last.successes + 3 && std::abs(out - last.out) <= 0.05 * out &&
-               unlike) {
+    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && at_as_many &&
+               successes >= last.successes + 3) {
       slots = true;
       level = ceiling = out;
     }

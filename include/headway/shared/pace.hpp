@@ -84,6 +84,8 @@ struct shared_law {
   void on_hint(time_point now, hint const& h) noexcept {
     with ? with->on_hint(now, h) : own.on_hint(now, h);
   }
+  /// Returns since when nothing answers; `never`: something does.
+  time_point broken_since() const noexcept { return now_known().broken_since(); }
   friend bool operator==(shared_law const&, shared_law const&) = default;
 };
 static_assert(law<shared_law>);
@@ -95,7 +97,8 @@ static_assert(law<shared_law>);
 template <class Governor>
 void look_at(pace& shared, Governor& g, time_point now, bool held_elsewhere = false) {
   auto const why = g.why(now).why;
-  auto const for_the_law = why == reason::none || why == reason::pace || why == reason::window;
+  auto const for_the_law = why == reason::none || why == reason::pace || why == reason::window ||
+                           why == reason::server_broken;
   shared.refresh(now, g.in_flight(), g.waiting() > 0 && for_the_law && !held_elsewhere);
   g.hold(shared.held_until());
 }
