@@ -10,7 +10,7 @@ namespace {
 constexpr duration silence = 310ms;  // nothing new was heard: it coasts
 constexpr duration coasting_halves = 1min;
 constexpr duration asks_again = 1s;            // for a turn, where none is promised
-constexpr duration repeats = 300ms;            // a report that is not answered
+constexpr duration repeats = 100ms;            // a report that is not answered
 constexpr double golden = 0.6180339887498949;  // spreads members of consecutive numbers
 constexpr double expected = 0.25;              // seconds of arrivals that turns are asked for
 

@@ -108,7 +108,7 @@ TEST(member, tells_a_retry_after_at_once) {
 TEST(member, repeats_a_report_until_it_is_heard) {
   waiting m;
   auto const first = m.spoken();
-  EXPECT_EQ(m.speaks_at(), start + 300ms);
+  EXPECT_EQ(m.speaks_at(), start + 100ms);
   m.refresh(start + 200ms, 0, 5);
   EXPECT_EQ(m.speak(start + 300ms), first);
   m.hear(start + 301ms, granted(1, {}), 1, false);
