@@ -14,6 +14,8 @@ endif()
 
 set(about_core "the standard library only: no threads, no I/O, no clock")
 set(about_http "what an HTTP response says about the limit")
+set(about_shared "a pace that several processes share")
+set(about_fleet "one limit for many hosts: its state, and its members")
 set(about_sim "servers and laws under virtual time")
 set(about_blocking "the governor for threads")
 set(about_asio "the governor for Asio")

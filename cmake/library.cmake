@@ -1,14 +1,14 @@
 # What each component of the library is called and made of; the targets themselves are in src/. A component is what has
 # a target headway_<name>.
-set(headway_components core http sim blocking asio)
+set(headway_components core http shared fleet sim blocking asio)
 foreach(component IN LISTS headway_components)
   if(NOT TARGET headway_${component})
     list(REMOVE_ITEM headway_components ${component})
   endif()
 endforeach()
 
-# Every header belongs to one component: to that of its folder, those of driver/ and shared/ to blocking or asio, all
-# others to core.
+# Every header belongs to one component: to that of its folder, those of driver/ to blocking or asio, all others to
+# core.
 file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} include/*.hpp)
 function(headway_headers component regex)  # moves those that match from core to `component`, if that is built
   set(rest ${headers_of_core})
@@ -21,9 +21,11 @@ function(headway_headers component regex)  # moves those that match from core to
   endif()
 endfunction()
 headway_headers(http "http/")
+headway_headers(fleet "fleet/")
 headway_headers(sim "sim/")
 headway_headers(asio "driver/([a-z_]+_)?asio")
-headway_headers(blocking "(driver|shared)/")
+headway_headers(shared "shared/")
+headway_headers(blocking "driver/")
 
 foreach(component IN LISTS headway_components)
   set(target headway_${component})

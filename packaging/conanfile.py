@@ -45,10 +45,10 @@ class Headway(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_find_mode", "none")  # headway's own CMake package is the one to find
-        for component in ("core", "http", "sim", "blocking", "asio"):
+        for component in ("core", "http", "shared", "fleet", "sim", "blocking", "asio"):
             part = self.cpp_info.components[component]
             part.libs = [] if component == "asio" else [f"headway-{component}"]  # which is headers only
-            part.requires = [] if component == "core" else ["core"]
+            part.requires = {"core": [], "blocking": ["core", "shared"], "fleet": ["core", "shared"], "sim": ["core", "fleet"]}.get(component, ["core"])
             part.builddirs = ["lib/cmake/headway"]
             if component in ("blocking", "asio") and self.settings.os == "Linux":
                 part.system_libs = ["pthread"]

@@ -45,8 +45,8 @@ class machine_pace_test : public folder_test {
 TEST_F(machine_pace_test, a_turn_is_taken_once) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
-  a.refresh(start, 0, true);
-  b.refresh(start, 0, true);
+  a.refresh(start, 0, 1);
+  b.refresh(start, 0, 1);
   ASSERT_LE(b.ready_at(1), start);
   EXPECT_TRUE(a.claim(start, 1, u));
   EXPECT_FALSE(b.claim(start, 1, u));
@@ -68,7 +68,7 @@ TEST_F(machine_pace_test, a_refusal_cuts_once_for_all) {
   auto const second = b.take(start, 1, u);
   a.on_throttle(start + 10ms, answer(first), resource::rate, u);
   b.on_throttle(start + 11ms, answer(second), resource::rate, u);
-  b.refresh(start + 11ms, 0, true);
+  b.refresh(start + 11ms, 0, 1);
   EXPECT_EQ(std::get<seek>(b.law().choice).epoch, 1U);
 }
 
@@ -76,7 +76,7 @@ TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
   a.on_hint(start, {.retry_after = 5s});
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   EXPECT_EQ(b.held_until(), start + 5s);
   EXPECT_FALSE(b.claim(start + 4s, 1, u));
   EXPECT_TRUE(b.claim(start + 5s, 1, u));
@@ -85,12 +85,12 @@ TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
 TEST_F(machine_pace_test, the_least_recently_served_goes_first) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   ASSERT_TRUE(a.claim(start, 1, u));
   a.take(start, 1, u);
   auto const turn = a.law().ready_at(1);
-  b.refresh(turn, 0, true);
-  a.refresh(turn, 1, true);
+  b.refresh(turn, 0, 1);
+  a.refresh(turn, 1, 1);
   EXPECT_FALSE(a.claim(turn, 1, u));
   EXPECT_TRUE(b.claim(turn, 1, u));
   b.take(turn, 1, u);
@@ -112,7 +112,7 @@ TEST_F(machine_pace_test, permits_of_the_dead_come_back) {
   int status = 0;
   waitpid(child, &status, 0);
   ASSERT_TRUE(WIFSIGNALED(status));
-  a.refresh(start, 0, true);  // the first look is at which members live
+  a.refresh(start, 0, 1);  // the first look is at which members live
   EXPECT_EQ(a.allowed(), before);
 }
 
@@ -142,15 +142,15 @@ TEST_F(machine_pace_test, what_the_dead_left_is_not_believed) {
 TEST_F(machine_pace_test, another_clock_holds_no_member) {
   for (auto const offset : {duration(-24h), duration(90000s), duration(24h)}) {
     machine_pace a(within(), "k", law(10));
-    a.refresh(start + 48h, 0, true);
+    a.refresh(start + 48h, 0, 1);
     auto stranger = std::make_unique<machine_pace>(within(), "k", law(10));
-    stranger->refresh(start + 48h + offset, 0, true);
+    stranger->refresh(start + 48h + offset, 0, 1);
     stranger->take(start + 48h + offset, 1, u);
     stranger->hold(start + 48h + offset + 1s);
     for (auto const gone : {false, true}) {
       if (gone) stranger.reset();
       auto const now = start + 48h + (gone ? 1s : 500ms);
-      a.refresh(now, 0, true);
+      a.refresh(now, 0, 1);
       EXPECT_LE(a.held_until(), now);
       EXPECT_TRUE(a.claim(now, 1, u));
       a.take(now, 1, u);
@@ -161,13 +161,13 @@ TEST_F(machine_pace_test, another_clock_holds_no_member) {
 
 TEST_F(machine_pace_test, what_another_clock_left_holds_no_member) {
   machine_pace a(within(), "k", law(10));
-  a.refresh(start, 0, true);
+  a.refresh(start, 0, 1);
   {
     machine_pace stranger(within(), "k", law(10));
-    stranger.refresh(start + 24h, 0, true);
+    stranger.refresh(start + 24h, 0, 1);
     stranger.take(start + 24h, 1, u);
   }
-  a.refresh(start + 1s, 0, true);
+  a.refresh(start + 1s, 0, 1);
   EXPECT_TRUE(a.claim(start + 1s, 1, u));
   EXPECT_FALSE(a.shared());
   EXPECT_EQ(std::get<seek>(a.law().choice).level, 10);
@@ -176,14 +176,14 @@ TEST_F(machine_pace_test, what_another_clock_left_holds_no_member) {
 TEST_F(machine_pace_test, a_slow_pace_and_a_hold_within_our_patience_are_believed) {
   machine_pace a(within(), "k", law(0.01), 5s);
   machine_pace b(within(), "k", law(0.01), 5s);
-  a.refresh(start, 0, true);
+  a.refresh(start, 0, 1);
   a.take(start, 1, u);
   a.hold(start + 5s);
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   EXPECT_GT(b.ready_at(1), start + 30s);
   EXPECT_EQ(b.held_until(), start + 5s);
   a.hold(start + 6s);
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   EXPECT_LE(b.held_until(), start);
   EXPECT_TRUE(b.shared());
 }
@@ -192,8 +192,8 @@ TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
   for (auto const from : {0, 8, 64, 128}) {
     machine_pace a(within(), "k", law(10));
     machine_pace b(within(), "k", law(10));
-    a.refresh(start, 0, true);
-    b.refresh(start, 0, true);
+    a.refresh(start, 0, 1);
+    b.refresh(start, 0, 1);
     fs::path const path = fs::directory_iterator(within())->path();
     auto const size = static_cast<int>(fs::file_size(path));
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -202,7 +202,7 @@ TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
     for (int i = from; i < size; ++i) file.put(static_cast<char>(chance()));
     file.close();
     for (auto* const each : {&a, &b}) {
-      each->refresh(start + 500ms, 0, true);
+      each->refresh(start + 500ms, 0, 1);
       each->on_success(start + 500ms, answer({.sent = start}), u);
       EXPECT_TRUE(each->claim(start + 2s, 1, u));
       each->take(start + 2s, 1, u);
@@ -286,7 +286,7 @@ TEST_F(machine_pace_test, both_sides_of_a_fork_are_members_and_each_dies_for_its
   machine_pace watcher(within(), "k", law(10));
   auto const before = watcher.allowed();
   auto out = [&, now = start]() mutable {
-    watcher.refresh(now += 1s, 0, true);
+    watcher.refresh(now += 1s, 0, 1);
     return before - watcher.allowed();
   };
   process parent([&](process const& self) {
@@ -326,10 +326,10 @@ TEST_F(machine_pace_test, a_child_that_does_not_act_keeps_nothing_of_its_parent)
     self.ready();
   });
   parent.await(2);
-  watcher.refresh(start, 0, true);
+  watcher.refresh(start, 0, 1);
   EXPECT_EQ(watcher.allowed(), before - 1);
   parent.end(SIGKILL);
-  watcher.refresh(start + 1s, 0, true);
+  watcher.refresh(start + 1s, 0, 1);
   EXPECT_EQ(watcher.allowed(), before);
 
   std::optional<machine_pace> last(std::in_place, within(), "another", law(10));
@@ -347,10 +347,10 @@ TEST_F(machine_pace_test, a_child_that_does_not_act_takes_nothing_from_its_paren
   a->take(start, 1, u);
   process child([&](process const&) { a.reset(); });
   EXPECT_EQ(child.end(), 0);
-  watcher.refresh(start, 0, true);
+  watcher.refresh(start, 0, 1);
   EXPECT_EQ(watcher.allowed(), before - 1);
   a->hold(start + 5s);
-  watcher.refresh(start, 0, true);
+  watcher.refresh(start, 0, 1);
   EXPECT_EQ(watcher.held_until(), start + 5s);
 }
 
@@ -369,7 +369,7 @@ TEST_F(machine_pace_test, a_child_that_cannot_join_goes_on_alone) {
   });
   EXPECT_EQ(child.end(), 0);
   EXPECT_TRUE(a.shared());
-  watcher.refresh(start, 0, true);
+  watcher.refresh(start, 0, 1);
   EXPECT_EQ(watcher.allowed(), before - 1);
 }
 
@@ -377,15 +377,15 @@ TEST_F(machine_pace_test, a_child_that_cannot_join_goes_on_alone) {
 TEST_F(machine_pace_test, a_stopped_member_holds_no_permits_and_its_late_answers_teach_nothing) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   auto const sent = b.take(start, 1, u);
-  a.refresh(start + 500ms, 0, true);
+  a.refresh(start + 500ms, 0, 1);
   auto const before = a.allowed();
-  a.refresh(start + 1s, 0, true);
+  a.refresh(start + 1s, 0, 1);
   EXPECT_EQ(a.allowed(), before + 1);
   b.on_success(start + 10s, answer(sent), u);
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 0U);
-  b.refresh(start + 10s, 0, true);
+  b.refresh(start + 10s, 0, 1);
   b.on_success(start + 10s, answer(b.take(start + 10s, 1, u)), u);
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
 }
@@ -393,12 +393,12 @@ TEST_F(machine_pace_test, a_stopped_member_holds_no_permits_and_its_late_answers
 TEST_F(machine_pace_test, a_member_that_only_waits_for_an_answer_is_not_stopped) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));
-  b.refresh(start, 0, true);
+  b.refresh(start, 0, 1);
   auto const sent = b.take(start, 1, u);
-  b.refresh(start, 1, false);
-  a.refresh(start, 0, true);
+  b.refresh(start, 1, 0);
+  a.refresh(start, 0, 1);
   auto const before = a.allowed();
-  a.refresh(start + 1min, 0, true);
+  a.refresh(start + 1min, 0, 1);
   EXPECT_EQ(a.allowed(), before);
   b.on_success(start + 1min, answer(sent), u);
   EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
@@ -408,12 +408,12 @@ TEST_F(machine_pace_test, a_member_that_never_takes_its_turn_costs_no_pace) {
   machine_pace a(within(), "k", law(200));
   std::vector<std::unique_ptr<machine_pace>> idle;
   for (int i = 0; i < 6; ++i) idle.push_back(std::make_unique<machine_pace>(within(), "k", law(1)));
-  a.refresh(start, 0, true);
+  a.refresh(start, 0, 1);
   a.take(start, 1, u);
   int taken = 0;
   for (auto now = start; now < start + 2s; now += 100us) {
-    for (auto const& each : idle) each->refresh(now, 0, true);
-    a.refresh(now, 0, true);
+    for (auto const& each : idle) each->refresh(now, 0, 1);
+    a.refresh(now, 0, 1);
     if (!a.claim(now, 1, u)) continue;
     a.take(now, 1, u);
     ++taken;
@@ -435,7 +435,7 @@ TEST_F(machine_pace_test, acts_of_many_processes_are_neither_lost_nor_torn) {
     _exit(0);
   }
   for (auto const child : children) waitpid(child, nullptr, 0);
-  watcher.refresh(start, 0, true);
+  watcher.refresh(start, 0, 1);
   auto const& s = std::get<seek>(watcher.law().choice);
   EXPECT_EQ(s.successes, std::uint64_t{processes} * acts);
   EXPECT_EQ(s.units, static_cast<double>(s.successes));
@@ -467,13 +467,13 @@ TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing)
       surely += static_cast<std::uint64_t>(n);
     close(ends[0]);
     ++perhaps;
-    a.refresh(start, 0, true);
+    a.refresh(start, 0, 1);
     auto const& s = std::get<seek>(a.law().choice);
     EXPECT_EQ(s.units, static_cast<double>(s.successes));
     EXPECT_GE(s.successes, surely);
     EXPECT_LE(s.successes, surely + perhaps);
   }
-  a.refresh(start + 1s, 0, true);
+  a.refresh(start + 1s, 0, 1);
   EXPECT_TRUE(a.claim(start + 1s, 1, u));
 }
 

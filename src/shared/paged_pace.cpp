@@ -117,7 +117,8 @@ void paged_pace::look(time_point now) noexcept {
   deference_ = seen_.deference(me_, now);
 }
 
-void paged_pace::refresh(time_point now, int out, bool waits) noexcept {
+void paged_pace::refresh(time_point now, int out, int waiting) noexcept {
+  auto const waits = waiting > 0;
   read(now);
   if (seen_.absent(me_, now)) back_ = now;
   auto const& known = seen_.of(me_);

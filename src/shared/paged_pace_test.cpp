@@ -450,10 +450,10 @@ TEST(paged_pace, a_member_that_leaves_goes_on_with_the_law_that_it_believed_last
   auto const b = join();
   b->on_success(now, {.sent = {.sent = now}}, 0);
   b->hold(now + 5s);
-  a->refresh(now, 0, true);
+  a->refresh(now, 0, 1);
   b->on_success(now, {.sent = {.sent = now}}, 0);
   common.damaged = true;
-  a->refresh(now + 1s, 0, true);
+  a->refresh(now + 1s, 0, 1);
   EXPECT_FALSE(a->shared());
   EXPECT_EQ(std::visit(successes, a->law().choice), 1U);
   EXPECT_EQ(a->held_until(), now + 5s);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "headway/fleet/board.hpp"
+#include "headway/fleet/member.hpp"
 #include "headway/sim/event_queue.hpp"
 #include "headway/sim/histogram.hpp"
 #include "headway/sim/sampling.hpp"
@@ -15,7 +18,24 @@
 namespace headway::sim {
 namespace {
 
-enum class kind : std::uint8_t { join, leave, submit, toggle, wake, arrival, reply, head };
+enum class kind : std::uint8_t {
+  join,
+  leave,
+  submit,
+  toggle,
+  wake,
+  arrival,
+  reply,
+  head,
+  report,     // is due
+  reported,   // at the board
+  answered,   // back at the member
+  collected,  // at the board
+  combined,   // at the member
+  published,  // at the board
+  pushed,     // at a member: there are turns to hear of
+  cut,        // at a member: another was refused
+};
 
 struct event {
   kind what;
@@ -47,7 +67,13 @@ struct client {
   std::vector<hint> told{};  // … and what comes with its answer; empty where nothing is told
   std::vector<std::int64_t> poison{};  // … and the attempts at a poisoned one; `clean` of another
   time_point joined{};
-  std::vector<std::int32_t> done_in{};  // by shares_slice; empty for a lone client
+  std::vector<std::int32_t> done_in{};                 // by shares_slice; empty for a lone client
+  std::shared_ptr<fleet::member> seat{};               // null: it paces alone
+  time_point speaks = never;                           // its next report
+  fleet::board::reply answer{};                        // that is on its way
+  std::optional<fleet::board::collected> collected{};  // it combines
+  std::uint64_t made_of = 0;                           // the version that it made its own of
+  std::uint64_t refused = 0;                           // the epoch of the cut that it is told of
 };
 
 /// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
@@ -72,6 +98,7 @@ class world {
  public:
   world(scenario const& s, contender const& law, simulation_options const& o)
       : scenario_(s), options_(o), server_(seeded(s.server, o.seed)), chance_(o.seed) {
+    if (s.fleet) way_to_board_ = s.fleet->round_trip / 2;
     for (auto const& g : s.groups) add(g, law);
     if (options_.timeline_step > 0ns) figures_.timeline.reserve(256);
   }
@@ -104,7 +131,14 @@ class world {
   void add(group const& g, contender const& subject) {
     auto const law = g.law.empty() ? subject : contender_of(g.law);
     // A law that is one worker is run as a pool of them, which share the client's requests.
-    auto const pool = std::max(1, std::holds_alternative<batch>(g.work) ? law.pool : 1);
+    auto const made = law.make(scenario_);
+    auto const* const shared = scenario_.fleet && !g.background && g.law.empty()
+                                   ? std::get_if<default_governor>(&made)
+                                   : nullptr;
+    auto const pool = shared != nullptr                       ? scenario_.fleet->members
+                      : std::holds_alternative<batch>(g.work) ? std::max(1, law.pool)
+                                                              : 1;
+    if (shared != nullptr) board_ = fleet::board(shared->law_state());
     for (int i = 0; i < g.clients; ++i)
       for (int worker = 0; worker < pool; ++worker) {
         auto const index = static_cast<std::uint32_t>(clients_.size());
@@ -113,6 +147,7 @@ class world {
         c.number = worker;
         c.connect = way(g, i);
         c.pool = pool;
+        if (shared != nullptr) seat(c, *shared);
         c.hears_ends_only = law.hears_ends_only;
         c.omits_poisoned = law.omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
@@ -120,9 +155,11 @@ class world {
           if (!g.background) wanted_ += c.unasked;
         } else {
           auto const* loop = std::get_if<closed_loop>(&g.work);
-          c.unasked = loop != nullptr ? loop->requests : std::numeric_limits<std::int64_t>::max();
-          if (!g.background && loop != nullptr && loop->requests != closed_loop{}.requests)
-            wanted_ += loop->requests;
+          auto const ends = loop != nullptr && loop->requests != closed_loop{}.requests;
+          c.unasked = ends ? part_of(c, loop->requests) : std::numeric_limits<std::int64_t>::max();
+          if (loop != nullptr && part_of(c, loop->workers) == 0) c.unasked = 0;
+          if (!g.background && ends)
+            wanted_ += c.unasked;
           else if (!g.background)
             endless_ = true;
         }
@@ -132,6 +169,21 @@ class world {
           events_.push(time_point(g.leaves), {.what = kind::leave, .client = index});
       }
     if (endless_) wanted_ = -1;
+  }
+
+  /// The part of a client's work that one of its pool has.
+  static std::int64_t part_of(client const& c, std::int64_t all) {
+    return all / c.pool + (c.number < all % c.pool ? 1 : 0);
+  }
+
+  /// Makes it a member of the fleet, with the same settings.
+  void seat(client& c, default_governor const& alone) {
+    auto with = alone.settings();
+    with.first_alone = 0ns;  // the first turn of the fleet is alone
+    any_law const begins{alone.law_state()};
+    c.seat = std::make_shared<fleet::member>(static_cast<fleet::member_id>(clients_.size()), begins,
+                                             duration::max());
+    c.governor = fleet_governor({}, {.own = begins, .with = c.seat}, with);
   }
 
   /// Of the `i`th client of a group.
@@ -148,6 +200,7 @@ class world {
     auto const resumes = later(time_point(c.of->suspended_at), c.of->suspended_for);
     if (now_ >= time_point(c.of->suspended_at) && now_ < resumes && e.what != kind::arrival) {
       if (e.what == kind::wake) c.armed = resumes;
+      if (e.what == kind::report && c.speaks == now_) c.speaks = resumes;
       return events_.push(resumes, e);
     }
     switch (e.what) {
@@ -176,6 +229,8 @@ class world {
       case kind::reply:
         reply(e, c);
         break;
+      default:
+        if (!converse(e, c)) return;
     }
     pump(e.client, c);
     if (options_.audit && !c.gone) audit(c);
@@ -186,7 +241,8 @@ class world {
       if (b->rate > 0) return next_submission(index, c);
       while (c.unasked > 0) submit(index, c);
     } else if (auto const* loop = std::get_if<closed_loop>(&c.of->work)) {
-      for (int i = 0; i < loop->workers && c.unasked > 0; ++i) submit(index, c);
+      auto const workers = part_of(c, loop->workers);
+      for (std::int64_t i = 0; i < workers && c.unasked > 0; ++i) submit(index, c);
     } else {
       next_submission(index, c);
       auto const& open = std::get<open_arrivals>(c.of->work);
@@ -213,7 +269,7 @@ class world {
       poisson = open->poisson;
     }
     if (rate <= 0) return;
-    auto const mean = from_seconds(1 / rate);
+    auto const mean = from_seconds(c.seat ? c.pool / rate : 1 / rate);
     events_.push(now_ + (poisson ? exponential{mean}.draw(c.chance()) : mean),
                  {.what = kind::submit, .client = index});
   }
@@ -281,17 +337,105 @@ class world {
     if (c.gone) return;
     std::visit(
         [&](auto& g) {
+          if (c.seat) look_at(*c.seat, g, now_);
           while (auto const turn = g.next(now_)) {
+            if (c.seat && !c.seat->claim(now_, g.cost_of(*turn), c.chance())) break;
             if (options_.audit) audit_start(c, g);
             g.start(now_, *turn, c.chance());
             send({.what = kind::arrival, .client = index, .id = *turn}, c);
           }
+          if (c.seat) speak(index, c, g);
           auto const wake = g.wakeup(now_);
           if (wake == never || wake >= c.armed) return;
           c.armed = later(wake, scale(scenario_.net.wakes_late, c.chance()));
           events_.push(c.armed, {.what = kind::wake, .client = index});
         },
         c.governor);
+  }
+
+  // ── the fleet ──────────────────────────────────────────────────────────────────────────────
+
+  /// Arms the next report. A member that has nothing left to do leaves.
+  void speak(std::uint32_t index, client& c, auto& g) {
+    if (c.seat->left()) return;
+    look_at(*c.seat, g, now_);
+    if (c.unasked == 0 && c.ended == c.asked && g.in_flight() == 0) c.seat->leave(now_);
+    auto const at = std::max(c.seat->speaks_at(), now_);
+    if (at >= c.speaks) return;
+    c.speaks = at;
+    events_.push(at, {.what = kind::report, .client = index});
+  }
+
+  void tell(std::uint32_t index, kind what) {
+    events_.push(now_ + way_to_board_, {.what = what, .client = index});
+  }
+
+  bool is_lost() { return scenario_.fleet->lost > 0 && unit(chance_()) < scenario_.fleet->lost; }
+
+  /// Carries out a step of the fleet's protocol; returns whether the member may have turns now.
+  bool converse(event const& e, client& c) {
+    if (c.gone || !c.seat) return false;
+    switch (e.what) {
+      case kind::report:
+        if (c.speaks != now_) return false;  // outdated
+        c.speaks = never;
+        if (c.seat->speaks_at() > now_) return true;
+        c.seat->speak(now_);
+        ++figures_.exchanges;
+        if (!is_lost()) tell(e.client, kind::reported);
+        return true;
+      case kind::reported:
+        c.answer = board_.exchange(now_, c.seat->spoken());
+        if (!is_lost()) tell(e.client, kind::answered);
+        if (auto const epoch = c.seat->spoken().refused; epoch && c.answer.fresh)
+          for (std::uint32_t i = 0; i < clients_.size(); ++i)
+            if (i != e.client && clients_[i].seat && clients_[i].seat->hears_cuts()) {
+              clients_[i].refused = *epoch;
+              tell(i, kind::cut);
+            }
+        return false;
+      case kind::answered:
+        c.seat->hear(now_, c.answer.granted, c.answer.told, c.answer.combine);
+        if (c.answer.combine) collect(e.client, c);
+        return true;
+      case kind::cut:
+        c.seat->cut(now_, c.refused, board_.valid().held);
+        if (c.answer.combine) collect(e.client, c);
+        return true;
+      case kind::collected:
+        c.collected = board_.collect();
+        tell(e.client, kind::combined);
+        return false;
+      case kind::combined: {
+        c.made_of = c.collected->valid.version;
+        c.collected->valid =
+            fleet::combine(std::move(c.collected->valid), c.collected->reports, now_);
+        tell(e.client, kind::published);
+        return false;
+      }
+      case kind::published:
+        publish(c);
+        return false;
+      case kind::pushed:
+        c.seat->wake(now_);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void collect(std::uint32_t index, client& c) {
+    if (c.collected) return;
+    c.collected.emplace();
+    tell(index, kind::collected);
+  }
+
+  void publish(client& c) {
+    auto const next = std::exchange(c.collected, std::nullopt)->valid;
+    auto const before = board_.valid();
+    if (!board_.publish(now_, c.seat->id(), c.made_of, next)) return;
+    for (auto const id : fleet::to_wake(next, before, now_))
+      tell(static_cast<std::uint32_t>(id - 1), kind::pushed);
   }
 
   void send(event const& arrival, client& c, duration after = {}) {
@@ -428,7 +572,7 @@ class world {
         [&](auto const& g) {
           auto const open = static_cast<std::int64_t>(g.waiting()) + g.in_flight();
           if (open != c.asked - c.ended) broken("a request was lost or ended twice");
-          if (g.waiting() > 0 && g.in_flight() == 0 && c.armed == never)
+          if (g.waiting() > 0 && g.in_flight() == 0 && c.armed == never && c.speaks == never)
             broken("requests wait and nothing will wake them");
         },
         c.governor);
@@ -552,6 +696,8 @@ class world {
   server server_;
   rng chance_;  // the server's, and the source of everybody else's
   std::vector<client> clients_;
+  fleet::board board_;
+  duration way_to_board_{};
   event_queue<event> events_;
   time_point now_{};
   std::int64_t wanted_ = 0;  // measured requests to be done; -1: there is no end to them

@@ -75,7 +75,7 @@ class Debs(unittest.TestCase):
 
     def test_shared_libraries(self):
         libraries = sorted(self.libraries.glob("libheadway-*.so"))
-        self.assertEqual([library.stem[len("libheadway-"):] for library in libraries], ["blocking", "core", "http", "sim"])
+        self.assertEqual([library.stem[len("libheadway-"):] for library in libraries], ["blocking", "core", "fleet", "http", "shared", "sim"])
         shlibs = output("dpkg-deb", "-I", self.debs["libheadway0.1"], "shlibs")
         for library in libraries:
             self.assertEqual(list(exports.faults(library, "0.1")), [])

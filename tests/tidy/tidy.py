@@ -10,13 +10,14 @@ from pathlib import Path
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
 TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
 
-OUTER = ("driver", "http", "shared", "sim", "text")  # folders of include/headway and src that are not core
+OUTER = ("driver", "fleet", "http", "shared", "sim", "text")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "core": ({"core"}, False),
     "text": ({"core", "text"}, False),
-    "sim": ({"core", "sim", "text"}, False),
+    "sim": ({"core", "fleet", "shared", "sim", "text"}, False),
     "http": ({"core", "http"}, True),
     "shared": ({"core", "shared"}, False),
+    "fleet": ({"core", "fleet", "shared"}, False),
     "driver": ({"core", "driver", "shared"}, True),
 }
 ROOMS = {  # folder of apps/headway: the others that it may include

@@ -59,7 +59,7 @@ struct step {
 
   std::string act(paged_pace& p) const {
     std::string seen;
-    if (what == 0) p.refresh(at, static_cast<int>(u % 3), u % 2 == 0);
+    if (what == 0) p.refresh(at, static_cast<int>(u % 3), u % 2 == 0 ? 1 : 0);
     if (what == 1 && p.claim(at, 1, u)) {
       auto const s = p.take(at, 1, u);
       seen += std::to_string(s.in_flight) + " " + std::to_string(s.epoch) + " ";
@@ -109,7 +109,7 @@ TEST(page_tape, answers_that_make_no_sense_are_no_value) {
     auto tape = std::make_shared<page_tape>();
     tape->play(answers);
     paged_pace p(std::make_unique<replayed_page>(3, tape), shipped_law_named("seek")->law, 15min);
-    p.refresh(time_point(1s), 0, true);
+    p.refresh(time_point(1s), 0, 1);
     EXPECT_GT(p.allowed(), 0) << answers;
   }
 }

@@ -304,6 +304,12 @@ sim::scenario read(section& in, std::string const& file) {
       wrong("are all background: there are none to measure");
   });
 
+  in.table("fleet", [&](section& fleet) {
+    s.fleet.emplace();
+    fleet.number("members", s.fleet->members, 1, 10'000);
+    fleet.text("round-trip", time_into(s.fleet->round_trip));
+    fleet.text("lost", share_into(s.fleet->lost));
+  });
   in.number("price", s.price, 0, 1e6);
   in.table("contest", [&](section& contest) {
     sim::optimistic_lock lock;

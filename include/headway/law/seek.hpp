@@ -334,6 +334,20 @@ struct seek {
   time_point broken_since() const noexcept { return broken.gone; }
   friend bool operator==(seek const&, seek const&) = default;
 
+  /// Takes back turns that were planned ahead and not used, and what they cost. The next may go
+  /// from `from` on, which is `never` where the time of all has passed.
+  void take_back(std::uint64_t turns, std::int64_t cost, time_point from) noexcept {
+    next = std::min(next, from);
+    since_cut.sends -= std::min(turns, since_cut.sends - since_cut.begin);
+    server.accepted -= static_cast<double>(cost);
+  }
+
+  /// Judges latency anew, since samples were lost.
+  void gap(time_point now) noexcept {
+    wait.answers = 0;
+    wait.block = std::max(wait.block, now);
+  }
+
   /// Returns what the next run may begin with.
   learned knows() const noexcept {
     if (ceiling == 0) return {.rate = successes > 0 ? pace() : 0, .latency = wait.mean};

@@ -1,8 +1,10 @@
 /// The seam between a governor and those that it shares a limit with.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -24,9 +26,9 @@ class HEADWAY_EXPORT pace {
   pace& operator=(pace const&) = delete;
   virtual ~pace();
 
-  /// Looks at what others did meanwhile, and tells them that `out` permits are ours and whether we
-  /// wait for the law to give more.
-  virtual void refresh(time_point now, int out, bool waits) noexcept = 0;
+  /// Looks at what others did meanwhile, and tells them that `out` permits are ours and how many
+  /// requests of ours wait for the law to give more.
+  virtual void refresh(time_point now, int out, int waiting) noexcept = 0;
   /// Takes the turn that the last look promised; false where there is none any more. The next
   /// take() then has its stamp. Requires: no turn is claimed.
   virtual bool claim(time_point now, std::int64_t cost, fraction u) noexcept = 0;
@@ -99,7 +101,9 @@ void look_at(pace& shared, Governor& g, time_point now, bool held_elsewhere = fa
   auto const why = g.why(now).why;
   auto const for_the_law = why == reason::none || why == reason::pace || why == reason::window ||
                            why == reason::server_broken;
-  shared.refresh(now, g.in_flight(), g.waiting() > 0 && for_the_law && !held_elsewhere);
+  auto const waiting = for_the_law && !held_elsewhere ? g.waiting() : std::size_t{0};
+  constexpr std::size_t most = std::numeric_limits<int>::max();
+  shared.refresh(now, g.in_flight(), static_cast<int>(std::min(waiting, most)));
   g.hold(shared.held_until());
 }
 

@@ -32,7 +32,7 @@ class HEADWAY_EXPORT paged_pace : public pace {
 
   /// Looks as pace does. Frees what dead and stopped members had out. O(members), and every 100 ms
   /// a question for each seat.
-  void refresh(time_point now, int out, bool waits) noexcept override;
+  void refresh(time_point now, int out, int waiting) noexcept override;
   bool claim(time_point now, std::int64_t cost, fraction u) noexcept override;
   void hold(time_point until) noexcept override;
   /// Returns the end of a hold that a server asked for. Within our patience of the last look.

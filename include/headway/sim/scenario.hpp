@@ -86,6 +86,15 @@ struct wire {
   friend bool operator==(wire const&, wire const&) = default;
 };
 
+/// A fleet: each measured client with the default law is so many members on as many hosts, which do
+/// its work in equal parts and share one limit through a board. Other laws have one client.
+struct fleet_terms {
+  int members = 10;           ///< of each client
+  duration round_trip = 1ms;  ///< from a member to the board and back
+  double lost = 0;            ///< share of the reports that are lost, and of the answers to them
+  friend bool operator==(fleet_terms const&, fleet_terms const&) = default;
+};
+
 /// Settings of the sender that knows the limit: it paces evenly at `rate`, with at most `window`
 /// out.
 struct truth {
@@ -109,6 +118,7 @@ struct scenario {
   wire net{};                                           ///< of every client
   telling hints = telling::nothing;                     ///< of the server
   std::vector<group> groups{group{}};                   ///< its clients
+  std::optional<fleet_terms> fleet{};                   ///< clients are fleets
   truth told{};                                         ///< to the limit-known sender
   duration lasts = 1h;                                  ///< ends at the latest
   duration first_alone = 250ms;                         ///< as governor_settings has it

@@ -10,6 +10,7 @@
 
 #include "headway/export.hpp"
 #include "headway/headway.hpp"
+#include "headway/shared/pace.hpp"
 #include "headway/sim/laws/any.hpp"
 #include "headway/sim/scenario.hpp"
 
@@ -19,8 +20,12 @@ namespace headway::sim {
 /// A governor of laws that do not ship.
 using rival_governor = governor<any_backoff, rival_law>;
 
+/// A governor of a member of a fleet.
+using fleet_governor = governor<any_backoff, shared_law>;
+
 /// A client's governor: the object code that ships, or that of a law for comparison.
-using client_governor = std::variant<default_governor, any_governor, rival_governor>;
+using client_governor =
+    std::variant<default_governor, any_governor, rival_governor, fleet_governor>;
 
 /// One of the laws that a scenario can run, by name.
 struct contender {
@@ -96,6 +101,7 @@ struct figures {
   double smallest_share = 1;       ///< the slowest one's, as a multiple of an equal share
   double background_share = 1;     ///< done by background clients, of their requests
   duration recovery{};             ///< from recovery_from until 90 % of the later goodput
+  std::int64_t exchanges = 0;      ///< reports of members of a fleet
   std::int64_t events = 0;         ///< of the simulation
   std::uint64_t digest = 0;        ///< of all events, and one more number drawn at the end
   std::vector<moment> timeline{};  ///< one for each step

@@ -1,0 +1,512 @@
+#include "headway/fleet/combine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace headway::fleet {
+namespace {
+
+constexpr duration silent_quick = 1s;  // then a member is not live, …
+constexpr duration silent_resting = 2500ms;
+constexpr duration forgotten = 10min;  // … and then it is none
+constexpr duration lead = 1500us;      // from the law's turn to the way of the news of it
+constexpr duration leaves_in = 500ms;  // an active member reports on, until its turns are used
+constexpr duration hold_max = 24h;     // what a server asks for
+constexpr duration old_max = 1min;     // of an event: told after an outage
+constexpr std::int32_t wants_max = 10'000;
+constexpr std::int64_t cost_max = 1'000'000;
+constexpr std::size_t active_min = 16;     // members in the ring, …
+constexpr double active_rate = 20;         // … and one for so many units a second
+constexpr std::size_t active_all = 32;     // so many need no ring
+constexpr duration ahead_ramping = 150ms;  // while the pace doubles: later turns would be too few
+constexpr duration first_alone = 250ms;    // the first turn of all
+constexpr int early_max = 64;              // refusals that are heard before their time, at once
+constexpr std::size_t turns_max = 20'000;  // dealt in one go
+
+/// One step of combine(): the state, and the time.
+class step {
+ public:
+  step(state s, time_point now) : s_(std::move(s)), now_(now) {}
+
+  state run(std::span<report const> reports) {
+    bury();  // what a member sent before it was stopped teaches nothing when it is back
+    for (auto const& r : reports) take_in(r);
+    std::ranges::stable_sort(s_.pending, {}, [](auto const& p) { return p.what.at; });
+    bury();
+    hear();
+    if (s_.held > now_) take_back(now_, [&](turn const& t) { return t.at < s_.held; });
+    lapse();
+    choose_active();
+    share_permits();
+    deal();
+    auto const micros =
+        std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch());
+    s_.at = now_;
+    s_.version = std::max(s_.version + 1,
+                          static_cast<std::uint64_t>(std::max<std::int64_t>(micros.count(), 0)));
+    return std::move(s_);
+  }
+
+ private:
+  member_state* find(member_id id) {
+    auto const at = std::ranges::lower_bound(s_.members, id, {}, &member_state::id);
+    return at != s_.members.end() && at->id == id ? &*at : nullptr;
+  }
+
+  member_state& member_of(member_id id) {
+    auto const at = std::ranges::lower_bound(s_.members, id, {}, &member_state::id);
+    if (at != s_.members.end() && at->id == id) return *at;
+    return *s_.members.insert(at, {.id = id});
+  }
+
+  // ── reports ─────────────────────────────────────────────────────────────────────────────────
+
+  void take_in(report const& r) {
+    auto& m = member_of(r.from);
+    if (r.number <= m.heard) return;  // heard before
+    m.heard = r.number;
+    m.reported = std::min(r.at, now_);
+    m.quick = r.quick;
+    m.wants = r.leaves ? 0 : std::clamp(r.wants, 0, wants_max);
+    m.cost = std::clamp<std::int64_t>(r.cost, 1, cost_max);
+    s_.held = std::max(s_.held, std::min(r.held, later(now_, hold_max)));
+    if (r.interval > 0ns && (!s_.ceiling || r.interval > s_.ceiling->interval))
+      s_.ceiling = gcra{.interval = r.interval,
+                        .burst_tolerance = std::max(r.tolerance, duration(0)),
+                        .tat = s_.ceiling ? s_.ceiling->tat : time_point::min()};
+    if (r.out_max > 0) s_.out_max = s_.out_max > 0 ? std::min(s_.out_max, r.out_max) : r.out_max;
+    for (auto const& e : r.events) take_in(m, e);
+    if (r.leaves) leave(m);
+  }
+
+  void take_in(member_state& m, event e) {
+    e.at = std::min(e.at, now_);
+    e.cost = std::clamp<std::int64_t>(e.cost, 1, cost_max);
+    e.out = std::clamp(e.out, 0, wants_max);
+    if (e.at < now_ - old_max || s_.pending.size() >= events_max) {
+      s_.law.gap(now_);
+      return;
+    }
+    std::optional<turn> on;
+    if (e.what == event::kind::sent || e.what == event::kind::paid) {
+      auto const at = std::ranges::find(m.planned, e.turn, &turn::number);
+      if (at == m.planned.end()) {
+        if (e.what == event::kind::paid) return;
+      } else {
+        on = *at;
+        m.planned.erase(at);
+        if (on->withdrawn) give_back(-on->cost);  // it was used meanwhile
+      }
+      if (e.what == event::kind::paid) return;
+    }
+    s_.pending.push_back({.from = m.id, .what = e, .on = on});
+  }
+
+  void leave(member_state& m) {
+    take_back_all_of(m);
+    m.live = false;
+    m.out = m.heads = 0;
+    std::erase_if(s_.flights, [&](flight const& f) { return f.of == m.id; });
+    m.reported = std::min(m.reported, now_ - 2 * silent_resting);
+    m.wants = 0;
+  }
+
+  void take_back_all_of(member_state& m) {
+    std::int64_t cost = 0;
+    std::uint64_t turns = 0;
+    for (auto const& t : m.planned)
+      if (!t.withdrawn) cost += t.cost, ++turns;
+    s_.law.take_back(turns, cost, never);
+    give_back(cost);
+    m.planned.clear();
+  }
+
+  /// The permits of members that are silent are free, and what they sent teaches nothing.
+  void bury() {
+    for (auto& m : s_.members) {
+      auto const silent = now_ - m.reported;
+      auto const live = silent <= (m.quick ? silent_quick : silent_resting);
+      if (m.live && !live) {
+        if (m.out > 0) s_.law.gap(now_);
+        leave(m);
+      }
+      m.live = live;
+    }
+    std::erase_if(s_.members, [&](member_state const& m) {
+      return !m.live && later(m.reported, forgotten) < now_;
+    });
+  }
+
+  // ── what the law hears ──────────────────────────────────────────────────────────────────────
+
+  /// Until when all that the law can hear has been reported.
+  time_point watermark() const {
+    auto until = now_;
+    for (auto const& m : s_.members) {
+      auto const due = !m.planned.empty() && m.planned.front().at <= now_;
+      if (m.live && (m.out > 0 || due)) until = std::min(until, m.reported);
+    }
+    return until;
+  }
+
+  void hear() {
+    auto const until = watermark();
+    int early = early_max;
+    for (auto& p : s_.pending)
+      if (p.what.what == event::kind::throttle && p.what.at > until && !p.told && --early >= 0)
+        refused_early(p);
+    std::size_t heard = 0;
+    for (; heard < s_.pending.size() && s_.pending[heard].what.at <= until; ++heard)
+      hear(s_.pending[heard]);
+    s_.pending.erase(s_.pending.begin(), s_.pending.begin() + static_cast<std::ptrdiff_t>(heard));
+  }
+
+  int all_out() const {
+    int sum = 0;
+    for (auto const& m : s_.members) sum += m.out;
+    return sum;
+  }
+  int all_heads() const {
+    int sum = 0;
+    for (auto const& m : s_.members) sum += m.heads;
+    return sum;
+  }
+
+  auto flight_of(std::uint64_t number) {
+    auto const at = std::ranges::lower_bound(s_.flights, number, {},
+                                             [](flight const& f) { return f.on.number; });
+    return at != s_.flights.end() && at->on.number == number ? at : s_.flights.end();
+  }
+
+  void went(state::pending_event const& p) {
+    if (!p.on) return;  // of a turn that is not known
+    flight f{.of = p.from, .on = *p.on, .sent = p.what.at, .out = all_out()};
+    f.on.cost = p.what.cost;
+    auto const at = std::ranges::lower_bound(s_.flights, f.on.number, {},
+                                             [](flight const& x) { return x.on.number; });
+    s_.flights.insert(at, f);
+    if (s_.flights.size() > events_max) s_.flights.erase(s_.flights.begin());
+  }
+
+  void hear(state::pending_event const& p) {
+    auto* const m = find(p.from);
+    if (m == nullptr || !m->live) return;
+    auto const& e = p.what;
+    if (e.what == event::kind::sent || e.what == event::kind::out) {
+      m->out = e.out;
+      m->heads = std::min(m->heads, m->out);
+      if (e.what == event::kind::sent) went(p);
+      if (m->out == 0) std::erase_if(s_.flights, [&](flight const& f) { return f.of == m->id; });
+      return;
+    }
+    m->out = e.out;
+    m->heads = e.heard;
+    auto const at = flight_of(e.turn);
+    if (at == s_.flights.end() || at->of != p.from) return;
+    auto const f = *at;
+    s_.flights.erase(at);
+    obey(e, f);
+    if (!p.told) tell(e, f, all_out(), all_heads());
+  }
+
+  /// Hears a refusal before its time: what is out by then is counted from what is known.
+  void refused_early(state::pending_event& p) {
+    auto const out_at = [&](time_point t) {
+      std::vector<std::pair<member_id, std::int32_t>> last;
+      for (auto const& m : s_.members)
+        if (m.live) last.emplace_back(m.id, m.out);
+      for (auto const& q : s_.pending) {
+        if (q.what.at > t) break;
+        auto const one =
+            std::ranges::lower_bound(last, q.from, {}, [](auto const& x) { return x.first; });
+        if (one != last.end() && one->first == q.from) one->second = q.what.out;
+      }
+      int sum = 0;
+      for (auto const& [id, out] : last) sum += out;
+      return sum;
+    };
+    p.told = true;
+    if (auto const at = flight_of(p.what.turn); at != s_.flights.end())
+      return tell(p.what, *at, out_at(p.what.at), all_heads());
+    for (auto const& q : s_.pending)
+      if (q.on && q.on->number == p.what.turn && q.from == p.from)
+        return tell(p.what,
+                    {.of = p.from, .on = *q.on, .sent = q.what.at, .out = out_at(q.what.at)},
+                    out_at(p.what.at), all_heads());
+  }
+
+  void obey(event const& e, flight const& f) {
+    if (!e.remaining || !e.reset) return;
+    auto const rtt = e.at - f.sent;
+    auto const left = std::max<std::int64_t>(*e.remaining, 0);
+    s_.resets = later(e.at, std::clamp(*e.reset, duration(0), hold_max));
+    if (*e.reset <= 2 * rtt || s_.resets <= now_) {
+      s_.remaining.reset();
+      return;
+    }
+    std::int64_t since = 0;  // dealt after it, and not answered
+    for (auto const& m : s_.members)
+      for (auto const& t : m.planned)
+        if (!t.withdrawn) since += t.cost;
+    for (auto const& q : s_.pending)
+      if (q.on && q.what.at > e.at) since += q.what.cost;
+    for (auto const& other : s_.flights)
+      if (other.on.number > f.on.number) since += other.on.cost;
+    s_.remaining = left - std::min(left, since);
+  }
+
+  void tell(event const& e, flight const& f, int out, int heads) {
+    sample const s{.sent = {.sent = f.sent,
+                            .epoch = f.on.epoch,
+                            .successes = f.on.successes,
+                            .sends = f.on.sends,
+                            .in_flight = std::max(f.out, 1),
+                            .paced = f.on.paced,
+                            .prompt = f.on.prompt,
+                            .cost = f.on.cost},
+                   .in_flight = std::max(out, 1),
+                   .rtt = std::max(e.at - f.sent, duration(0)),
+                   .app_limited = e.app_limited || (e.idle && !f.on.paced),
+                   .capped = e.capped,
+                   .heard = heads};
+    auto const u = mix(f.on.number);
+    auto const hear = [&] {
+      if (e.what == event::kind::success)
+        s_.law.on_success(e.at, s, u);
+      else if (e.what == event::kind::throttle)
+        s_.law.on_throttle(e.at, s, e.short_of, u);
+      else
+        s_.law.on_failure(e.at, s, u);
+    };
+    auto const before = s_.law;
+    hear();
+    if (s_.law.epoch == before.epoch) return;
+    s_.law = before;  // the cut is one of what has gone, not of what is planned
+    take_back(e.at, [](turn const&) { return true; });
+    hear();
+  }
+
+  /// Takes back planned turns, as far as nothing is known to have gone on them.
+  template <class Which>
+  void take_back(time_point at, Which which) {
+    std::int64_t cost = 0;
+    std::uint64_t turns = 0;
+    for (auto& m : s_.members)
+      for (auto& t : m.planned) {
+        if (t.withdrawn || t.at <= at || !which(t)) continue;
+        t.withdrawn = true;
+        cost += t.cost;
+        ++turns;
+      }
+    if (turns == 0) return;
+    s_.law.take_back(turns, cost, at);
+    give_back(cost);
+  }
+
+  void give_back(std::int64_t cost) {
+    if (s_.remaining) *s_.remaining += cost;
+    if (s_.ceiling) s_.ceiling->tat -= cost * s_.ceiling->interval;
+  }
+
+  /// What a member has not used in time it will not use.
+  void lapse() {
+    auto const late = s_.law.slots ? late_slots : late_max;
+    std::int64_t cost = 0;
+    std::uint64_t turns = 0;
+    for (auto& m : s_.members)
+      std::erase_if(m.planned, [&](turn const& t) {
+        if (later(t.at, late) >= std::min(m.reported, now_)) return false;
+        if (!t.withdrawn) cost += t.cost, ++turns;
+        return true;
+      });
+    if (turns == 0) return;
+    s_.law.take_back(turns, cost, never);
+    if (s_.remaining) *s_.remaining += cost;
+  }
+
+  // ── turns ───────────────────────────────────────────────────────────────────────────────────
+
+  bool wants(member_state const& m) const { return m.live && m.wants > 0; }
+
+  /// The first members that want, from the front of the ring on, are active; as many more after
+  /// them are to report ten times a second, so that they are ready when their term comes.
+  void choose_active() {
+    std::vector<std::size_t> ring;
+    for (std::size_t i = 0; i < s_.members.size(); ++i) {
+      s_.members[i].active = false;
+      if (wants(s_.members[i])) ring.push_back(i);
+    }
+    if (ring.empty()) return;
+    auto const all = ring.size();
+    auto const first =
+        std::ranges::lower_bound(ring, s_.front, {}, [&](auto i) { return s_.members[i].id; });
+    std::ranges::rotate(ring, first == ring.end() ? ring.begin() : first);
+    auto many = all;
+    if (all > active_all) {
+      auto const paced = static_cast<std::size_t>(std::min(s_.law.pace() / active_rate, 1e6));
+      many = std::clamp(paced, active_min, all);
+    }
+    if (s_.law.slots)
+      many = std::min(many, std::max<std::size_t>(1, static_cast<std::size_t>(s_.law.allowed())));
+    if (many < all && now_ >= later(s_.term, term_of_ring)) {
+      s_.term = now_;
+      std::ranges::rotate(ring, ring.begin() + static_cast<std::ptrdiff_t>(many));
+      s_.front = s_.members[ring.front()].id;
+    }
+    for (std::size_t k = 0; k < std::min(all, 2 * many); ++k) {
+      auto& m = s_.members[ring[k]];
+      m.quick_until = later(now_, leaves_in);
+      m.active = k < many;
+    }
+  }
+
+  /// No member has more than its share of what may be out; what it has above that is taken from
+  /// the others.
+  void share_permits() {
+    auto allowed = std::min(s_.law.allowed(), 1e6);
+    if (s_.out_max > 0) allowed = std::min(allowed, static_cast<double>(s_.out_max));
+    auto const binds = s_.law.slots || s_.out_max > 0;
+    auto left = static_cast<std::int64_t>(allowed);
+    std::int64_t sharing = 0;
+    for (auto& m : s_.members) {
+      m.permits = 0;
+      if (m.active) {
+        ++sharing;
+      } else if (binds) {  // after its term, it uses the turns that it has
+        m.permits = m.planned.empty() ? 0 : std::max(m.out, 1);
+        left -= std::max(m.permits, m.out);
+      }
+    }
+    if (sharing == 0) return;
+    if (!binds) {
+      auto const share =
+          static_cast<std::int32_t>(std::ceil(allowed / static_cast<double>(sharing)));
+      for (auto& m : s_.members)  // after its term, it uses the turns that it has
+        m.permits = m.active || !m.planned.empty() ? std::max(share, 1) : 0;
+      return;
+    }
+    // Equal shares; what one has out above its share is taken from those of the others.
+    left = std::max<std::int64_t>(left, 0);
+    std::vector<member_state*> rest_of;
+    for (auto& m : s_.members)
+      if (m.active) rest_of.push_back(&m);
+    std::ranges::stable_sort(rest_of, std::greater{}, [](auto const* m) { return m->out; });
+    for (auto* m : rest_of) {
+      auto const share = left / sharing;
+      m->permits = static_cast<std::int32_t>(
+          std::min<std::int64_t>(share + (left % sharing != 0), wants_max));
+      left -= std::max<std::int64_t>(m->permits, std::min<std::int64_t>(m->out, left));
+      left = std::max<std::int64_t>(left, 0);
+      --sharing;
+    }
+  }
+
+  void deal() {
+    auto const until = later(now_, s_.law.ceiling == 0 ? ahead_ramping : ahead);
+    auto const first = s_.law.wait.mean == 0 && s_.law.epoch == 0;
+    if (first && s_.began && now_ < later(*s_.began, first_alone)) return;
+    std::vector<std::pair<member_state*, std::int32_t>> ring;  // and turns that it may still get
+    for (auto& m : s_.members) {
+      if (!m.active || !m.quick || m.permits == 0) continue;
+      auto const has = std::ranges::count_if(m.planned, [](turn const& t) { return !t.withdrawn; });
+      if (m.wants > has) ring.emplace_back(&m, m.wants - static_cast<std::int32_t>(has));
+    }
+    auto next = static_cast<std::size_t>(
+        std::ranges::upper_bound(ring, s_.last, {}, [](auto const& r) { return r.first->id; }) -
+        ring.begin());
+    for (std::size_t turns = 0; !ring.empty() && turns < turns_max; ++turns) {
+      if (next >= ring.size()) next = 0;
+      auto& [m, may] = ring[next];
+      auto const t = ready(m->cost);
+      if (t > until) return;
+      plan(*m, t);
+      if (--may == 0)
+        ring.erase(ring.begin() + static_cast<std::ptrdiff_t>(next));
+      else
+        ++next;
+      if (!std::exchange(s_.began, s_.began.value_or(now_)) && first) return;
+    }
+  }
+
+  time_point ready(std::int64_t cost) const {
+    auto t = std::max({s_.law.ready_at(cost), s_.held, later(now_, lead)});
+    if (s_.ceiling)
+      t = std::max(t, s_.ceiling->ready_at(std::min<std::int64_t>(
+                          cost, 1 + s_.ceiling->burst_tolerance / s_.ceiling->interval)));
+    if (s_.remaining && *s_.remaining < cost && t < s_.resets) t = s_.resets;
+    return t;
+  }
+
+  void plan(member_state& m, time_point at) {
+    auto const paced = s_.law.ready_at(m.cost) >= at;
+    if (s_.ceiling) s_.ceiling->take(at, m.cost);
+    if (at >= s_.resets) s_.remaining.reset();
+    if (s_.remaining) *s_.remaining -= m.cost;
+    ++s_.dealt;
+    auto const noted = s_.law.take(at, m.cost, mix(~s_.dealt));
+    m.planned.push_back({.number = s_.dealt,
+                         .at = at,
+                         .cost = m.cost,
+                         .epoch = noted.epoch,
+                         .successes = noted.successes,
+                         .sends = noted.sends,
+                         .paced = paced,
+                         .prompt = noted.prompt});
+    s_.last = m.id;
+  }
+
+  state s_;
+  time_point now_;
+};
+
+member_state const* find(state const& s, member_id id) {
+  auto const at = std::ranges::lower_bound(s.members, id, {}, &member_state::id);
+  return at != s.members.end() && at->id == id ? &*at : nullptr;
+}
+
+}  // namespace
+
+state combine(state before, std::span<report const> reports, time_point now) {
+  return step(std::move(before), now).run(reports);
+}
+
+grant grant_of(state const& s, member_id to) {
+  grant g{.version = s.version,
+          .slots = s.law.slots,
+          .pace = s.law.pace(),
+          .epoch = s.law.epoch,
+          .held = s.held};
+  std::int32_t sharing = 0;
+  for (auto const& m : s.members) {
+    g.members += m.live;
+    sharing += m.live && m.wants > 0;
+  }
+  g.sharing = std::max(sharing, 1);
+  auto const* const m = find(s, to);
+  if (m == nullptr) return g;
+  g.permits = m->permits;
+  g.quick = m->quick_until >= s.at || m->out > 0 || !m->planned.empty();
+  for (auto const& t : m->planned)
+    if (!t.withdrawn) g.turns.push_back(t);
+  return g;
+}
+
+std::vector<member_id> to_wake(state const& s, state const& before, time_point now) {
+  std::vector<member_id> ids;
+  for (auto const& m : s.members) {
+    auto const* const was = find(before, m.id);
+    auto const known = was != nullptr && !was->planned.empty() ? was->planned.back().number : 0;
+    auto const comes_soon = [&](turn const& t) {
+      return t.number > known && !t.withdrawn && t.at < later(now, near_turn);
+    };
+    auto const next =
+        m.quick_until >= s.at && !m.quick && (was == nullptr || was->quick_until < before.at);
+    auto const cut = m.quick && s.law.epoch != before.law.epoch;
+    if (next || cut || std::ranges::any_of(m.planned, comes_soon)) ids.push_back(m.id);
+  }
+  return ids;
+}
+
+}  // namespace headway::fleet

@@ -1,0 +1,312 @@
+#include "headway/fleet/combine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace headway::fleet {
+namespace {
+
+constexpr time_point start(10s);
+
+report told(member_id id, std::uint64_t number, time_point at, std::int32_t wants,
+            std::vector<event> events = {}) {
+  return {.from = id,
+          .number = number,
+          .at = at,
+          .events = std::move(events),
+          .wants = wants,
+          .quick = true};
+}
+
+event sent(turn const& t, int out) {
+  return {.what = event::kind::sent, .out = out, .turn = t.number, .at = t.at};
+}
+
+event answer(event::kind what, turn const& t, duration after, int out) {
+  return {.what = what, .out = out, .turn = t.number, .at = t.at + after};
+}
+
+/// A fleet whose law knows 100/s and answers of 50 ms.
+state knowing() {
+  state s;
+  s.law.remember({.rate = 100, .latency = 0.05}, 0s);
+  return s;
+}
+
+state step(state const& s, std::vector<report> const& reports, time_point now) {
+  return combine(s, reports, now);
+}
+
+std::vector<turn> turns_of(state const& s, member_id id) {
+  return grant_of(s, id).turns;
+}
+
+std::int64_t unused(state const& s) {
+  std::int64_t sum = 0;
+  for (auto const& m : s.members) sum += std::ranges::count(m.planned, false, &turn::withdrawn);
+  return sum;
+}
+
+TEST(combine, deals_turns_a_quarter_second_ahead_to_one_member_after_the_other) {
+  auto const s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const one = turns_of(s, 1), other = turns_of(s, 2);
+  ASSERT_NEAR(static_cast<double>(one.size()), 12, 1);
+  ASSERT_NEAR(static_cast<double>(other.size()), 12, 1);
+  for (std::size_t i = 0; i + 1 < std::min(one.size(), other.size()); ++i) {
+    EXPECT_LT(one[i].at, other[i].at);
+    EXPECT_LT(other[i].at, one[i + 1].at);
+    EXPECT_LE(one[i + 1].at - one[i].at, 21ms);
+  }
+  EXPECT_GT(one.front().at, start);
+  EXPECT_LE(other.back().at, start + ahead);
+}
+
+TEST(combine, deals_no_member_more_than_it_wants) {
+  auto const s = step(knowing(), {told(1, 1, start, 2), told(2, 1, start, 100)}, start);
+  EXPECT_EQ(turns_of(s, 1).size(), 2);
+  EXPECT_GT(turns_of(s, 2).size(), 15);
+}
+
+TEST(combine, lets_the_first_turn_of_all_go_alone) {
+  auto s = step({}, {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  EXPECT_EQ(s.dealt, 1);
+  s = step(s, {}, start + 100ms);
+  EXPECT_EQ(s.dealt, 1);
+  s = step(s, {}, start + 250ms);
+  EXPECT_GT(s.dealt, 1);
+}
+
+TEST(combine, makes_each_version_later_than_the_one_before_also_where_the_clock_goes_back) {
+  auto const s = step({}, {}, start);
+  EXPECT_EQ(s.version, 10'000'000);
+  EXPECT_EQ(step(s, {}, start - 5s).version, 10'000'001);
+}
+
+TEST(combine, hears_a_report_once) {
+  auto s = step(knowing(), {told(1, 1, start, 100)}, start);
+  auto const t = turns_of(s, 1).front();
+  auto const later =
+      told(1, 2, start + 100ms, 100, {sent(t, 1), answer(event::kind::success, t, 50ms, 1)});
+  s = step(s, {later}, start + 100ms);
+  EXPECT_EQ(s.law.successes, 1);
+  auto refused = told(1, 3, start + 150ms, 0);
+  s = step(s, {refused, later}, start + 150ms);
+  EXPECT_EQ(s.law.successes, 1);
+  EXPECT_EQ(s.members[0].wants, 0);  // not that of the old report
+  EXPECT_EQ(s.members[0].reported, start + 150ms);
+}
+
+TEST(combine, hears_answers_in_order_of_time_up_to_the_watermark) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const a = turns_of(s, 1).front(), b = turns_of(s, 2).front();
+  s = step(s,
+           {told(1, 2, start + 20ms, 9, {sent(a, 1)}), told(2, 2, start + 20ms, 9, {sent(b, 1)})},
+           start + 20ms);
+  s = step(s, {told(1, 3, start + 100ms, 9, {answer(event::kind::success, a, 80ms, 1)})},
+           start + 100ms);
+  EXPECT_EQ(s.law.successes, 0);  // what the other has heard until then is not known
+  s = step(s, {told(2, 3, start + 120ms, 9, {answer(event::kind::success, b, 50ms, 1)})},
+           start + 120ms);
+  EXPECT_EQ(s.law.successes, 2);
+  EXPECT_EQ(s.law.wait.answered, a.at + 80ms);  // the last in time, not the last told
+}
+
+TEST(combine, counts_what_all_members_have_out) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const a = turns_of(s, 1), b = turns_of(s, 2);
+  s = step(s,
+           {told(1, 2, start + 60ms, 9, {sent(a[0], 1), sent(a[1], 2)}),
+            told(2, 2, start + 60ms, 9, {sent(b[0], 1)})},
+           start + 60ms);
+  ASSERT_EQ(s.flights.size(), 3);
+  EXPECT_EQ(s.flights[0].out, 1);
+  EXPECT_EQ(s.flights[1].out, 2);
+  EXPECT_EQ(s.flights[2].out, 3);
+}
+
+TEST(combine, a_refusal_cuts_at_once_and_takes_back_what_has_not_gone) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const a = turns_of(s, 1), b = turns_of(s, 2);
+  s = step(s, {told(2, 2, start + 20ms, 100, {sent(b[0], 1)})}, start + 20ms);
+  auto const epoch = s.law.epoch;
+  auto const level = s.law.level;
+  s = step(s,
+           {told(1, 2, start + 60ms, 100,
+                 {sent(a[0], 1), sent(a[1], 2), answer(event::kind::throttle, a[0], 30ms, 2),
+                  answer(event::kind::throttle, a[1], 30ms, 1)})},
+           start + 60ms);
+  EXPECT_EQ(s.law.epoch, epoch + 1);  // one cut for the flight, though the other is not heard
+  EXPECT_LT(s.law.level, level);
+  for (auto const id : {1, 2})
+    for (auto const& t : turns_of(s, id)) {
+      EXPECT_TRUE(t.epoch == epoch + 1 || t.at <= a[0].at + 30ms) << t.number;
+    }
+}
+
+TEST(combine, deals_nothing_before_a_hold_ends) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto held = told(1, 2, start + 50ms, 100);
+  held.held = start + 3s;
+  s = step(s, {held}, start + 50ms);
+  EXPECT_EQ(s.held, start + 3s);
+  for (auto const id : {1, 2})
+    for (auto const& t : turns_of(s, id)) EXPECT_LE(t.at, start + 50ms);
+  auto const dealt = s.dealt;
+  for (auto t = start + 100ms; t < start + 2700ms; t += 100ms)
+    s = step(s, {told(2, 2 + static_cast<std::uint64_t>((t - start) / 100ms), t, 100)}, t);
+  EXPECT_EQ(s.dealt, dealt);
+  s = step(s, {told(2, 99, start + 2900ms, 100)}, start + 2900ms);
+  EXPECT_GT(s.dealt, dealt);
+  EXPECT_GE(turns_of(s, 2).front().at, start + 3s);
+}
+
+TEST(combine, what_remains_counts_for_all) {
+  auto s = step(knowing(), {told(1, 1, start, 1), told(2, 1, start, 0)}, start);
+  auto const t = turns_of(s, 1).front();
+  auto told_what_remains = answer(event::kind::success, t, 10ms, 1);
+  told_what_remains.remaining = 3;
+  told_what_remains.reset = 10s;
+  s = step(s,
+           {told(1, 2, start + 50ms, 100, {sent(t, 1), told_what_remains}),
+            told(2, 2, start + 50ms, 100)},
+           start + 50ms);
+  EXPECT_EQ(unused(s), 3);
+  s = step(s, {told(1, 3, start + 9900ms, 100), told(2, 3, start + 9900ms, 100)}, start + 9900ms);
+  s = step(s, {told(1, 4, start + 9990ms, 100), told(2, 4, start + 9990ms, 100)}, start + 9990ms);
+  for (auto const id : {1, 2})
+    for (auto const& each : turns_of(s, id))
+      EXPECT_TRUE(each.number <= 7 || each.at >= start + 10s) << each.number;
+  EXPECT_GT(s.dealt, 10);
+}
+
+TEST(combine, the_smallest_ceiling_is_that_of_all) {
+  auto slow = told(1, 1, start, 100), slower = told(2, 1, start, 100);
+  slow.interval = 50ms;
+  slower.interval = 100ms;
+  auto const s = step(knowing(), {slow, slower}, start);
+  EXPECT_LE(s.dealt, 3);
+  EXPECT_GE(s.dealt, 2);
+}
+
+TEST(combine, a_silent_member_has_nothing_out_and_teaches_nothing) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const a = turns_of(s, 1).front();
+  s = step(s, {told(1, 2, start + 50ms, 100, {sent(a, 1)}), told(2, 2, start + 50ms, 9)},
+           start + 50ms);
+  EXPECT_EQ(s.members[0].out, 1);
+  s = step(s, {told(2, 3, start + 1100ms, 9)}, start + 1100ms);
+  EXPECT_FALSE(s.members[0].live);
+  EXPECT_EQ(s.members[0].out, 0);
+  EXPECT_TRUE(turns_of(s, 1).empty());
+  s = step(s, {told(1, 3, start + 2s, 9, {answer(event::kind::success, a, 1900ms, 1)})},
+           start + 2s);
+  EXPECT_TRUE(s.members[0].live);
+  EXPECT_EQ(s.law.successes, 0);
+}
+
+TEST(combine, a_member_that_leaves_is_dealt_nothing) {
+  auto s = step(knowing(), {told(1, 1, start, 100)}, start);
+  auto leaving = told(1, 2, start + 50ms, 100);
+  leaving.leaves = true;
+  s = step(s, {leaving}, start + 50ms);
+  EXPECT_TRUE(turns_of(s, 1).empty());
+  EXPECT_EQ(grant_of(s, 2).members, 0);
+}
+
+TEST(combine, shares_slots_as_permits) {
+  auto before = knowing();
+  before.law.remember({.rate = 100, .slots = 10, .latency = 0.1}, 0s);
+  std::vector<report> all;
+  for (member_id id = 1; id <= 4; ++id) all.push_back(told(id, 1, start, 100));
+  auto s = step(before, all, start);
+  int permits = 0;
+  for (auto const& m : s.members) permits += m.permits;
+  EXPECT_EQ(permits, static_cast<int>(s.law.allowed()));
+  EXPECT_TRUE(grant_of(s, 1).slots);
+  for (member_id id = 5; id <= 40; ++id) all.push_back(told(id, 1, start, 100));
+  s = step(before, all, start);  // fewer permits than members
+  permits = 0;
+  for (auto const& m : s.members) permits += m.permits;
+  EXPECT_EQ(permits, static_cast<int>(s.law.allowed()));
+}
+
+TEST(combine, deals_each_of_many_members_turns_within_two_terms_of_its_ring) {
+  constexpr int members = 100;
+  auto s = knowing();
+  std::set<member_id> served;
+  std::uint64_t number = 0;
+  for (auto now = start; now < start + 2 * members / 16 * term_of_ring; now += 100ms) {
+    ++number;
+    std::vector<report> all;
+    for (member_id id = 1; id <= members; ++id) {
+      auto r = told(id, number, now, 5);
+      auto const* const was = id <= static_cast<int>(s.members.size())
+                                  ? &s.members[static_cast<std::size_t>(id - 1)]
+                                  : nullptr;
+      if (was != nullptr)
+        for (auto const& t : was->planned)
+          if (t.at <= now)
+            r.events.push_back(sent(t, 1)),
+                r.events.push_back(answer(event::kind::success, t, 1us, 1));
+      std::ranges::stable_sort(r.events, {}, &event::at);
+      all.push_back(r);
+    }
+    s = step(s, all, now);
+    auto active = 0;
+    for (auto const& m : s.members) {
+      active += m.active;
+      if (!m.planned.empty()) served.insert(m.id);
+    }
+    ASSERT_LE(active, 17);
+  }
+  EXPECT_EQ(served.size(), members);
+}
+
+TEST(combine, wakes_members_that_would_not_hear_of_a_turn_in_time) {
+  auto const before = knowing();
+  auto const s = step(before, {told(1, 1, start, 1), told(2, 1, start, 0)}, start);
+  EXPECT_EQ(to_wake(s, before, start), std::vector<member_id>{1});
+}
+
+TEST(combine, bears_any_report) {
+  rng draw(7);
+  state s;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<report> all;
+    for (auto n = draw() % 4; n > 0; --n) {
+      report r{.from = static_cast<member_id>(draw() % 50),
+               .number = draw() % 1000,
+               .at = time_point(duration(static_cast<std::int64_t>(draw()) / 3)),
+               .wants = static_cast<std::int32_t>(draw()),
+               .cost = static_cast<std::int64_t>(draw()),
+               .quick = draw() % 2 == 0,
+               .leaves = draw() % 8 == 0,
+               .held = draw() % 9 == 0 ? never : time_point::min(),
+               .interval = duration(static_cast<std::int64_t>(draw() % 5)),
+               .out_max = static_cast<std::int32_t>(draw())};
+      for (auto e = draw() % 5; e > 0; --e)
+        r.events.push_back({.what = static_cast<event::kind>(draw() % 6),
+                            .out = static_cast<std::int32_t>(draw()),
+                            .heard = static_cast<std::int32_t>(draw()),
+                            .turn = draw() % (s.dealt + 2),
+                            .at = start + duration(static_cast<std::int64_t>(draw()) >> 20),
+                            .cost = static_cast<std::int64_t>(draw()),
+                            .remaining = static_cast<std::int64_t>(draw()),
+                            .reset = duration(static_cast<std::int64_t>(draw()))});
+      all.push_back(r);
+    }
+    auto const was = s.version;
+    auto const now = start + i * 10ms;
+    s = combine(std::move(s), all, now);
+    ASSERT_GT(s.version, was);
+    ASSERT_LE(s.pending.size(), events_max);
+    ASSERT_LE(s.held, now + 25h);
+    ASSERT_LE(unused(s), 40'000);
+  }
+}
+
+}  // namespace
+}  // namespace headway::fleet

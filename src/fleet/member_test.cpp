@@ -1,0 +1,169 @@
+#include "headway/fleet/member.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace headway::fleet {
+namespace {
+
+constexpr time_point start(10s);
+
+turn at(std::uint64_t number, duration after, std::uint64_t epoch = 0) {
+  return {.number = number, .at = start + after, .epoch = epoch};
+}
+
+grant granted(std::uint64_t version, std::vector<turn> turns) {
+  return {.version = version,
+          .turns = std::move(turns),
+          .permits = 100,
+          .quick = true,
+          .members = 4,
+          .sharing = 4,
+          .pace = 40};
+}
+
+/// A member that wants ten turns, and was heard at the start.
+struct waiting : member {
+  waiting() : member(3, {}, 1h) {
+    refresh(start, 0, 10);
+    speak(start);
+  }
+};
+
+sample of(stamp const& s, int in_flight) {
+  return {.sent = s, .in_flight = in_flight, .rtt = 10ms};
+}
+
+TEST(member, uses_each_turn_once_and_none_before_its_time) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms), at(2, 20ms)}), 1, false);
+  EXPECT_EQ(m.ready_at(1), start + 10ms);
+  EXPECT_FALSE(m.claim(start + 9ms, 1, 0));
+  ASSERT_TRUE(m.claim(start + 10ms, 1, 0));
+  EXPECT_EQ(m.take(start + 10ms, 1, 0).sends, 1);
+  EXPECT_FALSE(m.claim(start + 11ms, 1, 0));
+  m.hear(start + 12ms, granted(2, {at(1, 10ms), at(2, 20ms), at(3, 30ms)}), 1, false);
+  EXPECT_FALSE(m.claim(start + 12ms, 1, 0));  // the state did not know that 1 was used
+  ASSERT_TRUE(m.claim(start + 20ms, 1, 0));
+  EXPECT_EQ(m.take(start + 20ms, 1, 0).sends, 2);
+}
+
+TEST(member, drops_a_turn_that_it_comes_too_late_for) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms), at(2, 50ms)}), 1, false);
+  EXPECT_FALSE(m.claim(start + 36ms, 1, 0));
+  EXPECT_TRUE(m.claim(start + 75ms, 1, 0));
+}
+
+TEST(member, adopts_what_differs_also_from_an_engine_that_began_anew) {
+  waiting m;
+  m.hear(start, granted(1000, {at(7, 10ms)}), 1, false);
+  m.hear(start, granted(5, {at(8, 20ms)}), 1, false);
+  EXPECT_EQ(m.ready_at(1), start + 20ms);
+}
+
+TEST(member, does_not_believe_turns_that_are_far_from_now) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, -3s), at(2, 3s)}), 1, false);
+  EXPECT_FALSE(m.claim(start + 3s, 1, 0) && m.take(start + 3s, 1, 0).sends == 2);
+}
+
+TEST(member, a_cut_elsewhere_drops_the_turns_of_its_epoch) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms, 4), at(2, 20ms, 5)}), 1, false);
+  m.cut(start, 4, time_point::min());
+  EXPECT_EQ(m.ready_at(1), start + 20ms);
+}
+
+TEST(member, a_hold_elsewhere_holds_it) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms)}), 1, false);
+  m.cut(start, 0, start + 5s);
+  EXPECT_EQ(m.held_until(), start + 5s);
+  m.hear(start, granted(2, {at(2, 10ms)}), 1, false);
+  EXPECT_FALSE(m.claim(start + 20ms, 1, 0));
+  m.cut(start, 0, start + 2h);
+  EXPECT_EQ(m.held_until(), start + 5s);  // not beyond its patience
+}
+
+TEST(member, tells_a_retry_after_at_once) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms, 9)}), 1, false);
+  ASSERT_TRUE(m.claim(start + 10ms, 1, 0));
+  auto const permit = m.take(start + 10ms, 1, 0);
+  m.on_hint(start + 20ms, {.retry_after = 3s, .remaining = 5, .reset = 7s});
+  m.on_throttle(start + 20ms, of(permit, 1), resource::rate, 0);
+  EXPECT_LE(m.speaks_at(), start + 20ms);
+  auto const r = m.speak(start + 20ms);
+  EXPECT_EQ(r.held, start + 3020ms);
+  EXPECT_EQ(r.refused, 9);
+  ASSERT_EQ(r.events.size(), 2);
+  EXPECT_EQ(r.events[1].what, event::kind::throttle);
+  EXPECT_EQ(r.events[1].turn, 1);
+  EXPECT_EQ(r.events[1].remaining, 5);
+  EXPECT_EQ(r.events[1].reset, 7s);
+}
+
+TEST(member, repeats_a_report_until_it_is_heard) {
+  waiting m;
+  auto const first = m.spoken();
+  EXPECT_EQ(m.speaks_at(), start + 100ms);
+  m.refresh(start + 200ms, 0, 5);
+  EXPECT_EQ(m.speak(start + 300ms), first);
+  m.hear(start + 301ms, granted(1, {}), 1, false);
+  EXPECT_EQ(m.speak(start + 400ms).number, 2);
+}
+
+TEST(member, pays_for_a_request_that_cost_more_than_its_turn) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 1ms), at(2, 2ms), at(3, 3ms), at(4, 4ms)}), 1, false);
+  ASSERT_TRUE(m.claim(start + 5ms, 3, 0));
+  m.take(start + 5ms, 3, 0);
+  ASSERT_TRUE(m.claim(start + 5ms, 1, 0));
+  EXPECT_EQ(m.take(start + 5ms, 1, 0).sends, 4);
+}
+
+/// The number of requests that it sends from then on for so long, with nothing heard.
+int coasted(member& m, time_point from, duration lasts) {
+  int out = 0;
+  for (auto now = from; now < from + lasts; now += 1ms) {
+    m.refresh(now, 0, 10);
+    if (!m.claim(now, 1, 0)) continue;
+    EXPECT_EQ(m.take(now, 1, 0).sends, 0);
+    ++out;
+  }
+  return out;
+}
+
+TEST(member, coasts_at_its_share_while_nothing_is_heard_and_half_of_that_after_a_minute) {
+  waiting m;
+  m.hear(start, granted(1, {}), 1, false);
+  EXPECT_EQ(coasted(m, start, 310ms), 0);
+  EXPECT_NEAR(coasted(m, start + 310ms, 10s), 100, 2);  // 40/s ÷ 4
+  EXPECT_NEAR(coasted(m, start + 61s, 10s), 50, 2);
+  EXPECT_GT(m.coasted(), 140);
+}
+
+TEST(member, half_of_its_share_is_left_after_a_refusal) {
+  waiting m;
+  m.hear(start, granted(1, {}), 1, false);
+  coasted(m, start, 1s);
+  m.on_throttle(start + 1s, of({.sent = start}, 1), resource::unknown, 0);
+  EXPECT_NEAR(coasted(m, start + 1s, 10s), 50, 2);
+  EXPECT_TRUE(m.speak(start + 11s).events.empty() || !m.spoken().refused);
+}
+
+TEST(member, does_not_coast_before_it_has_heard_anything_or_with_a_ceiling_of_its_caller) {
+  waiting m;
+  EXPECT_EQ(coasted(m, start, 5s), 0);
+  member capped(3, {}, 1h, {.interval = 1s});
+  capped.refresh(start, 0, 10);
+  capped.speak(start);
+  capped.hear(start, granted(1, {}), 1, false);
+  EXPECT_EQ(coasted(capped, start, 5s), 0);
+  EXPECT_EQ(capped.spoken().interval, 1s);
+}
+
+}  // namespace
+}  // namespace headway::fleet

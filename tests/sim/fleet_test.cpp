@@ -1,0 +1,72 @@
+// A fleet in the simulator: one limit that many members share by turns.
+
+#include <gtest/gtest.h>
+
+#include "headway/sim/simulation.hpp"
+
+namespace headway::sim {
+namespace {
+
+scenario shared(int members, double rate, std::int64_t burst, std::int64_t requests) {
+  scenario s{.name = "fleet", .about = {}};
+  s.server.limits = {token_bucket{.interval = from_seconds(1 / rate), .burst = burst}};
+  s.server.latency = spread{20ms, 80ms};
+  s.groups = {group{.work = batch{.requests = requests}}};
+  s.told = {.rate = rate};
+  s.fleet = fleet_terms{.members = members};
+  return s;
+}
+
+double share_throttled(figures const& f) {
+  return static_cast<double>(f.throttled) / static_cast<double>(f.attempts);
+}
+
+/// Runs it under the audit; the time that is best is that of the sender that knows the limit.
+void expect_near_best(scenario const& s, double times, double throttled) {
+  auto const best = simulate(s, *contender_named("told"));
+  auto const f = simulate(s, *contender_named("seek"), {.audit = true});
+  EXPECT_TRUE(f.finished);
+  EXPECT_LE(to_seconds(f.completion), times * to_seconds(best.completion));
+  EXPECT_LE(share_throttled(f), throttled);
+  EXPECT_GT(f.jain, 0.995);
+}
+
+TEST(fleet, a_hundred_members_use_a_limit_nearly_as_well_as_one_that_knows_it) {
+  expect_near_best(shared(100, 200, 20, 12'000), 1.06, 0.006);
+}
+
+TEST(fleet, so_do_a_thousand) {
+  expect_near_best(shared(1000, 200, 20, 12'000), 1.10, 0.006);
+}
+
+TEST(fleet, so_does_a_hundred_at_two_thousand_a_second) {
+  expect_near_best(shared(100, 2000, 100, 120'000), 1.15, 0.006);
+}
+
+TEST(fleet, lost_messages_cost_little) {
+  auto s = shared(100, 200, 20, 6'000);
+  s.fleet->lost = 0.05;  // of the reports, and of the answers
+  expect_near_best(s, 1.25, 0.01);
+}
+
+TEST(fleet, members_that_are_killed_leave_their_share_to_the_others) {
+  auto s = shared(10, 200, 20, 12'000);
+  auto doomed = s.groups.front();
+  doomed.leaves = 10s;
+  s.groups.push_back(doomed);
+  s.lasts = 60s;
+  auto const f = simulate(s, *contender_named("seek"), {.audit = true});
+  EXPECT_GT(static_cast<double>(f.done), 0.94 * 60 * 200);
+  EXPECT_LE(share_throttled(f), 0.006);
+}
+
+TEST(fleet, members_of_another_law_than_the_default_are_one_client) {
+  auto s = shared(10, 200, 20, 500);
+  auto const f = simulate(s, *contender_named("reno"));
+  EXPECT_EQ(f.exchanges, 0);
+  s.fleet.reset();
+  EXPECT_EQ(simulate(s, *contender_named("reno")).digest, f.digest);
+}
+
+}  // namespace
+}  // namespace headway::sim
