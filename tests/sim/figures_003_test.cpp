@@ -1,5 +1,7 @@
 // Seed text 003, "Improve on exponential backoff", 2019: 2,000 requests against 50 slots.
 
+#include <limits>
+
 #include "figures.hpp"
 
 namespace headway::sim {
@@ -25,9 +27,12 @@ contender exponential_003() {
                         unlimited_law(), after_throttle::back_off);
 }
 
+/// The text's windows never hesitate.
 template <class Window>
 contender window_003(Window w) {
-  return one_of_its_own({}, {paced<unpaced, Window>{.win = w}}, after_throttle::stand_in_line);
+  constexpr hesitant never_does{.free = std::numeric_limits<int>::max()};
+  return one_of_its_own({}, {paced<hesitant, Window>{.pace = never_does, .win = w}},
+                        after_throttle::stand_in_line);
 }
 
 std::vector<figures> over_seeds(scenario const& s, contender const& law, std::uint64_t seeds) {
