@@ -115,7 +115,7 @@ class Dashboard(unittest.TestCase):
         for i, first in enumerate(["normal"] * 2 + ["interactive", "normal", "normal", "batch", "batch", "batch"]):
             kept.append(self.proxy.send(
                 f"GET /api/held{i} HTTP/1.1\r\nHost: a\r\nX-Headway-Priority: {first}\r\nX-Headway-Client: job{i % 2}\r\n\r\n"))
-            wait_for(lambda: self.counts() == i + 1)
+            wait_for(lambda: self.counts() == i + 1 and self.flies() == min(i + 1, 2))
         self.assertEqual(self.proxy.ask("GET", "/api/late", headers={"X-Headway-Client": "late"})[0], 503)
         self.assertEqual(self.proxy.ask("GET", "/nowhere")[0], 404)
         return kept
@@ -123,6 +123,9 @@ class Dashboard(unittest.TestCase):
     def counts(self):
         u = self.proxy.state()["upstreams"][0]
         return sum(u["waiting"].values()) + u["in_flight"]
+
+    def flies(self):
+        return self.proxy.state()["upstreams"][0]["in_flight"]
 
     def shown(self):
         """The page, and the state that it was drawn from."""
