@@ -171,7 +171,8 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
     auto const cost = cost_of(q, size);
     if (!cost) continue;
     q.taken += *cost;
-    receipt.entries.push_back({static_cast<std::uint32_t>(i), *cost, q.taken});
+    receipt.entries.push_back({static_cast<std::uint32_t>(i), *cost, q.taken, q.flies});
+    q.flies += *cost;
     if (q.set) {
       q.set->refill(now);
       q.set->level -= *cost;
@@ -182,7 +183,11 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
       auto const is_back = !t.refills && t.full <= now;
       t.level = t.level_at(now) - *cost;
       t.as_of = now;
-      if (is_back) t.full = never;  // until the next answer tells
+      if (is_back) {
+        t.full = never;  // until the next answer tells
+        t.began = q.taken - *cost;
+        t.remaining = t.limit;
+      }
     }
   }
   return receipt;
@@ -197,16 +202,30 @@ double quota_book::expected(quota_receipt const& receipt, request_size const& si
 }
 
 void quota_book::forget(quota_receipt& receipt) noexcept {
-  if (!std::exchange(receipt.open, false)) return;
-  --flying_;
+  if (!receipt.open) return;
+  close(receipt, false);
   for (auto const& e : receipt.entries) {
     auto& q = quotas_[e.quota];
     if (q.set) q.set->level = std::min(q.set->burst, q.set->level + e.cost);
   }
 }
 
-std::pair<quota_book::quota*, quota_receipt::entry> quota_book::take_told(
-    time_point now, quota_receipt const& receipt, http::quota const& told) {
+/// It flies no more. `counted`: also by a server whose answer did not say what remains.
+void quota_book::close(quota_receipt& receipt, bool counted) noexcept {
+  receipt.open = false;
+  --flying_;
+  for (auto const& e : receipt.entries) {
+    auto& q = quotas_[e.quota];
+    if (!e.told) q.flies -= e.cost;
+    if (!q.told || q.told->refills || e.mark <= q.told->began) continue;
+    if (counted && !e.told) q.told->remaining -= e.cost;
+    q.told->level = q.told->remaining - q.flies;
+  }
+}
+
+std::pair<quota_book::quota*, quota_receipt::entry> quota_book::take_told(time_point now,
+                                                                          quota_receipt& receipt,
+                                                                          http::quota const& told) {
   auto* const q = keeps(told) ? find_or_make(told.name, told.partition) : nullptr;
   if (q == nullptr) return {};
   if (!told.partition.empty())
@@ -214,12 +233,15 @@ std::pair<quota_book::quota*, quota_receipt::entry> quota_book::take_told(
       if (other.name == told.name && !other.partition.empty()) other.ours = &other == q;
   if (told.counts != http::counted::unsaid) q->counts = told.counts;
   quota_receipt::entry taken{.mark = q->taken};
-  for (auto const& e : receipt.entries)
-    if (&quotas_[e.quota] == q) taken = e;
+  for (auto& e : receipt.entries)
+    if (&quotas_[e.quota] == q) {
+      if (told.remaining && told.reset && !std::exchange(e.told, true)) q->flies -= e.cost;
+      taken = e;
+    }
   if (told.counts == http::counted::concurrent)
     q->at_once = *told.limit;
   else if (told.remaining && told.reset)
-    listen(now, *q, told, taken.mark, receipt.sent);
+    listen(now, *q, told, taken, receipt.sent);
   else
     listen_to_policy(now, *q, told);
   return {q, taken};
@@ -234,8 +256,7 @@ void quota_book::listen_to_policy(time_point now, quota& q, http::quota const& t
   q.alone->limit = *told.limit;
 }
 
-void quota_book::hear(time_point now, quota_receipt const& receipt,
-                      std::span<http::quota const> quotas) {
+void quota_book::hear(time_point now, quota_receipt& receipt, std::span<http::quota const> quotas) {
   if (!receipt.open) return;
   for (auto const& told : quotas) take_told(now, receipt, told);
 }
@@ -267,8 +288,8 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   }
   if (answer.refused)
     forget(receipt);
-  else if (std::exchange(receipt.open, false))
-    --flying_;
+  else
+    close(receipt, true);
   return blamed;
 }
 
@@ -325,12 +346,13 @@ bool quota_book::keeps(http::quota const& q) const noexcept {
   return (state || ceiling_alone) && costs;
 }
 
-void quota_book::listen(time_point now, quota& q, http::quota const& told, double mark,
-                        time_point sent) {
+void quota_book::listen(time_point now, quota& q, http::quota const& told,
+                        quota_receipt::entry const& went, time_point sent) {
   auto const fresh = !q.told || q.told->remembered;
   if (fresh) q.told = told_quota{};
   auto& t = *q.told;
-  if (!fresh && mark < t.mark) return;  // a later request has told more
+  if (!fresh && went.mark < (t.refills ? t.mark : t.began))
+    return;  // a later request has told more
   auto const remaining = std::clamp(*told.remaining, 0.0, *told.limit);
   auto const reset = std::max(*told.reset, 0ns);
 
@@ -360,7 +382,7 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told, doubl
   }
 
   // Some charge more than what the answer says in the end, such as all that it might have been.
-  auto const estimated = mark - t.mark;
+  auto const estimated = went.mark - t.mark;
   if (!fresh && t.refills && estimated > 0 && std::max(remaining, t.remaining) < 0.95 * t.limit) {
     constexpr double kept = 1 - 1.0 / 64;
     auto const charged = t.per_second * to_seconds(sent - t.sent) - (remaining - t.remaining);
@@ -369,11 +391,15 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told, doubl
     if (++t.compared >= 8) q.dearer = std::clamp(t.charged / t.estimated, 1.0, 10.0);
   }
   t.limit = *told.limit;
-  t.remaining = remaining;
-  t.mark = mark;
+  // Answers of one window come in any order, and what flies may be counted in them: the least that
+  // remained, less all that flies, is there. More than what flew beside a request is new.
+  auto const risen = went.mark > t.mark && remaining > t.remaining + went.beside;
+  auto const one_window = !fresh && !t.refills && now < t.full && !risen;
+  t.remaining = one_window ? std::min(t.remaining, remaining) : remaining;
+  t.mark = std::max(t.mark, went.mark);
   t.sent = sent;
   t.full = later(now, reset);
-  t.level = remaining - (q.taken - mark);
+  t.level = t.refills ? remaining - (q.taken - went.mark) : t.remaining - q.flies;
   t.as_of = now;
 }
 

@@ -46,8 +46,10 @@ struct request_size {
 struct quota_receipt {
   struct entry {
     std::uint32_t quota = 0;
-    double cost = 0;  ///< estimated
-    double mark = 0;  ///< what had been taken of it, this included
+    double cost = 0;    ///< estimated
+    double mark = 0;    ///< what had been taken of it, this included
+    double beside = 0;  ///< what flew of it then
+    bool told = false;  ///< its answer has said what remains
   };
   std::vector<entry> entries{};
   time_point sent{};
@@ -100,7 +102,7 @@ class quota_book {
     std::optional<duration> hold{};  ///< what a refusal asks for
   };
   /// The head of its answer, before its end.
-  void hear(time_point now, quota_receipt const&, std::span<http::quota const>);
+  void hear(time_point now, quota_receipt&, std::span<http::quota const>);
   /// Its answer. Returns whether it was refused because of a quota that is kept here.
   bool settle(time_point now, quota_receipt&, request_size const&, answered const&);
 
@@ -135,7 +137,8 @@ class quota_book {
     double per_second = 0;     ///< 0: refills at `full` only, as far as we know
     time_point full = never;   ///< when all of it is back; never: not known
     bool refills = false;      ///< all the time
-    double remaining = 0;      ///< as it was told
+    double remaining = 0;      ///< as it was told; of a window the least, since it only falls there
+    double began = 0;          ///< what had been taken when its window began
     double mark = 0;           ///< of the request whose answer told …
     time_point sent{};         ///< … and when that went
     double used_before = 0;    ///< earlier, and …
@@ -174,6 +177,7 @@ class quota_book {
     cost_model whole{};  ///< by size
     cost_model sized{};  ///< of the part that size makes up
     double taken = 0;
+    double flies = 0;   ///< of that what has no answer: perhaps counted, perhaps not
     double dearer = 1;  ///< the server charges so many times what answers say, at least 1
     time_point hold = time_point::min();
   };
@@ -183,11 +187,13 @@ class quota_book {
   quota const* costed_as(std::string_view name) const noexcept;
   std::optional<double> cost_of(quota const&, request_size const&) const noexcept;
   void listen_to_policy(time_point now, quota&, http::quota const&) const;
-  static void listen(time_point now, quota&, http::quota const&, double mark, time_point sent);
+  static void listen(time_point now, quota&, http::quota const&, quota_receipt::entry const& went,
+                     time_point sent);
   /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request
   /// took of it.
-  std::pair<quota*, quota_receipt::entry> take_told(time_point now, quota_receipt const&,
+  std::pair<quota*, quota_receipt::entry> take_told(time_point now, quota_receipt&,
                                                     http::quota const&);
+  void close(quota_receipt&, bool counted) noexcept;
 
   std::vector<quota> quotas_;
   int flying_ = 0;

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "headway/random.hpp"
 
@@ -261,6 +265,48 @@ TEST(quota_book, a_window_is_back_at_its_reset) {
   }
   EXPECT_EQ(book.ready_at(at(5s), costing(200)).until, at(60s));
   EXPECT_LE(book.ready_at(at(60s), costing(200)).until, at(60s));
+}
+
+TEST(quota_book, answers_of_a_window_may_come_in_any_order) {
+  constexpr int limit = 50;
+  struct flight {
+    quota_receipt receipt;
+    int remained = -1;  // -1: the server has not counted it
+  };
+  rng chance(7);
+  auto const one_of = [&](std::size_t n) { return static_cast<std::size_t>(chance() % n); };
+  for (int window = 0; window < 100; ++window) {
+    quota_book book;
+    auto first = book.take(at(0s), {});
+    int used = 1;
+    auto const answer = [&](quota_receipt& r, int remained) {
+      auto const says = told("requests", limit, remained, 10s);
+      book.settle(at(1s), r, {}, {.quotas = std::span(&says, 1)});
+    };
+    answer(first, limit - 1);
+    std::vector<flight> flying;
+    for (;;) {
+      auto const ready = book.ready_at(at(1s), {}).until <= at(1s);
+      if (ready && flying.size() < 20 && (flying.empty() || one_of(2) == 0)) {
+        flying.push_back({book.take(at(1s), {})});
+      } else if (flying.empty()) {
+        break;
+      } else {
+        auto const uncounted = std::ranges::find(flying, -1, &flight::remained) - flying.begin();
+        auto const nearly = std::min(static_cast<std::size_t>(uncounted) + 4, flying.size());
+        auto const i = one_of(nearly);  // counted nearly as they were sent, answered in any order
+        if (flying[i].remained < 0) {
+          ASSERT_LT(used, limit) << "one too many";
+          ++used;
+          flying[i].remained = limit - used;
+        } else {
+          answer(flying[i].receipt, flying[i].remained);
+          flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+      }
+    }
+    ASSERT_EQ(used, limit) << "none refused, none left";
+  }
 }
 
 TEST(quota_book, what_binds_is_named) {
