@@ -75,7 +75,7 @@ class step {
     if (r.interval > 0ns && (!s_.ceiling || r.interval > s_.ceiling->interval))
       s_.ceiling = gcra{.interval = r.interval,
                         .burst_tolerance = std::max(r.tolerance, duration(0)),
-                        .tat = s_.ceiling ? s_.ceiling->tat : time_point::min()};
+                        .tat = s_.ceiling ? s_.ceiling->tat : now_};
     if (r.out_max > 0) s_.out_max = s_.out_max > 0 ? std::min(s_.out_max, r.out_max) : r.out_max;
     for (auto const& e : r.events) take_in(m, e);
     if (r.leaves) leave(m);
@@ -202,7 +202,7 @@ class step {
       return;
     }
     m->out = e.out;
-    m->heads = e.heard;
+    m->heads = std::clamp(e.heard, 0, std::max(e.out, 0));
     auto const at = flight_of(e.turn);
     if (at == s_.flights.end() || at->of != p.from) return;
     auto const f = *at;
@@ -307,7 +307,10 @@ class step {
 
   void give_back(std::int64_t cost) {
     if (s_.remaining) *s_.remaining += cost;
-    if (s_.ceiling) s_.ceiling->tat -= cost * s_.ceiling->interval;
+    // Not before now: what was dealt before the ceiling came was never charged.
+    if (s_.ceiling)
+      s_.ceiling->tat = std::max(std::min(s_.ceiling->tat, now_),
+                                 s_.ceiling->tat - cost * s_.ceiling->interval);
   }
 
   /// What a member has not used in time it will not use.

@@ -228,7 +228,7 @@ void member::hear(time_point now, grant const& g, std::uint64_t told, bool combi
   pace_ = g.pace;
   sharing_ = std::max(g.sharing, 1);
   company_ = std::max(company_, g.members - 1);
-  if (g.held <= later(now, patience_)) held_ = std::max(held_, g.held);
+  held_ = std::max(held_, g.held);  // beyond its patience a governor parks
   turns_.clear();
   for (auto const& t : g.turns)
     if (t.number > used_ && t.at <= later(now, 2s) && t.at >= now - 2s &&

@@ -217,7 +217,8 @@ void exchange::look_no_more() {
 void exchange::judged(judgement told) {
   patience_.reset();
   told_ = std::move(told);
-  if (reader_->start.status == 401 && to_->renews() != nullptr && !std::exchange(renewed_, true))
+  if (reader_->start.status == 401 && to_->renews() != nullptr &&
+      what_.told.again != hints::repeat::never && !std::exchange(renewed_, true))
     return renew();
   if (!throttles(told_.what) && told_.what != reaction::transient) {
     auto const streams = !reader_->is_done();  // the law need not wait for its end

@@ -66,8 +66,8 @@ void renewal::arm() {
       commands_.running() ? std::min(commands_.wakeup(), now + beat_each) : commands_.wakeup();
   if (at == never) return;
   timer_.expires_after(std::chrono::nanoseconds(std::clamp<duration>(at - now, 0ns, 1h)));
-  timer_.async_wait([this](boost::system::error_code e) {
-    if (!e) beat();
+  timer_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code e) {
+    if (!e && !alive.expired()) beat();
   });
 }
 

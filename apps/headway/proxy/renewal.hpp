@@ -5,6 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ class renewal {
   header_commands commands_;
   std::function<void()> news_;
   boost::asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for a timer that ends after this
   std::vector<std::string> stand_ins_, lines_;
   std::uint64_t lines_of_ = 0;  // generation
   int failures_ = 0;            // that have been told

@@ -342,8 +342,9 @@ void server::arm(time_point now) {
     return;
   }
   timer_.expires_after(std::chrono::nanoseconds(std::min<duration>(at - now, 1h)));
-  timer_.async_wait([this](error_code e) {
-    if (e) return;
+  timer_.async_wait([this, weak = weak_from_this()](error_code e) {
+    auto const self = weak.lock();  // a reload may have taken it away
+    if (e || !self) return;
     armed_ = never;
     auto const later = clock_now();
     expire(later);

@@ -76,7 +76,7 @@ struct scope {
 };
 
 /// Threads: one.
-class server {
+class server : public std::enable_shared_from_this<server> {
  public:
   server(asio::io_context&, upstream_config, config const&);
   server(server const&) = delete;

@@ -177,14 +177,18 @@ void service::reload() {
     auto const same = [&](upstream_config const& u) {
       return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
     };
+    auto const stays = [&](server const& s) {
+      return std::ranges::find(fresh.upstreams, s.settings()) != fresh.upstreams.end();
+    };
     for (auto const& u : fresh.upstreams) {
       auto const kept = same(u);
       if (kept == servers_.end()) {
         require_resolved(io_, u);
         auto const before = std::ranges::find_if(
-            servers_, [&](auto const& s) { return s->settings().has_limit_of(u); });
+            servers_, [&](auto const& s) { return s->settings().has_limit_of(u) && !stays(*s); });
         if (before != servers_.end()) (*before)->keep();
         servers.push_back(std::make_shared<server>(io_, u, fresh));
+        for (auto const& c : orders_) order(*servers.back(), c);
         if (before != servers_.end()) servers.back()->follow(clock_now(), *before);
       } else {
         (*kept)->connections().refresh();
@@ -200,7 +204,7 @@ void service::reload() {
     servers_ = std::move(servers);
     config_ = std::move(fresh);
     say("the configuration was read again");
-  } catch (fatal const& e) {
+  } catch (std::exception const& e) {  // also of what the system refuses
     say(fmt::format("the configuration stays as it was: {}", e.what()));
   }
   notify_manager("READY=1");
@@ -264,6 +268,18 @@ std::optional<admin_page> service::page(std::string_view path) {
   return std::nullopt;
 }
 
+/// How many scopes it holds for, or why for none.
+std::variant<std::size_t, fatal> service::order(server& s, command const& c) {
+  auto const now = clock_now();
+  try {
+    auto const scopes = s.paces().order(now, c.scope, *order_of(c));
+    s.wake(now);
+    return scopes;
+  } catch (fatal const& e) {
+    return e;
+  }
+}
+
 /// Answers a command of another process of this user.
 std::string service::obey(command const& c) {
   using enum command::verb;
@@ -271,20 +287,25 @@ std::string service::obey(command const& c) {
   if (c.what == explain || c.what == spend_max)
     throw std::invalid_argument("explain and spend-max are for runs: a proxy has no JOBS");
   std::size_t scopes = 0;
-  if (auto const order = order_of(c)) {
-    auto const now = clock_now();
+  if (order_of(c)) {
     std::optional<fatal> nowhere;
     bool done = false;
-    for (auto const& s : servers_) try {
-        scopes += s->paces().order(now, c.scope, *order);
-        s->wake(now);
-        done = true;
-      } catch (fatal const& e) {
-        nowhere = e;
+    for (auto const* const all : {&servers_, &leaving_})
+      for (auto const& s : *all) {
+        auto const ordered = order(*s, c);
+        if (auto const* const n = std::get_if<std::size_t>(&ordered)) {
+          scopes += *n;
+          done = true;
+        } else {
+          nowhere = std::get<fatal>(ordered);
+        }
       }
     if (!done && nowhere) throw fatal(*nowhere);
-  } else if (!draining_) {
-    drain(SIGTERM);
+    std::erase_if(orders_,
+                  [&](command const& old) { return old.what == c.what && old.scope == c.scope; });
+    orders_.push_back(c);
+  } else {
+    if (!draining_) drain(SIGTERM);
     if (c.what == stop) finish_drain();
   }
   say("headway ctl: " + c.words());

@@ -13,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
+#include "base/fatal.hpp"
 #include "proxy/access_log.hpp"
 #include "proxy/admin.hpp"
 #include "proxy/config.hpp"
@@ -68,6 +70,7 @@ class service {
   void check_drained();
   std::optional<admin_page> page(std::string_view path);
   std::string obey(command const&);
+  std::variant<std::size_t, fatal> order(server&, command const&);
   std::string state_for_ctl();
 
   asio::io_context io_{1};
@@ -75,6 +78,7 @@ class service {
   std::function<config()> reread_;
   time_point const began_;
   std::vector<std::shared_ptr<server>> servers_;
+  std::vector<command> orders_;                   // in force, also for servers that a reload brings
   std::vector<std::shared_ptr<server>> leaving_;  // no request goes there any more
   std::unordered_set<session*> sessions_;
   std::deque<std::shared_ptr<session>> want_room_;

@@ -172,7 +172,7 @@ bool session::on_head() {
   o.version = r.version;
   o.keeps_alive = keeps_alive_;
   o.credential = credential();
-  if (!u.words.bounds()) o.scope = o.told.scope;
+  if (!u.words.bounds() && u.headers.empty()) o.scope = o.told.scope;
   o.client = o.told.client;
   if (o.client.empty())
     o.client =

@@ -281,8 +281,11 @@ void wires::resolve(found then) {
 void wires::ask() {
   if (std::exchange(asks_, true)) return;
   resolver_.async_resolve(via_ ? via_->host : host_, via_ ? via_->port : port_,
-                          [this](error_code e, tcp::resolver::results_type const& results) {
-                            if (e != asio::error::operation_aborted) resolved(e, results);
+                          [this, alive = std::weak_ptr(alive_)](
+                              error_code e, tcp::resolver::results_type const& results) {
+                            // A look-up cannot be cancelled once it runs.
+                            if (!alive.expired() && e != asio::error::operation_aborted)
+                              resolved(e, results);
                           });
 }
 

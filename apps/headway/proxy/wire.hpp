@@ -139,6 +139,7 @@ class wires {
   std::vector<found> asking_;
   std::vector<std::shared_ptr<wire>> idle_;
   std::size_t busy_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for what ends after this
 };
 
 }  // namespace headway::app::proxy

@@ -418,7 +418,7 @@ std::vector<candidate> of_acceptances(attempts const& all) {
   auto const n = sent.size();
   auto const tenth = n / 10;
   auto const span = to_seconds(sent[n - 1 - tenth] - sent[tenth]);
-  auto const mean = static_cast<double>(n - 1 - 2 * tenth) / std::max(span, 1e-3);
+  auto const mean = n > 1 ? static_cast<double>(n - 1 - 2 * tenth) / std::max(span, 1e-3) : 1;
   for (double const above : {1.0, 1.015, 1.03, 1.05, 1.08})
     for (int const burst : {1, 2, 5, 10, 20, 50})
       found.push_back(

@@ -33,13 +33,18 @@ forecast::row row_of(comparison::row const& r) {
 
 forecast forecast_of(recording const& all, std::size_t attempts_max) {
   auto const part = all.first(attempts_max);
-  auto const made = fit(part);
   forecast f{.scope = all.scope,
              .elsewhere = all.elsewhere > 0,
              .attempts = static_cast<std::int64_t>(part.attempts.size()),
              .requests = part.requests,
-             .whole = part.attempts.size() == all.attempts.size(),
-             .like = made.like};
+             .whole = part.attempts.size() == all.attempts.size()};
+  auto const refused = [](auto const& a) { return a.what == outcome::throttle; };
+  if (part.requests == 0 || std::ranges::all_of(part.attempts, refused)) {
+    f.withheld = "nothing was accepted in what was looked at";
+    return f;
+  }
+  auto const made = fit(part);
+  f.like = made.like;
   if (made.limit.empty()) {
     f.withheld = "no limit was met; not known: " + made.unknown.front();
     return f;
