@@ -309,8 +309,8 @@ class step {
     if (s_.remaining) *s_.remaining += cost;
     // Not before now: what was dealt before the ceiling came was never charged.
     if (s_.ceiling)
-      s_.ceiling->tat = std::max(std::min(s_.ceiling->tat, now_),
-                                 s_.ceiling->tat - cost * s_.ceiling->interval);
+      s_.ceiling->tat =
+          std::max(std::min(s_.ceiling->tat, now_), s_.ceiling->tat - cost * s_.ceiling->interval);
   }
 
   /// What a member has not used in time it will not use.
@@ -345,7 +345,7 @@ class step {
     auto const all = ring.size();
     auto const first =
         std::ranges::lower_bound(ring, s_.front, {}, [&](auto i) { return s_.members[i].id; });
-    std::ranges::rotate(ring, first == ring.end() ? ring.begin() : first);
+    std::rotate(ring.begin(), first == ring.end() ? ring.begin() : first, ring.end());
     auto many = all;
     if (all > active_all) {
       auto const paced = static_cast<std::size_t>(std::min(s_.law.pace() / active_rate, 1e6));
@@ -355,7 +355,7 @@ class step {
       many = std::min(many, std::max<std::size_t>(1, static_cast<std::size_t>(s_.law.allowed())));
     if (many < all && now_ >= later(s_.term, term_of_ring)) {
       s_.term = now_;
-      std::ranges::rotate(ring, ring.begin() + static_cast<std::ptrdiff_t>(many));
+      std::rotate(ring.begin(), ring.begin() + static_cast<std::ptrdiff_t>(many), ring.end());
       s_.front = s_.members[ring.front()].id;
     }
     for (std::size_t k = 0; k < std::min(all, 2 * many); ++k) {
