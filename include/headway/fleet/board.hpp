@@ -27,8 +27,8 @@ class HEADWAY_EXPORT board {
 
   /// The state that is valid, and all reports that it has not heard.
   struct collected {
-    state valid{};
-    std::vector<report> reports{};
+    state valid{};                  ///< as it was published last
+    std::vector<report> reports{};  ///< since then, by member and number
     friend bool operator==(collected const&, collected const&) = default;
   };
 
