@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
+#include <limits>
+#include <string>
 #include <thread>
 
 #include "base/fatal.hpp"
@@ -14,6 +16,15 @@ namespace headway::app {
 namespace {
 
 constexpr int ceiling_max = 64;  // of the default concurrency
+
+/// Bytes that programs can have before the system swaps: proc(5). What is cached can be had.
+std::size_t available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name;
+  for (std::size_t kib = 0; in >> name >> kib; in.ignore(std::numeric_limits<int>::max(), '\n'))
+    if (name == "MemAvailable:") return kib * 1024;
+  return 0;
+}
 
 }  // namespace
 
@@ -34,16 +45,13 @@ room room::here(int wanted, bool local) {
                                         wanted, limit(files.rlim_cur), by_files, by_files));
   if (wanted > 0) return {wanted, "--concurrency"};
   if (local) return {std::min(processors(), by_files), "processors"};
-  struct sysinfo memory {};
-  sysinfo(&memory);
-  auto const megabytes =
-      (memory.freeram + memory.bufferram) * memory.mem_unit / (std::size_t{64} << 20);
+  auto const by_memory = available_memory() / (std::size_t{64} << 20);
   room found{ceiling_max, "default"};
-  auto const at_most = [&](int most, char const* why) {
-    if (most < found.most) found = {std::max(1, most), why};
+  auto const at_most = [&](int n, char const* reason) {
+    if (n < found.most) found = {std::max(1, n), reason};
   };
   at_most(limit(processes.rlim_cur) / 4, "ulimit -u");
-  at_most(static_cast<int>(std::max<std::size_t>(megabytes, 4)), "free memory");
+  at_most(static_cast<int>(std::clamp<std::size_t>(by_memory, 4, ceiling_max)), "free memory");
   at_most(by_files, "ulimit -n");
   return found;
 }
