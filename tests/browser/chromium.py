@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOTS = sys.argv.pop(1) if len(sys.argv) > 1 else None
@@ -212,6 +213,24 @@ class PageTest(unittest.TestCase):
         })""")
         self.page.events[:] = [(m, p) for m, p in self.page.events if "127.0.0.1:9/" not in str(p)]
         self.assertEqual(refused, "connect-src")
+
+
+class FileTest(PageTest):
+    """The sample's page from a file, as a user opens it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.folder = tempfile.TemporaryDirectory()
+        file = Path(cls.folder.name) / "page.html"
+        cls.text = sample()
+        file.write_bytes(cls.text)
+        cls.url = file.as_uri()
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.folder.cleanup()
 
 
 def main():

@@ -3,9 +3,6 @@
 
 usage: report_test.py [SCREENSHOT-FOLDER]   with PAGE_SAMPLE in the environment
 """
-import tempfile
-from pathlib import Path
-
 import chromium
 
 TITLE = "</script><img src=http://127.0.0.1:9/ onerror=alert(1)> & co"
@@ -14,21 +11,7 @@ FASTEST = ["told", "seek", *RIVALS]  # these are drawn at first
 LAWS = ["told", "reckless", *FASTEST[1:], "exponential-decorrelated", "hammer"]
 
 
-class Report(chromium.PageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.folder = tempfile.TemporaryDirectory()
-        file = Path(cls.folder.name) / "report.html"
-        cls.text = chromium.sample()
-        file.write_bytes(cls.text)
-        cls.url = file.as_uri()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.folder.cleanup()
-
+class Report(chromium.FileTest):
     def do(self, expression):
         self.ask(f"{{ {expression}; {chromium.SETTLE} }}")
 

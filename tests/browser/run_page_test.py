@@ -3,9 +3,6 @@
 
 usage: run_page_test.py [SCREENSHOT-FOLDER]   with PAGE_SAMPLE in the environment
 """
-import tempfile
-from pathlib import Path
-
 import chromium
 
 ATTACK = "</td></style><img src=http://127.0.0.1:9/ onerror=alert(1)><b>"
@@ -14,21 +11,7 @@ TABLES = ["Why it waited", "Scopes", "What another law would have done", "What i
           "How requests ended"]
 
 
-class RunPage(chromium.PageTest):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.folder = tempfile.TemporaryDirectory()
-        file = Path(cls.folder.name) / "run.html"
-        cls.text = chromium.sample()
-        file.write_bytes(cls.text)
-        cls.url = file.as_uri()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.folder.cleanup()
-
+class RunPage(chromium.FileTest):
     def test_says_what_was_and_in_which_order(self):
         self.assertTrue(self.texts(".lead")[0].startswith("1180 requests ended in 30 s: 1465 attempts, 6 throttled (0.4 %), 2 failed."))
         self.assertEqual([t.partition(" a ")[0] for t in self.ask("[...document.querySelectorAll('svg')].map(e => e.ariaLabel.split(',')[0])")], PLOTS)
