@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -290,6 +291,51 @@ class Life(unittest.TestCase):
                     wait_for(lambda: proxy.stderr().count("stays as it was") == n)
                     self.assertEqual(proxy.ask("GET", "/")[0], 200)
                     file.rmdir() if file.is_dir() else file.unlink()
+
+    def test_all_of_a_configuration_is_read_again(self):
+        """Before: queue, access-log, admin-hosts and admin-token-file were taken at the start only."""
+        with Gate() as origin:
+            proxy = Proxy(None, *ONE, "--config=proxy.toml")
+            file, token, log = (Path(proxy.folder, name) for name in ("proxy.toml", "token", "log"))
+
+            def write(text, secret):
+                token.write_text(f"{secret}-{secret}-1234\n")
+                token.chmod(0o600)
+                file.write_text(f'admin-token-file = "token"\naccess-log = "log"\n{text}\n[[upstream]]\nurl = "{origin.url}"\n')
+
+            def again(count):
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: proxy.stderr().count("was read again") == count)
+
+            def look(secret, host="127.0.0.1"):
+                said = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nX-Headway-Token: {secret}-{secret}-1234\r\n\r\n"
+                with socket.create_connection(("127.0.0.1", proxy.admin), 10) as s:
+                    s.sendall(said.encode())
+                    return int(s.recv(4096)[9:12])
+
+            write("queue = 1", "before")
+            with proxy:
+                crowd = Crowd(proxy)
+                crowd.ask("/1")
+                wait_for(lambda: origin.heard)
+                self.assertEqual((look("before"), look("after"), look("before", "name.example")), (200, 401, 421))
+                write('queue = 3\nadmin-hosts = ["name.example"]', "after")
+                log.rename(log.with_name("log.1"))  # as logrotate does
+                again(1)
+                self.assertEqual((look("before"), look("after"), look("after", "name.example")), (401, 200, 200))
+                for n in (2, 3, 4):
+                    crowd.ask(f"/{n}")
+                wait_for(lambda: proxy.ask("GET", "/late", headers={"X-Headway-Deadline": "0.2"})[1]["x-headway-reason"] == "queue_full")
+                origin.open.release(4)
+                crowd.join()
+                self.assertEqual([a[0] for a in crowd.answers.values()], [200] * 4)
+                wait_for(lambda: log.exists() and log.read_text().count('"done"') == 4)
+                self.assertNotIn('"done"', log.with_name("log.1").read_text())
+                log.unlink()
+                log.mkdir()
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "stays as it was: --access-log" in proxy.stderr())
+                self.assertEqual(look("after"), 200)
 
     def test_a_configuration_is_read_again_whole_or_not_at_all(self):
         with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:

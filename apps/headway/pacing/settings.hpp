@@ -37,10 +37,11 @@ struct pacing_settings {
   shipped_law law = shipped_laws().front();
   governor_settings governor{};  ///< hint_max is what a lane waits for at most
   std::vector<host_ceiling> hosts{};
-  std::vector<quota_ceiling> quotas;  ///< of every lane
-  std::optional<profile> speaks{};    ///< of all lanes; else each by its host
-  std::string state;                  ///< what was learned, a path; "" is the default one
-  bool alone = false;                 ///< else one pace with all processes of this user here
+  std::vector<quota_ceiling> quotas;    ///< of every lane
+  std::optional<profile> speaks{};      ///< of all lanes; else each by its host
+  std::string state;                    ///< what was learned, a path; "" is the default one
+  bool alone = false;                   ///< else one pace with all processes of this user here
+  duration hold_max = duration::max();  ///< see lane::parts
 };
 
 /// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws

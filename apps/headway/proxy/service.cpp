@@ -24,15 +24,28 @@ namespace {
 constexpr std::size_t last_max = 50;
 constexpr std::uint64_t keep_each = 60;  // ticks
 
-/// The name leads somewhere, as far as we resolve it. Errors: fatal(exit_usage).
-void require_resolved(asio::io_context& io, upstream_config const& u) {
-  auto const via = http_proxy::before(u.origin);
-  auto const host = via ? via->host : std::string(host_of(u.origin));
-  error_code e;
-  static_cast<void>(tcp::resolver(io).resolve(host, "", e));
-  if (e)
-    throw fatal(exit_usage, fmt::format("upstream {}: cannot resolve {}{}: {}", u.name,
-                                        via ? "the HTTPS_PROXY " : "", host, e.message()));
+/// Asks where these names lead, as far as we resolve them, and tells what is wrong with one; "":
+/// nothing.
+void resolve(asio::io_context& io, std::vector<upstream_config> const& all,
+             std::function<void(std::string const& problem)> then) {
+  struct questions {
+    tcp::resolver to;
+    std::size_t open;
+    std::function<void(std::string const&)> then;
+    std::string problem{};
+  };
+  if (all.empty()) return then("");
+  auto const q = std::make_shared<questions>(tcp::resolver(io), all.size(), std::move(then));
+  for (auto const& u : all) {
+    auto const via = http_proxy::before(u.origin);
+    auto const host = via ? via->host : std::string(host_of(u.origin));
+    auto const what = fmt::format("upstream {}: cannot resolve {}{}", u.name,
+                                  via ? "the HTTPS_PROXY " : "", host);
+    q->to.async_resolve(host, "", [q, what](error_code e, auto const&) {
+      if (e && q->problem.empty()) q->problem = what + ": " + e.message();
+      if (--q->open == 0) q->then(q->problem);
+    });
+  }
 }
 
 }  // namespace
@@ -40,9 +53,12 @@ void require_resolved(asio::io_context& io, upstream_config const& u) {
 service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
-  for (auto const& u : config_.upstreams) require_resolved(io_, u);
-  for (auto const& u : config_.upstreams)
-    servers_.push_back(std::make_shared<server>(io_, u, config_));
+  std::optional<std::string> problem;
+  resolve(io_, config_.upstreams, [&](std::string const& p) { problem = p; });
+  while (!problem) io_.run_one();
+  io_.restart();  // it has run out of work
+  if (!problem->empty()) throw fatal(exit_usage, *problem);
+  for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));
   for (auto const& s : servers_)
     if (auto* const values = s->renews()) values->obtain();
   listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
@@ -113,7 +129,11 @@ bool service::hold_bytes(std::size_t n) noexcept {
 
 void service::release_bytes(std::size_t n) noexcept {
   held_ -= n;
-  if (n == 0 || want_room_.empty()) return;
+  if (n > 0) offer_room();
+}
+
+void service::offer_room() {
+  if (want_room_.empty()) return;
   asio::post(io_, [this] {
     for (auto const& each : std::exchange(want_room_, {})) each->room();
   });
@@ -124,7 +144,7 @@ void service::wait_for_room(std::shared_ptr<session> s) {
 }
 
 void service::ended(log_entry const& e) {
-  if (log_) log_->write(e);
+  if (log_ && !config_.access_log.empty()) log_->write(e);
   last_.push_front(e.what);
   if (last_.size() > last_max) last_.pop_back();
 }
@@ -165,14 +185,41 @@ void service::take_signals() {
   });
 }
 
-/// All or nothing: a wrong configuration leaves everything as it is.
+/// Reads the configuration again, all or nothing: a wrong one leaves everything as it is. Requests
+/// go on while names are asked for that are new.
 void service::reload() {
   notify_manager("RELOADING=1");
+  auto const number = ++reloads_;
   try {
     auto fresh = reread_();
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
     if (fresh.listen != config_.listen || fresh.admin != config_.admin)
       throw fatal(exit_usage, "listen and admin are taken at the start only");
+    auto news = fresh.upstreams;
+    std::erase_if(news, [&](auto const& u) { return leads_to(u) != nullptr; });
+    resolve(io_, news, [this, fresh, number](std::string const& problem) {
+      if (number != reloads_ || draining_) return;
+      problem.empty() ? take_over(fresh) : stay(problem);
+    });
+  } catch (std::exception const& e) {  // also of what the system refuses
+    stay(e.what());
+  }
+}
+
+void service::stay(std::string_view why) {
+  say(fmt::format("the configuration stays as it was: {}", why));
+  notify_manager("READY=1");
+}
+
+/// Returns one whose addresses are those of this upstream; nullptr: there is none.
+server* service::leads_to(upstream_config const& u) {
+  auto const found =
+      std::ranges::find(servers_, u.origin, [](auto const& s) { return s->settings().origin; });
+  return found == servers_.end() ? nullptr : found->get();
+}
+
+void service::take_over(config fresh) {
+  try {
     std::vector<std::shared_ptr<server>> servers;
     auto const same = [&](upstream_config const& u) {
       return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
@@ -183,17 +230,26 @@ void service::reload() {
     for (auto const& u : fresh.upstreams) {
       auto const kept = same(u);
       if (kept == servers_.end()) {
-        require_resolved(io_, u);
         auto const before = std::ranges::find_if(
             servers_, [&](auto const& s) { return s->settings().has_limit_of(u) && !stays(*s); });
         if (before != servers_.end()) (*before)->keep();
-        servers.push_back(std::make_shared<server>(io_, u, fresh));
+        servers.push_back(std::make_shared<server>(io_, u));
+        if (auto* const there = leads_to(u)) {
+          servers.back()->connections().know(there->connections());
+          servers.back()->connections().refresh();
+        }
         for (auto const& c : orders_) order(*servers.back(), c);
         if (before != servers_.end()) servers.back()->follow(clock_now(), *before);
       } else {
         (*kept)->connections().refresh();
         servers.push_back(*kept);
       }
+    }
+    if (!fresh.access_log.empty()) {
+      if (log_)
+        log_->reopen(fresh.access_log);
+      else
+        log_ = std::make_unique<access_log>(fresh.access_log);
     }
     for (auto const& s : servers_)
       if (std::ranges::find(servers, s) == servers.end()) {
@@ -203,10 +259,14 @@ void service::reload() {
       }
     servers_ = std::move(servers);
     config_ = std::move(fresh);
-    say("the configuration was read again");
-  } catch (std::exception const& e) {  // also of what the system refuses
-    say(fmt::format("the configuration stays as it was: {}", e.what()));
+  } catch (std::exception const& e) {
+    return stay(e.what());
   }
+  if (admin_) admin_->guard(config_.admin_hosts, config_.admin_token);
+  if (listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
+    listener_->accept();
+  offer_room();
+  say("the configuration was read again");
   notify_manager("READY=1");
 }
 
@@ -319,11 +379,9 @@ std::string service::state_for_ctl() {
   std::string scopes;
   for (auto const& s : servers_) {
     append_states(scopes, now, s->paces());
-    auto const u = s->state(now);
-    for (auto const& [status, n] : u.requests) ended += n;
-    last_minute += u.last_minute.requests;
-    for (auto const& scope : u.scopes)
-      if (scope.waiting > 0) why = scope.held.why;
+    for (auto const& [status, n] : s->count.since.requests) ended += n;
+    last_minute += s->ended_lately(now);
+    if (auto const held = s->held_by(now); held != reason::none) why = to_string(held);
   }
   return fmt::format(
       R"({{"ok":true,"jobs":{},"run":{{"done":{},"per_second":{:.3g},"waiting_for":{}}},"scopes":[{}]}})",
