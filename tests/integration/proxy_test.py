@@ -96,6 +96,26 @@ class Passing(unittest.TestCase):
             old = proxy.raw("GET /chunks HTTP/1.0\r\n\r\n")
         self.assertEqual(old.partition(b"\r\n\r\n")[2], text)
 
+    def test_clients_of_http_1_0_get_no_reason_to_wait(self):
+        """Before: an own answer without a length that they trust, or a 100 that they do not know."""
+        with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:
+            for head in ("GET / HTTP/1.0\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\nX-Headway-Deadline: soon\r\n"):
+                with contextlib.closing(proxy.send(head + "\r\n")) as s:
+                    said = s.makefile("rb").read()  # to the end: it closes
+                self.assertIn(b"Connection: close", said)
+            said = proxy.raw("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
+            self.assertTrue(said.startswith(b"HTTP/1.1 200") and said.endswith(b"hi"), said)
+
+    def test_an_offer_of_h2c_is_passed_over(self):
+        """As of java.net.http.HttpClient, with each first request. Before: 501."""
+        offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+        with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:
+            with contextlib.closing(proxy.send(f"POST / HTTP/1.1\r\nHost: a\r\n{offer}Content-Length: 2\r\n\r\nhi")) as s:
+                said = s.recv(4096)
+        self.assertTrue(said.startswith(b"HTTP/1.1 200") and said.endswith(b"hi"), said)
+        for field in ("upgrade", "http2-settings", "connection"):
+            self.assertNotIn(field, origin.heard[0].headers)
+
     def test_interim_answers_are_not_passed_on(self):
         interim = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
         with Server(lambda *_: interim * 2 + ok()) as origin, Proxy(origin.url, *COLD) as proxy:

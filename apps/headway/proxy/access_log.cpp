@@ -58,9 +58,10 @@ access_log::access_log(std::string const& path)
 
 void access_log::reopen(std::string const& path) {
   struct stat status {};
-  auto const plain = path != "-" && (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode));
-  if (!plain && path == path_) return;
-  if (!plain && path != "-")  // to open a FIFO could take for ever
+  auto const stream = path == "-" || (stat(path.c_str(), &status) == 0 &&
+                                      (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
+  if (stream && path == path_) return;
+  if (stream && path != "-")  // opening it could take for ever
     throw fatal(exit_usage, fmt::format("--access-log {}: want a regular file", in_quotes(path)));
   auto fresh = opened(path);
   std::lock_guard const lock(mutex_);

@@ -405,7 +405,7 @@ void exchange::on_refused(refusal why) {
   ++to_->count.since.refused[std::string(why.code)];
   to_->count.refused.add(second_of(now));
   if (client_ != nullptr) {
-    auto const keeps = what_.keeps_alive && !house_.draining();
+    auto const keeps = what_.keeps_alive && what_.version == 11 && !house_.draining();
     client_->answer_begins(own_answer(why, keeps, what_.method == "HEAD", marks()));
     client_->answer_ends(false, keeps);
   }

@@ -24,28 +24,22 @@ namespace {
 constexpr std::size_t last_max = 50;
 constexpr std::uint64_t keep_each = 60;  // ticks
 
-/// Asks where these names lead, as far as we resolve them, and tells what is wrong with one; "":
-/// nothing.
-void resolve(asio::io_context& io, std::vector<upstream_config> const& all,
-             std::function<void(std::string const& problem)> then) {
-  struct questions {
-    tcp::resolver to;
+/// Tells once all of them know where their names lead: what is wrong with one, or "".
+void find(std::vector<std::shared_ptr<server>> const& all,
+          std::function<void(std::string const& problem)> then) {
+  struct answers {
     std::size_t open;
     std::function<void(std::string const&)> then;
     std::string problem{};
   };
   if (all.empty()) return then("");
-  auto const q = std::make_shared<questions>(tcp::resolver(io), all.size(), std::move(then));
-  for (auto const& u : all) {
-    auto const via = http_proxy::before(u.origin);
-    auto const host = via ? via->host : std::string(host_of(u.origin));
-    auto const what = fmt::format("upstream {}: cannot resolve {}{}", u.name,
-                                  via ? "the HTTPS_PROXY " : "", host);
-    q->to.async_resolve(host, "", [q, what](error_code e, auto const&) {
-      if (e && q->problem.empty()) q->problem = what + ": " + e.message();
-      if (--q->open == 0) q->then(q->problem);
+  auto const heard = std::make_shared<answers>(all.size(), std::move(then));
+  for (auto const& s : all)
+    s->connections().find([heard, name = s->settings().name](std::string const& problem) {
+      if (heard->problem.empty() && !problem.empty())
+        heard->problem = fmt::format("upstream {}: {}", name, problem);
+      if (--heard->open == 0) heard->then(heard->problem);
     });
-  }
 }
 
 }  // namespace
@@ -53,12 +47,12 @@ void resolve(asio::io_context& io, std::vector<upstream_config> const& all,
 service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
-  std::optional<std::string> problem;
-  resolve(io_, config_.upstreams, [&](std::string const& p) { problem = p; });
-  while (!problem) io_.run_one();
-  io_.restart();  // it has run out of work
-  if (!problem->empty()) throw fatal(exit_usage, *problem);
   for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));
+  std::optional<std::string> problem;
+  find(servers_, [&](std::string const& p) { problem = p; });
+  while (!problem) io_.run_one();
+  io_.restart();  // it may have run out of work
+  if (!problem->empty()) throw fatal(exit_usage, *problem);
   for (auto const& s : servers_)
     if (auto* const values = s->renews()) values->obtain();
   listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
@@ -195,11 +189,22 @@ void service::reload() {
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
     if (fresh.listen != config_.listen || fresh.admin != config_.admin)
       throw fatal(exit_usage, "listen and admin are taken at the start only");
-    auto news = fresh.upstreams;
-    std::erase_if(news, [&](auto const& u) { return leads_to(u) != nullptr; });
-    resolve(io_, news, [this, fresh, number](std::string const& problem) {
+    std::vector<std::shared_ptr<server>> all, news;
+    for (auto const& u : fresh.upstreams) {
+      auto const same =
+          std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
+      if (same != servers_.end()) {
+        all.push_back(*same);
+        continue;
+      }
+      auto const before = before_of(u, fresh);
+      if (before) before->keep();
+      news.push_back(all.emplace_back(std::make_shared<server>(io_, u)));
+      if (before) news.back()->connections().know(before->connections());
+    }
+    find(news, [this, fresh, all, number](std::string const& problem) {
       if (number != reloads_ || draining_) return;
-      problem.empty() ? take_over(fresh) : stay(problem);
+      problem.empty() ? take_over(fresh, all) : stay(problem);
     });
   } catch (std::exception const& e) {  // also of what the system refuses
     stay(e.what());
@@ -211,57 +216,42 @@ void service::stay(std::string_view why) {
   notify_manager("READY=1");
 }
 
-/// Returns one whose addresses are those of this upstream; nullptr: there is none.
-server* service::leads_to(upstream_config const& u) {
-  auto const found =
-      std::ranges::find(servers_, u.origin, [](auto const& s) { return s->settings().origin; });
-  return found == servers_.end() ? nullptr : found->get();
+/// Returns the server whose limit that upstream goes on with; nullptr: there is none.
+std::shared_ptr<server> service::before_of(upstream_config const& u, config const& fresh) const {
+  auto const before = std::ranges::find_if(servers_, [&](auto const& s) {
+    auto const stays = std::ranges::find(fresh.upstreams, s->settings()) != fresh.upstreams.end();
+    return s->settings().has_limit_of(u) && !stays;
+  });
+  return before == servers_.end() ? nullptr : *before;
 }
 
-void service::take_over(config fresh) {
+void service::take_over(config fresh, std::vector<std::shared_ptr<server>> servers) {
   try {
-    std::vector<std::shared_ptr<server>> servers;
-    auto const same = [&](upstream_config const& u) {
-      return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
-    };
-    auto const stays = [&](server const& s) {
-      return std::ranges::find(fresh.upstreams, s.settings()) != fresh.upstreams.end();
-    };
-    for (auto const& u : fresh.upstreams) {
-      auto const kept = same(u);
-      if (kept == servers_.end()) {
-        auto const before = std::ranges::find_if(
-            servers_, [&](auto const& s) { return s->settings().has_limit_of(u) && !stays(*s); });
-        if (before != servers_.end()) (*before)->keep();
-        servers.push_back(std::make_shared<server>(io_, u));
-        if (auto* const there = leads_to(u)) {
-          servers.back()->connections().know(there->connections());
-          servers.back()->connections().refresh();
-        }
-        for (auto const& c : orders_) order(*servers.back(), c);
-        if (before != servers_.end()) servers.back()->follow(clock_now(), *before);
-      } else {
-        (*kept)->connections().refresh();
-        servers.push_back(*kept);
-      }
-    }
     if (!fresh.access_log.empty()) {
       if (log_)
         log_->reopen(fresh.access_log);
       else
         log_ = std::make_unique<access_log>(fresh.access_log);
     }
-    for (auto const& s : servers_)
-      if (std::ranges::find(servers, s) == servers.end()) {
-        s->keep();
-        s->connections().close_idle();
-        leaving_.push_back(s);
-      }
-    servers_ = std::move(servers);
-    config_ = std::move(fresh);
   } catch (std::exception const& e) {
     return stay(e.what());
   }
+  for (auto const& s : servers) {
+    if (std::ranges::find(servers_, s) != servers_.end()) {
+      s->connections().refresh();
+      continue;
+    }
+    for (auto const& c : orders_) order(*s, c);
+    if (auto const before = before_of(s->settings(), fresh)) s->follow(clock_now(), before);
+  }
+  for (auto const& s : servers_)
+    if (std::ranges::find(servers, s) == servers.end()) {
+      s->keep();
+      s->connections().close_idle();
+      leaving_.push_back(s);
+    }
+  servers_ = std::move(servers);
+  config_ = std::move(fresh);
   if (admin_) admin_->guard(config_.admin_hosts, config_.admin_token);
   if (listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
     listener_->accept();

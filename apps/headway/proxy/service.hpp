@@ -63,8 +63,8 @@ class service {
  private:
   void take_signals();
   void reload();
-  server* leads_to(upstream_config const&);
-  void take_over(config fresh);
+  std::shared_ptr<server> before_of(upstream_config const&, config const& fresh) const;
+  void take_over(config fresh, std::vector<std::shared_ptr<server>> servers);
   void stay(std::string_view why);
   void offer_room();
   void drain(int signal);

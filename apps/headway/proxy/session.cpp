@@ -234,7 +234,7 @@ void session::room() {
 
 void session::read_body() {
   if (auto const length = reader_->content_length()) order_->body.reserve(*length);
-  if (reader_->start.find("expect")) {
+  if (reader_->start.version == 11 && reader_->start.find("expect")) {
     out_ += "HTTP/1.1 100 Continue\r\n\r\n";
     flush();
   }
@@ -306,7 +306,8 @@ void session::refuse(refusal const& why) {
   house_.ended({.what = std::move(what), .upstream = duration(0)});
   is_ = phase::answering;
   // What of the body has not been read would be the next request.
-  keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done();
+  keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done() &&
+                 reader_->start.version == 11;
   answer_begins(exchange::own_answer(why, keeps_alive_, only_head));
   answer_ends(false, keeps_alive_);
 }

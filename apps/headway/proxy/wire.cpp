@@ -300,6 +300,14 @@ void wires::resolved(error_code e, tcp::resolver::results_type const& results) {
   for (auto const& each : std::exchange(asking_, {})) each(e, addresses_);
 }
 
+void wires::find(std::function<void(std::string const& problem)> then) {
+  resolve([this, then = std::move(then)](error_code e, auto const&) {
+    then(e ? fmt::format("cannot resolve {}{}: {}", via_ ? "the HTTPS_PROXY " : "",
+                         via_ ? via_->host : host_, e.message())
+           : "");
+  });
+}
+
 void wires::know(wires const& others) {
   if (host_ != others.host_ || port_ != others.port_ || secure_ != others.secure_) return;
   addresses_ = others.addresses_;

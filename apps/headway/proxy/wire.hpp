@@ -111,6 +111,9 @@ class wires {
 
   /// Closes what has been idle for long. Asks for the addresses again while they are in use.
   void tick(time_point now);
+  /// Asks where the name leads; `then` is told why that is not known, or "". Not where this is gone
+  /// by then.
+  void find(std::function<void(std::string const& problem)> then);
   /// Begins with the addresses that others know, which lead to the same server.
   void know(wires const& others);
   /// Asks for the addresses again: what leads elsewhere takes no further request.
