@@ -1,5 +1,6 @@
 #include "proxy/exchange.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -384,10 +385,11 @@ void exchange::leave() {
 // ── what goes to the client ──────────────────────────────────────────────────────────────────────
 
 std::string exchange::marks() const {
+  auto const waited = std::chrono::round<std::chrono::milliseconds>(waited_).count();
   std::string text = fmt::format(
-      "X-Headway-Waited: {:.3f}\r\nX-Headway-Attempts: {}\r\n"
-      "X-Headway-Throttled: {}\r\n",
-      to_seconds(waited_), attempts_, throttled_);
+      FMT_COMPILE("X-Headway-Waited: {}.{:03}\r\nX-Headway-Attempts: {}\r\n"
+                  "X-Headway-Throttled: {}\r\n"),
+      waited / 1000, waited % 1000, attempts_, throttled_);
   if (where != nullptr) {
     text += "X-Headway-Scope: ";
     for (char const c : where->in->title()) text += c >= ' ' && c <= '~' ? c : '?';
