@@ -338,11 +338,13 @@ class Life(unittest.TestCase):
                 proxy.process.send_signal(signal.SIGHUP)
                 wait_for(lambda: proxy.stderr().count("was read again") == count)
 
-            def look(secret, host="127.0.0.1"):
-                said = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nX-Headway-Token: {secret}-{secret}-1234\r\n\r\n"
+            def said(secret, host="127.0.0.1", path="/healthz"):
                 with socket.create_connection(("127.0.0.1", proxy.admin), 10) as s:
-                    s.sendall(said.encode())
-                    return int(s.recv(4096)[9:12])
+                    s.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Headway-Token: {secret}-{secret}-1234\r\n\r\n".encode())
+                    return s.makefile("rb").read()
+
+            def look(*asked):
+                return int(said(*asked)[9:12])
 
             write("queue = 1", "before")
             with proxy:
@@ -358,7 +360,8 @@ class Life(unittest.TestCase):
                 self.assertEqual((look("before"), look("after"), look("after", "name.example")), (401, 200, 200))
                 for t in crowd[1:]:
                     t.start()
-                wait_for(lambda: proxy.ask("GET", "/late", headers={"X-Headway-Deadline": "0.2"})[1]["x-headway-reason"] == "queue_full")
+                wait_for(lambda: b'"normal":3' in said("after", "127.0.0.1", "/api/state"))
+                self.assertEqual(proxy.ask("GET", "/late")[1]["x-headway-reason"], "queue_full")
                 origin.open.release(4)
                 for t in crowd:
                     t.join(20)

@@ -33,7 +33,7 @@ void find(std::vector<std::shared_ptr<server>> const& all,
     std::string problem{};
   };
   if (all.empty()) return then("");
-  auto const heard = std::make_shared<answers>(all.size(), std::move(then));
+  auto const heard = std::make_shared<answers>(answers{all.size(), std::move(then)});
   for (auto const& s : all)
     s->connections().find([heard, name = s->settings().name](std::string const& problem) {
       if (heard->problem.empty() && !problem.empty())
