@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -21,6 +22,13 @@ using action = std::function<int()>;
 using offers = std::map<CLI::Option const*, std::function<std::vector<std::string>()>>;
 inline offers& offered() {
   static offers all;
+  return all;
+}
+
+/// What a subcommand says of an option that it does not have; "" where it has nothing to say.
+using answers = std::map<CLI::App const*, std::function<std::string(std::string_view option)>>;
+inline answers& answered() {
+  static answers all;
   return all;
 }
 

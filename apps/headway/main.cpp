@@ -31,10 +31,10 @@ void fill_standard_streams() {
       open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/// What --header and --header-cmd were given, once it has been read: others may look into
+/// What --header, --header-cmd and --env were given, once it has been read: others may look into
 /// /proc/PID/cmdline.
-void hide_headers(std::span<char* const> arguments) {
-  constexpr std::array<std::string_view, 2> names = {"--header", "--header-cmd"};
+void hide_secrets(std::span<char* const> arguments) {
+  constexpr std::array<std::string_view, 3> names = {"--header", "--header-cmd", "--env"};
   bool next = false;
   for (char* const argument : arguments) {
     std::string_view const text(argument);
@@ -126,10 +126,13 @@ std::string why_unexpected(CLI::App const& sub, words const& given) {
       continue;
     auto const same = habit(name);
     auto const known = !same.empty() && std::ranges::find(names, same) != names.end();
+    auto const answer = headway::app::answered().find(&sub);
+    auto const said = answer == headway::app::answered().end() ? "" : answer->second(name);
     return fmt::format(
         "{} has no option {}{}", sub.get_name(), headway::app::printable(name),
-        known ? "; did you mean \"" + same + "\"?"
-              : headway::app::did_you_mean(name, name.starts_with("--") ? names : words{}));
+        !said.empty() ? "; " + said
+        : known       ? "; did you mean \"" + same + "\"?"
+                      : headway::app::did_you_mean(name, name.starts_with("--") ? names : words{}));
   }
   return fmt::format("{} takes no further argument {}{}", sub.get_name(),
                      headway::app::in_quotes(given.back()),
@@ -188,7 +191,7 @@ int main(int argc, char** argv) {
   try {
     if (auto const why = why_no_command(program, given); !why.empty()) throw fatal(exit_usage, why);
     program.parse(words(given.rbegin(), given.rend()));
-    hide_headers({argv, static_cast<std::size_t>(argc)});
+    hide_secrets({argv, static_cast<std::size_t>(argc)});
     return chosen();
   } catch (CLI::Success const& shown) {  // --help, --version
     return program.exit(shown);

@@ -141,6 +141,82 @@ class BesideParallel(Case):
         self.exec("--exit-failures", "--", "sh", "-c", "exit {}", ":::", "1", "0", "2", code=2)
         self.parallel("sh -c 'exit {}'", ":::", "1", "0", "2", code=2)
 
+    def test_twenty_everyday_invocations(self):
+        """As the man page of parallel has them, `--` put in: the same output, files and exit code."""
+        folder = Path(self.work.path)
+        (folder / "list").write_text("a.html\nb.html\nsub/c d.html\n")
+        (folder / "table").write_text("x\t1\ny\t2\n")
+        shell = lambda script: (["--shell", "--", script], [script])
+        same = lambda *words: (["--", *words], [*words])
+        for options, (ours, theirs), values in (
+            (["-k"], same("echo"), b"1\n2\n3\n"),
+            (["-k"], same("echo", ":::", "A", "B"), b""),
+            (["-k", "-j0"], same("echo", "{}", ":::", "A", "B"), b""),
+            (["-k", "-j+0"], same("echo", ":::", "A", "B"), b""),
+            (["-k", "-j50%"], same("echo", ":::", "A", "B"), b""),
+            (["-k", "-P", "2"], same("echo", ":::", "A", "B"), b""),
+            (["-k", "-a", "list"], same("echo", "{.}.txt", "{/}", "{//}", "{/.}"), b""),
+            (["-k"], same("echo", "{#}", "{}", "::::", "list"), b""),
+            (["-k"], same("echo", "::::", "-"), b"u\nv\n"),
+            (["-k"], same("echo", "{1}-{2}", ":::", "a", "b", ":::", "1", "2"), b""),
+            (["-k"], same("echo", "{1}-{2}", ":::", "a", "b", ":::+", "1", "2"), b""),
+            (["-k", "--colsep", "\\t", "-a", "table"], same("echo", "{2}", "{1}"), b""),
+            (["-k", "--tag"], same("echo", "x", "{}", ":::", "1", "2"), b""),
+            (["-k", "-0"], same("echo"), b"a b\0c\n\0"),
+            (["-k"], shell("echo {} | tr a-z A-Z"), b"one\ntwo\n"),
+            (["-k"], shell("echo {} > {}.dir; cat {}.dir"), b"m\nn\n"),
+            (["-k", "--dry-run"], same("echo", "x", ":::", "1", "2"), b""),
+            (["-j1", "--joblog", "log"], same("false", ":::", "1"), b""),
+            (["--retries", "3", "-j1"], same("ls", "no such", ":::", "1"), b""),
+            (["-j1", "--timeout", "10"], same("sleep", ":::", "0.1"), b""),
+            (["-j1", "--halt", "soon,fail=1"], same("true", ":::", "1", "2"), b""),
+        ):
+            with self.subTest(theirs=theirs, options=options):
+                run = subprocess.run(["parallel", "--will-cite", *options, *theirs], input=values, capture_output=True,
+                                     cwd=folder, env={**os.environ, "HOME": str(folder)})
+                for file in folder.glob("*.dir"):
+                    file.unlink()
+                with tempfile.TemporaryFile() as file:
+                    file.write(values)
+                    file.seek(0)
+                    code = self.work.exec("--exit-failures", "--no-canary", *options, *ours, stdin=file)
+                self.assertEqual((code, self.work.stdout()), (run.returncode, run.stdout), self.work.stderr())
+                for file in folder.glob("*.headway*"):
+                    file.unlink()
+                for file in folder.glob("*.results.jsonl"):
+                    file.unlink()
+
+    def test_where_habits_differ_one_line_says_what_to_write(self):
+        before = sorted(os.listdir(self.work.path))
+        for arguments, instead in (
+            (["echo", "{}", ":::", "a", "b"], "want -- before the command"),
+            (["gzip", "-9", ":::", "a"], "want -- before the command"),
+            (["--", "echo {} | wc", ":::", "a"], "want --shell"),
+            (["--", ":::", "echo a"], "sh -c {}"),
+            (["--", "echo", "{= s/a/b/ =}", ":::", "a"], "--shell"),
+            (["-N2", "--", "echo", ":::", "a"], "paste - -"),
+            (["-n", "2", "--", "echo", ":::", "a"], "paste - -"),
+            (["-m", "--", "echo", ":::", "a"], "xargs"),
+            (["-X", "--", "echo", ":::", "a"], "xargs"),
+            (["--results", "d", "--", "echo", ":::", "a"], "--out-dir"),
+            (["--pipe", "--", "wc"], "split it into files"),
+            (["--resume", "--joblog", "l", "--", "echo", ":::", "a"], "goes on by itself"),
+            (["--delay", "1", "--", "echo", ":::", "a"], "--rate"),
+            (["--bar", "--", "echo", ":::", "a"], "progress"),
+            (["--header", ":", "--", "echo", "{f}", ":::", "f", "a"], "{name}"),
+            (["--line-buffer", "--", "echo", ":::", "a"], "printed whole"),
+            (["-I", ",,", "--", "echo", ",,", ":::", "a"], "the value is {}"),
+            (["--link", "--", "echo", ":::", "a"], ":::+"),
+            (["-S", "host", "--", "echo", ":::", "a"], "this machine"),
+            (["-d", ",", "--", "echo"], "-0"),
+            (["--nice", "9", "--", "echo", ":::", "a"], "nice headway"),
+        ):
+            with self.subTest(arguments):
+                self.exec(*arguments, code=2)
+                self.assertIn(instead, self.work.stderr())
+                self.assertEqual(self.work.stderr().count("\n"), 1)
+                self.assertEqual(set(os.listdir(self.work.path)) - {"stdout", "stderr"}, set(before) - {"stdout", "stderr"})
+
     def test_csv_and_json(self):
         Path(self.work.path, "v.csv").write_text('owner,repo,id\no1,"r ""1""",x\n"o\n2",r2,y\n')
         self.assertEqual(self.exec("v.csv", "-k", "--", "echo", "{owner}/{repo}"), b'o1/r "1"\no\n2/r2\n')
@@ -276,6 +352,27 @@ class Processes(Case):
         shown = self.fed(b"a\nb\n", "-k", "--", "sh", "-c", script)
         self.assertEqual(shown, b"/dev/null\n0 1 2 3 4 not a tty\n?\n" * 2)
 
+    def test_an_endless_output_of_what_lives_on_is_cut(self):
+        """Of `yes` what the pipe holds is kept, the other command ends, and nothing grows."""
+        mark = f"endless.{os.getpid()}"
+        Path(self.work.path, "v").write_text("a\nb\n")
+        script = f'if [ $1 = a ]; then yes {mark} & sleep 0.2; else sleep 0.5; echo b; fi'
+        self.exec("v", "-k", "--detach-ok", "--no-print", "--", "sh", "-c", script, "sh", "{}", timeout=20)
+        a, b = sorted((json.loads(line) for line in Path(self.work.path, "v.results.jsonl").read_text().splitlines()),
+                      key=lambda r: r["line"])
+        self.assertTrue(a["truncated"])
+        self.assertEqual((b["stdout"], "truncated" in b), ("b\n", False))
+        wait_for(lambda: not [p for p in Path("/proc").glob("[0-9]*") if mark.encode() in command_of(p)])
+
+    def test_a_value_of_env_is_not_in_the_list_of_processes(self):
+        Path(self.work.path, "key").write_text("of-a-file\n")
+        process = self.work.launch("exec", "--env", "A=of-the-line", "--env=B=of-the-line", "--env", "C=@key", "--",
+                                   "sh", "-c", "echo $A $B $C; sleep 1", ":::", "a")
+        wait_for(lambda: children(process.pid))
+        self.assertNotIn(b"of-the-line", command_of(Path(f"/proc/{process.pid}")))
+        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(self.work.stdout(), b"of-the-line of-the-line of-a-file\n")
+
     def test_an_output_that_is_held_open_holds_nothing_up(self):
         began = time.monotonic()
         self.assertEqual(self.exec("--detach-ok", "--", "sh", "-c", "echo a; sleep 5 & exit 0", ":::", "x"), b"a\n")
@@ -301,6 +398,13 @@ def environment_of(process):
         return (process / "environ").read_bytes().decode(errors="replace")
     except OSError:
         return ""
+
+
+def command_of(process):
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def our_sleeps():
@@ -358,6 +462,24 @@ class Sizes(Case):
         self.exec("--out-dir", "o", "--", "echo", ":::", "a", code=2)
 
 
+    def test_outputs_of_all_attempts(self):
+        script = "echo out $1; echo err >&2; echo >> runs.$1; exit $(( $(wc -l < runs.$1) < $1 ))"
+        Path(self.work.path, "v").write_text("1\n3\n")
+        for again in ([], ["--again", "all"]):
+            self.exec("v", "--retries", "2", "--no-canary", "--keep-attempts", "k", "--safe", *again, "--", "sh", "-c", script,
+                      "sh", "{}", code=1 - len(again) // 2)
+        folder = Path(self.work.path, "k")
+        names = ["00000001.1", "00000002.1", "00000002.2", "00000002.3"]
+        self.assertEqual({p.name for p in folder.iterdir()},
+                         {f"{name}.{kind}" for name in names for kind in ("out", "err")} | {"attempts.jsonl"})
+        self.assertEqual({p.read_text() for p in folder.glob("*.out")}, {"out 1\n", "out 3\n"})
+        self.assertEqual({p.read_text() for p in folder.glob("*.err")}, {"err\n"})
+        kept = [json.loads(line) for line in (folder / "attempts.jsonl").read_text().splitlines()]
+        self.assertEqual(sorted((k["line"], k["attempt"], k["verdict"], k["exit"]) for k in kept),
+                         [(1, "00000001.1", "success", 0), (2, "00000002.1", "failure", 1), (2, "00000002.2", "failure", 1),
+                          (2, "00000002.3", "success", 0)])
+
+
 def resident_kib(pid):
     try:
         return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
@@ -384,6 +506,12 @@ class Wrong(Case):
             (["v", "--timeout", "0", "--", "touch"], "want"),
             (["none", "--", "touch"], "cannot open it"),
             (["v", "--out", "v", "--", "touch"], "would overwrite JOBS"),
+            (["v", "--failed", "f", "--out", "f.new", "--", "touch"], "would overwrite what --out writes"),
+            (["v", "--state", "s", "--trace", "s.lock", "--", "touch"], "would overwrite"),
+            (["v", "--out-dir", "o", "--joblog", "o/00000001.out", "--", "touch"], "a file that --out-dir writes"),
+            (["v", "--keep-attempts", "k", "--trace", "k/00000001.2.err", "--", "touch"], "--keep-attempts writes"),
+            (["v", "--env", "A=@v.csv", "--out", "v.csv", "--", "touch"], "would overwrite the file of --env"),
+            (["v", "--env", "A=@none", "--", "touch"], 'cannot read "none"'),
             (["v", "--env", "x", "--", "touch"], "NAME=VALUE"),
             (["v", "--concurrency", "50000", "--", "touch"], "ulimit -n"),
             (["v", "v", "--", "touch"], "exec"),

@@ -1,7 +1,5 @@
 #include "base/quantity.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,15 +7,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/wrong.hpp"
+
 namespace headway::app {
 namespace {
 
 constexpr double per_second_max = 1e6;
-
-template <class... Args>
-[[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
-}
 
 /// The number that `text` starts with, and what follows it.
 std::optional<std::pair<double, std::string_view>> number(std::string_view text) {

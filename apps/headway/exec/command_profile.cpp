@@ -129,45 +129,89 @@ void add_http_hints(judgement& told, command_answer const& a, std::chrono::sys_s
   }
 }
 
-/// Reads what a command wrote to HEADWAY_FD: {"throttle":true,"retry_after":12,"cost":{"tokens":9}}
-/// or {"status":429,"header":{"Retry-After":"12"}}. Lines that are neither are passed over.
+/// A line of HEADWAY_FD: {"throttle":true,"retry_after":12,"cost":{"tokens":9}} or
+/// {"status":429,"header":{"Retry-After":"12"}}.
+struct hint {
+  std::int64_t status = 0;
+  std::vector<std::pair<std::string, std::string>> header{};
+  bool throttled = false;
+  std::optional<double> seconds{};
+  std::vector<settled_cost> costs{};
+  int ignored = 0;  // values that make no sense
+
+  explicit hint(simdjson::ondemand::object line) {
+    for (auto field : line) {
+      auto const key = std::string_view(field.unescaped_key());
+      auto value = simdjson::ondemand::value(field.value());
+      if (key == "status") {
+        if (value.get(status) || status < 100 || status > 599) status = 0;
+      } else if (key == "header") {
+        each(value, [&](std::string_view name, simdjson::ondemand::value v) {
+          if (std::string_view text; header.size() < fields_max && !v.get(text))
+            header.emplace_back(name, text);
+        });
+      } else if (key == "throttle") {
+        if (value.get(throttled)) throttled = false;
+      } else if (key == "retry_after") {
+        if (double n = 0; !value.get(n) && n >= 0 && n <= 366 * 86400.0)
+          seconds = n;
+        else
+          ++ignored;
+      } else if (key == "cost") {
+        each(value, [&](std::string_view name, simdjson::ondemand::value v) {
+          if (double units = 0; !v.get(units) && units >= 0 && units <= 1e15)
+            costs.push_back({.quota = std::string(name), .units = units});
+          else
+            ++ignored;
+        });
+      }
+    }
+  }
+
+ private:
+  template <class F>
+  static void each(simdjson::ondemand::value value, F f) {
+    simdjson::ondemand::object fields;
+    if (value.get(fields)) return;
+    for (auto field : fields) {
+      auto const name = std::string_view(field.unescaped_key());
+      f(name, simdjson::ondemand::value(field.value()));
+    }
+  }
+};
+
+/// Reads what a command wrote to HEADWAY_FD. Lines that are no hints are passed over; values are
+/// read one by one, so that one beyond any number spoils no other.
 std::optional<judgement> of_hints(std::string_view text, std::chrono::sys_seconds now) {
   std::optional<judgement> told;
   std::vector<settled_cost> costs;
-  simdjson::dom::parser parser;
+  int ignored = 0;
+  simdjson::ondemand::parser parser;
   for (std::size_t at = 0; at < text.size();) {
     auto const end = std::min(text.find('\n', at), text.size());
-    simdjson::dom::object line;
-    auto const wrong = parser.parse(text.data() + at, end - at).get_object().get(line);
+    simdjson::padded_string const line(text.substr(at, end - at));
     at = end + 1;
-    if (wrong) continue;
-    std::int64_t status = 0;
-    if (!line["status"].get_int64().get(status) && status >= 100 && status <= 599) {
-      std::vector<http::field> fields;
-      simdjson::dom::object header;
-      if (!line["header"].get_object().get(header))
-        for (auto const [name, value] : header)
-          if (std::string_view v; fields.size() < fields_max && !value.get_string().get(v))
-            fields.push_back({name, v});
-      told = http_rules().judge({.status = static_cast<int>(status), .fields = fields}, {}, now);
-      told->code = fmt::format("status {}", status);
+    try {
+      auto document = parser.iterate(line);
+      hint const said(document.get_object());
+      if (said.status != 0) {
+        std::vector<http::field> fields;
+        for (auto const& [name, value] : said.header) fields.push_back({name, value});
+        told = http_rules().judge({.status = static_cast<int>(said.status), .fields = fields}, {},
+                                  now);
+        told->code = fmt::format("status {}", said.status);
+      }
+      if (said.throttled) told = judgement{.what = reaction::rate, .code = "it says so"};
+      if (told && throttles(told->what) && said.seconds) told->hold = from_seconds(*said.seconds);
+      costs.insert(costs.end(), said.costs.begin(), said.costs.end());
+      ignored += said.ignored;
+    } catch (simdjson::simdjson_error const&) {
     }
-    bool throttled = false;
-    if (!line["throttle"].get_bool().get(throttled) && throttled)
-      told = judgement{.what = reaction::rate, .code = "it says so"};
-    double seconds = 0;
-    if (told && throttles(told->what) && !line["retry_after"].get_double().get(seconds) &&
-        seconds >= 0 && seconds <= 366 * 86400.0)
-      told->hold = from_seconds(seconds);
-    simdjson::dom::object cost;
-    if (!line["cost"].get_object().get(cost))
-      for (auto const [name, value] : cost)
-        if (double units = 0; !value.get_double().get(units) && units >= 0 && units <= 1e15)
-          costs.push_back({.quota = std::string(name), .units = units});
   }
   if (!told && costs.empty()) return std::nullopt;
   if (!told) told.emplace();
   told->costs = std::move(costs);
+  told->ignored += ignored;
   return told;
 }
 

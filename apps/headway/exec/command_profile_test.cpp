@@ -1,5 +1,6 @@
 #include "exec/command_profile.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -89,7 +90,7 @@ TEST(command_profile, waits_as_long_as_the_output_says) {
 }
 
 TEST(command_profile, a_program_may_say_so_itself) {
-  auto const said = [](char const* hints, int exit = 1) {
+  auto const said = [](std::string const& hints, int exit = 1) {
     return judge("generic", {.exit = exit, .hints = hints});
   };
   auto const told = said("{\"throttle\":true,\"retry_after\":12,\"cost\":{\"tokens\":350}}\n");
@@ -102,9 +103,16 @@ TEST(command_profile, a_program_may_say_so_itself) {
   EXPECT_EQ(said("{\"cost\":{\"tokens\":1}}", 0).what, reaction::served);
   for (auto const* const hostile :
        {"", "{", "[]", "null", "{\"throttle\":1}", "{\"status\":\"429\"}", "{\"status\":99999}",
-        "{\"cost\":{\"tokens\":-1}}", "\xff\xfe", "{\"throttle\":false}"})
+        "{\"cost\":{\"tokens\":-1}}", "\xff\xfe", "{\"throttle\":false}", "{\"throttle\":true",
+        "{\"throttle\":true,", "{\"throttle\":true,\"cost\":{"})
     EXPECT_EQ(said(hostile, 0).what, reaction::served) << hostile;
-  EXPECT_EQ(said("{\"throttle\":true,\"retry_after\":1e300}").hold, std::nullopt);
+  for (auto const* const beyond :
+       {"1e300", "1e400", "-1", "\"soon\"", "123456789012345678901234567890"}) {
+    auto const all_but_one = said(fmt::format("{{\"retry_after\":{},\"throttle\":true}}", beyond));
+    EXPECT_EQ(all_but_one.what, reaction::rate) << beyond;
+    EXPECT_EQ(all_but_one.hold, std::nullopt) << beyond;
+    EXPECT_EQ(all_but_one.ignored, 1) << beyond;
+  }
 }
 
 TEST(command_profile, only_the_end_of_an_output_counts_and_no_expression_takes_for_ever) {

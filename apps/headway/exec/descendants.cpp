@@ -11,7 +11,9 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace headway::app {
@@ -32,10 +34,6 @@ std::string proc(std::string const& path) noexcept {
 std::string our_children() {
   return fmt::format("/proc/self/task/{}/children", ::syscall(SYS_gettid));
 }
-/// Of a process with one thread, or of its first one.
-std::string children_of(pid_t id) {
-  return fmt::format("/proc/{}/task/{}/children", id, id);
-}
 
 std::vector<pid_t> ids_in(std::string const& path) noexcept {
   std::vector<pid_t> all;
@@ -51,10 +49,34 @@ std::vector<pid_t> ids_in(std::string const& path) noexcept {
   return all;
 }
 
-bool is_hungry(pid_t id) {
-  auto const text = proc(fmt::format("/proc/{}/stat", id));
-  auto const name_ends = text.rfind(')');  // it may have any bytes
-  return name_ends != text.npos && name_ends + 2 < text.size() && text[name_ends + 2] == 'R';
+/// What stat of a process or a thread says: its state, and of a process how many threads it has.
+struct state {
+  char is = ' ';
+  int threads = 1;
+
+  explicit state(std::string const& path) {
+    auto const text = proc(path + "/stat");
+    auto at = text.rfind(')');  // the name may have any bytes
+    if (at == text.npos || at + 2 >= text.size()) return;
+    is = text[at + 2];
+    for (int field = 2; field < 20 && at != text.npos; ++field) at = text.find(' ', at + 1);
+    if (at != text.npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), threads);
+  }
+};
+
+/// The threads of a process, as folders of /proc.
+std::vector<std::string> threads_of(pid_t id, int count) {
+  auto const folder = fmt::format("/proc/{}/task/", id);
+  std::vector<std::string> all;
+  if (count == 1) {
+    all.push_back(folder + std::to_string(id));
+    return all;
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error))
+    all.push_back(at->path().string());
+  return all;
 }
 
 }  // namespace
@@ -67,26 +89,17 @@ bool finds_descendants() noexcept {
   return ::access(our_children().c_str(), R_OK) == 0;
 }
 
-cleared end_descendants(std::span<pid_t const> spared) noexcept {
-  cleared result;
-  for (;;) {
-    int killed = 0, reaped = 0;
-    result.left = 0;
+void end_descendants(std::span<pid_t const> spared) noexcept {
+  for (bool any = true; any;) {
+    any = false;
     for (auto const id : ids_in(our_children())) {
       if (std::ranges::find(spared, id) != spared.end()) continue;
-      if (::waitpid(id, nullptr, WNOHANG) == id) {
-        ++reaped;
-        continue;
+      if (::waitpid(id, nullptr, WNOHANG) != id) {
+        if (::kill(id, SIGKILL) != 0) continue;
+        ::waitpid(id, nullptr, 0);  // its own children are ours then
       }
-      if (::kill(id, SIGKILL) != 0) {
-        ++result.left;
-        continue;
-      }
-      ::waitpid(id, nullptr, 0);  // its own children are ours then
-      ++killed;
+      any = true;
     }
-    result.ended += killed;
-    if (killed + reaped == 0) return result;
   }
 }
 
@@ -95,16 +108,19 @@ int hungry_descendants(std::span<pid_t const> of, int enough) {
   std::vector<pid_t> open;
   for (auto const root : of) {
     if (found >= enough) break;
-    open = ids_in(children_of(root));
+    open = ids_in(fmt::format("/proc/{0}/task/{0}/children", root));
     if (open.empty()) ++found;
     while (!open.empty() && found < enough) {
       auto const id = open.back();
       open.pop_back();
-      if (is_hungry(id)) ++found;
-      for (auto const child : ids_in(children_of(id))) open.push_back(child);
+      auto const process = state(fmt::format("/proc/{}", id));
+      for (auto const& thread : threads_of(id, process.threads)) {
+        if ((process.threads == 1 ? process : state(thread)).is == 'R') ++found;
+        for (auto const child : ids_in(thread + "/children")) open.push_back(child);
+      }
     }
   }
-  return found;
+  return std::min(found, enough);
 }
 
 }  // namespace headway::app

@@ -7,20 +7,15 @@
 
 namespace headway::app {
 
-/// What became of descendants that were to end.
-struct cleared {
-  int ended = 0;  ///< they were still there, and were killed
-  int left = 0;   ///< they could not be killed, such as those of another user
-};
-
 /// Takes in those whose parent ends before they do, from now on.
 void become_subreaper() noexcept;
 /// Returns whether descendants that leave their process group can be found here.
 bool finds_descendants() noexcept;
-/// Kills and waits for all descendants of ours but those that are `spared`, which are children.
-cleared end_descendants(std::span<pid_t const> spared = {}) noexcept;
-/// Returns how many descendants of these want a processor now, counted up to `enough`. One that has
-/// no child counts itself: it is about to start one.
+/// Kills and waits for all descendants of ours but those that are `spared`, which are children, and
+/// those of another user.
+void end_descendants(std::span<pid_t const> spared = {}) noexcept;
+/// Returns how many threads of descendants of these want a processor now, counted up to `enough`.
+/// Of these one that has no child counts itself: it is about to start one.
 int hungry_descendants(std::span<pid_t const> of, int enough);
 
 }  // namespace headway::app

@@ -34,6 +34,25 @@ bool comes_true(std::function<bool()> const& what) {
   return false;
 }
 
+TEST(descendants, each_thread_that_computes_counts_and_each_thread_may_have_children) {
+  guard g;
+  start(g,
+        "exec python3 -c 'import subprocess, threading\n"
+        "t = threading.Thread(target=subprocess.run, args=([\"sh\", \"-c\", \"while :; do :; "
+        "done\"],))\n"
+        "t.start(); t.join()'");
+  std::array const all{g.id()};
+  EXPECT_TRUE(comes_true([&] { return hungry_descendants(all, 9) == 1; }));
+  guard many;
+  start(many,
+        "exec python3 -c 'import hashlib, threading\n"
+        "data = bytes(1 << 26)\n"
+        "work = lambda: [hashlib.sha256(data) for _ in range(10**6)]\n"
+        "for _ in range(3): threading.Thread(target=work).start()'");
+  std::array const threads{many.id()};
+  EXPECT_TRUE(comes_true([&] { return hungry_descendants(threads, 9) == 3; }));
+}
+
 TEST(descendants, those_that_compute_want_a_processor_and_those_that_sleep_do_not) {
   guard sleeps, computes, starts;
   start(sleeps, "sleep 60; :");

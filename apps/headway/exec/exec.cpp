@@ -20,6 +20,8 @@
 #include "base/text.hpp"
 #include "base/whole_number.hpp"
 #include "command.hpp"
+#include "exec/habits.hpp"
+#include "exec/room.hpp"
 #include "exec/runner.hpp"
 #include "journal/failed_lines.hpp"
 #include "pacing/laws.hpp"
@@ -35,6 +37,34 @@ duration parse_timeout(std::string_view text) {
   if (!(seconds >= 0.001 && seconds <= 365 * 86400.0))
     throw std::invalid_argument("want from 1ms to a year");
   return from_seconds(seconds);
+}
+
+/// A number, or as GNU parallel has it: 0, as many as there is room for; 50%, +2, -1 of the
+/// processors.
+int parse_jobs(std::string_view text) {
+  if (text == "0") return 0;
+  auto const share = text.ends_with('%');
+  auto number = text.substr(0, text.size() - (share ? 1 : 0));
+  auto const more = number.starts_with('+'), less = number.starts_with('-');
+  if (!share && !more && !less) return parse_concurrency(text);
+  if (more || less) number.remove_prefix(1);
+  double n = 0;
+  if (!parse_whole(number, n) || !(n >= 0 && n <= 60'000))
+    throw std::invalid_argument("want a whole number, 50%, +2 or -1 of the processors, or 0");
+  if (share) n = n / 100 * processors();
+  if (more || less) n = processors() + (more ? n : -n);
+  return std::clamp(static_cast<int>(n), 1, 60'000);
+}
+
+/// Of --colsep: \t is a tab, and any other character stands for itself after a backslash.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto const escaped = text[i] == '\\' && i + 1 < text.size();
+    if (escaped) ++i;
+    plain += escaped && text[i] == 't' ? '\t' : text[i];
+  }
+  return plain;
 }
 
 std::vector<std::string> lines_of(std::string const& path, char end) {
@@ -75,6 +105,7 @@ struct arguments {
         for (auto const& path : std::vector(at, end)) {
           o.input.sources.push_back(lines_of(path, o.input.end));
           o.input.linked.push_back(linked);
+          o.files.push_back(path);
         }
       } else {
         o.input.sources.emplace_back(at, end);
@@ -95,6 +126,7 @@ struct arguments {
       for (auto const& path : files) {
         o.input.sources.push_back(lines_of(path, o.input.end));
         o.input.linked.push_back(false);
+        o.files.push_back(path);
       }
     } else {
       o.input.path = files.empty() ? "-" : files.front();
@@ -106,8 +138,13 @@ struct arguments {
 
   exec_options checked() const {
     auto o = options;
+    o.input.separator = unescaped(o.input.separator);
     o.input.end = null ? '\0' : '\n';
     read_tail(o);
+    if (o.command.empty() && !tail->empty())
+      throw fatal(exit_usage,
+                  "there is no command before the values; where they are commands themselves, want "
+                  "headway exec -- sh -c {}");
     if (o.command.empty())
       throw fatal(exit_usage,
                   fmt::format("want -- before the command: headway exec {}-- COMMAND{}",
@@ -149,11 +186,14 @@ struct arguments {
     if (!halt.empty()) o.halt = option_value("--halt", halt, halt_rule::parse);
     if (!rate.empty()) o.rate_ceiling = option_value("--rate", rate, parse_ceiling);
     if (!concurrency.empty())
-      o.concurrency = option_value("--concurrency", concurrency, parse_concurrency);
+      o.concurrency = option_value("--concurrency", concurrency, parse_jobs);
     for (auto const& text : quotas) o.quotas.push_back(option_value("--quota", text, parse_quota));
     for (auto const& pair : o.environment)
       if (auto const equals = pair.find('='); equals == 0 || equals == pair.npos)
-        throw fatal(exit_usage, fmt::format("--env {}: want NAME=VALUE", in_quotes(pair)));
+        throw fatal(exit_usage,
+                    fmt::format("--env {}: want NAME=VALUE or NAME=@FILE; what is set already, "
+                                "commands inherit",
+                                in_quotes(pair)));
     o.level = level == "process" ? durability::process : durability::power;
     o.progress = progress == "json"              ? progress_style::json
                  : progress == "none" || o.quiet ? progress_style::none
@@ -236,6 +276,10 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
       "closed.");
   auto const a = std::make_shared<arguments>();
   a->tail = &tail;
+  answered()[exec] = [&tail](std::string_view option) {
+    auto said = parallel_habit(option);
+    return said.empty() && tail.empty() ? "want -- before the command" : said;
+  };
   auto& o = a->options;
   exec->add_option("JOBS", a->jobs,
                    "File of values, one a line; CSV or JSON lines where the command has {name} "
@@ -244,16 +288,18 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
                    "Read values from this file; of several, all "
                    "combinations")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   exec->add_flag("--null,-0", a->null, "End each value with a zero byte instead of a line feed");
   exec->add_option("--colsep,-C", o.input.separator, "Split each line here into {1}, {2}, …");
   exec->add_flag("--keep-empty", o.input.keep_empty, "Run the command for empty lines, too");
   exec->add_flag(
       "--shell", o.shell,
       "Run the command by /bin/sh -c; values are its parameters, never part of its text");
-  exec->add_option("--env", o.environment, "Set NAME=VALUE for the command, with {} and the like")
+  exec->add_option(
+          "--env", o.environment,
+          "Set NAME=VALUE for the command, with {} and the like; NAME=@FILE: what is in it")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   exec->add_option("--stdin-field", o.stdin_field,
                    "Give this text to the command as its input, as '{body}' [no input]");
   exec->add_option("--out", o.out,
@@ -262,6 +308,8 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
   exec->add_option("--out-dir", o.out_dir,
                    "Write outputs to this folder, as 00000001.out and .err, instead of printing "
                    "them");
+  exec->add_option("--keep-attempts", o.attempts_dir,
+                   "Write the outputs of all attempts to this folder, too, as 00000001.1.out");
   exec->add_flag("--keep-order,-k", o.keep_order, "Print outputs in the order of the values");
   exec->add_flag("--tag", o.tag, "Print the value and a tab before each line");
   exec->add_flag("--no-print", o.no_print, "Print no outputs; they are in the results");
@@ -311,9 +359,10 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
           "--quota", a->quotas,
           "Spend no faster than this, as tokens=90k/min; commands tell costs on HEADWAY_FD")
       ->take_all()
-      ->expected(1);
-  exec->add_option("--concurrency,-j,--jobs", a->concurrency,
-                   "Keep at most this many running [64, or what the machine carries]");
+      ->allow_extra_args(false);
+  exec->add_option("--concurrency,-j,--jobs,-P,--max-procs", a->concurrency,
+                   "Keep at most this many running; of the processors: 50%, +2, -1 [0: 64, or what "
+                   "the machine carries]");
   auto* const law =
       exec->add_option("--law", a->law, "Control law that finds the limit: " + law_names());
   offered()[law] = names_of_laws;
@@ -341,7 +390,8 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
                    "HOST:PORT to answer /metrics");
   exec->add_option("--trace", o.trace,
                    "Write each decision to this file, for headway replay and headway report");
-  exec->add_flag("--dry-run", o.dry_run, "Check everything, show what would be run, run nothing");
+  exec->add_flag("--dry-run,--dryrun", o.dry_run,
+                 "Check everything, print the commands, run nothing");
   exec->callback([a, &chosen] { chosen = [a] { return headway::app::exec(a->checked()); }; });
 }
 

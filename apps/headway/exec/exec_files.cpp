@@ -1,44 +1,42 @@
 #include "exec/exec_files.hpp"
 
-#include <fmt/format.h>
-
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "base/fatal.hpp"
-#include "base/text.hpp"
-#include "os/file_identity.hpp"
+#include "exec/job_outputs.hpp"
+#include "exec/recipe.hpp"
+#include "os/named_files.hpp"
+#include "pacing/memory.hpp"
 
 namespace headway::app {
 
 void check_files(exec_options const& o) {
-  struct named {
-    std::string option;
-    file_identity identity;
-    bool written;
-  };
-  std::vector<named> all;
-  auto const add = [&](std::string const& option, std::string const& path, bool written) {
-    if (path.empty() || path == "-") return;
-    named one{option, file_identity::of(path), written};
-    if (one.identity.shareable) return;
-    for (auto const& other : all)
-      if ((written || other.written) && other.identity == one.identity)
-        throw fatal(exit_usage,
-                    fmt::format("{} {} would overwrite {}", option, in_quotes(path),
-                                other.written ? "what " + other.option + " writes" : other.option));
-    all.push_back(std::move(one));
-  };
-  add("JOBS", o.input.path, false);
-  add("--out", o.out, true);
-  for (auto const* const suffix : {"", "-wal", "-shm", "-mark", "-journal"})
-    if (!o.journal.empty()) add("--journal", o.journal + suffix, true);
-  add("--joblog", o.job_log, true);
-  add("--failed", o.failed, true);
-  add("--trace", o.trace, true);
-  if (o.metrics.ends_with(".prom")) add("--metrics", o.metrics, true);
-  if (!o.cold) add("--state", o.state, true);
+  named_files all;
+  for (auto const& [option, folder] :
+       {std::pair{"--out-dir", o.out_dir}, {"--out", large_outputs_of(o)}})
+    all.add_folder(option, folder, [](std::string_view name) {
+      return is_numbered(name, {".out", ".err"});
+    });
+  all.add_folder("--keep-attempts", o.attempts_dir, attempt_files::names);
+  all.add("JOBS", o.input.path, false);
+  for (auto const& path : o.files) all.add("the file of --arg-file", path, false);
+  for (auto const& pair : o.environment)
+    all.add("the file of --env", std::string(value_file(pair)), false);
+  if (o.speaks && o.speaks->name().find_first_of("./") != std::string::npos)
+    all.add("the file of --throttled", o.speaks->name(), false);
+
+  all.add_written("--out-dir", o.out_dir);
+  all.add_written("--keep-attempts", o.attempts_dir);
+  all.add_written("--out", o.out);
+  all.add_written("--out", large_outputs_of(o));
+  all.add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
+  all.add_written("--joblog", o.job_log);
+  all.add_written("--failed", o.failed, {".new"});
+  all.add_written("--trace", o.trace);
+  if (o.metrics.ends_with(".prom")) all.add_written("--metrics", o.metrics, {".new"});
+  if (!o.cold)
+    all.add_written("--state", o.state.empty() ? memory::default_path() : o.state,
+                    {".new", ".lock"});
+  all.check_standard_streams();
 }
 
 }  // namespace headway::app

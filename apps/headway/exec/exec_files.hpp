@@ -5,7 +5,8 @@
 
 namespace headway::app {
 
-/// Throws fatal(exit_usage) if one that is written is another one of them.
+/// Throws fatal(exit_usage) if one that is written is another one of them, or takes what we say. To
+/// be called before anything is opened for writing.
 void check_files(exec_options const&);
 
 }  // namespace headway::app

@@ -189,7 +189,7 @@ void attend(int socket, pid_t id, command_end& end) {
       attend(socket, id, end);
       if (head.detach_ok == 0) {
         ::kill(-id, SIGKILL);
-        end.after = end_descendants();
+        end_descendants();
       }
     }
     if (::write(socket, &end, sizeof end) != sizeof end) ::_exit(0);

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "exec/descendants.hpp"
-
 namespace headway::app {
 
 /// A command to be started. Its standard streams and descriptor 3 are those that are given.
@@ -22,9 +20,8 @@ struct command_start {
 
 /// How a command ended.
 struct command_end {
-  int error = 0;    ///< errno: it was not started
-  int status = 0;   ///< as of waitpid(2)
-  cleared after{};  ///< what it had left running
+  int error = 0;   ///< errno: it was not started
+  int status = 0;  ///< as of waitpid(2)
 };
 
 /// A child of ours and subreaper: whatever a command starts, in whatever session, becomes a child

@@ -18,7 +18,12 @@ constexpr std::size_t waiting_bytes_max = std::size_t{64} << 20, waiting_max = 1
 
 }  // namespace
 
-job_outputs::job_outputs(exec_options const& options, journal* log) : options_(options) {
+std::string large_outputs_of(exec_options const& o) {
+  return o.out.empty() || o.out == "-" ? "" : o.out + ".outputs";
+}
+
+job_outputs::job_outputs(exec_options const& options, journal* log)
+    : options_(options), large_(large_outputs_of(options)) {
   if (folder_) {
     auto const key = "outputs " + options.out_dir;
     own_folder_ = log != nullptr && !log->noted(key).empty();
@@ -37,7 +42,6 @@ job_outputs::job_outputs(exec_options const& options, journal* log) : options_(o
     results.emplace(dup(STDOUT_FILENO), "standard output");
   } else if (!options.out.empty()) {
     results = file::results(options.out);
-    large_ = options.out + ".outputs";
   } else if (log != nullptr || folder_) {
     results = file::open("/dev/null", O_WRONLY);
   }
@@ -45,6 +49,7 @@ job_outputs::job_outputs(exec_options const& options, journal* log) : options_(o
     if (log != nullptr) log->start(*results);
     recorder_.emplace(log, std::move(*results), -1);
   }
+  if (!options.attempts_dir.empty()) attempts_.emplace(options.attempts_dir);
   if (!options.job_log.empty()) {
     auto const goes_on = log != nullptr && log->lines() > 0;
     job_log_ = file::open(options.job_log, O_WRONLY | O_CREAT | O_APPEND | (goes_on ? 0 : O_TRUNC));
@@ -63,9 +68,14 @@ std::string job_outputs::spool_path(task const& t, std::string_view kind) const 
   return folder_ || !large_.empty() ? path_of(t, kind) + ".new" : "";
 }
 
-void job_outputs::begin(task& t) const {
+void job_outputs::begin(task& t) {
   t.output.begin(spool_path(t, "out"));
   t.error.begin(spool_path(t, "err"));
+  if (attempts_) attempts_->begin(t);
+}
+
+void job_outputs::attempted(task& t, job_result const& r, std::string_view verdict) {
+  if (attempts_) attempts_->end(t, r, verdict);
 }
 
 void job_outputs::append(spool& to, std::string_view bytes) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exec/attempt_files.hpp"
 #include "exec/job_result.hpp"
 #include "exec/options.hpp"
 #include "exec/printer.hpp"
@@ -20,6 +21,9 @@
 #include "os/file.hpp"
 
 namespace headway::app {
+
+/// Returns the folder for outputs that are too large for a result, "" where there are no results.
+std::string large_outputs_of(exec_options const&);
 
 /// A result is durable before it is printed, and printed whole. Errors: fatal. Threads: one.
 class job_outputs {
@@ -32,8 +36,10 @@ class job_outputs {
   /// So many changes are durable.
   std::uint64_t committed() const { return recorder_ ? recorder_->committed() : 0; }
 
-  /// Begins the spools of an attempt of a task.
-  void begin(task&) const;
+  /// Begins the spools of an attempt of a task. Errors: fatal(exit_io).
+  void begin(task&);
+  /// An attempt has ended, as attempt_files has it. Errors: fatal(exit_io).
+  void attempted(task&, job_result const&, std::string_view verdict);
   /// Appends to what it prints. Errors: fatal(exit_io).
   void append(spool& to, std::string_view bytes) const;
   /// A job has ended: what it printed is taken from the task, and `command` is for the job log.
@@ -66,9 +72,10 @@ class job_outputs {
   exec_options const& options_;
   bool const folder_ = !options_.out_dir.empty();
   bool own_folder_ = false;
-  std::string large_{};  // a folder for what is too large for a result; "": there is none
+  std::string const large_;
   std::optional<recorder> recorder_{};
   std::optional<file> job_log_{};
+  std::optional<attempt_files> attempts_{};
   std::optional<printer> printer_{};
   std::deque<acknowledgement> acks_{};  // not durable yet
   bool closed_ = false;

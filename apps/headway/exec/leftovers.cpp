@@ -1,13 +1,15 @@
 #include "exec/leftovers.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
+#include <thread>
+
+#include "base/digest.hpp"
+#include "headway/time.hpp"
 
 namespace headway::app {
 
@@ -16,10 +18,12 @@ namespace fs = std::filesystem;
 std::string mark_of(std::string const& path) {
   std::error_code none;
   auto const whole = fs::weakly_canonical(fs::absolute(path), none).string();
-  return fmt::format("{:016x}", std::hash<std::string>{}(whole));
+  return digest_in_hex(whole);
 }
 
-std::vector<pid_t> leftovers(std::string_view mark) {
+namespace {
+
+std::vector<pid_t> marked(std::string_view mark) {
   std::vector<pid_t> found;
   auto const wanted = std::string(1, '\0') + mark_name + '=' + std::string(mark) + '\0';
   std::error_code error;
@@ -31,6 +35,17 @@ std::vector<pid_t> leftovers(std::string_view mark) {
     std::ifstream in(entry.path() / "environ", std::ios::binary);  // only of our own processes
     std::string const text = '\0' + std::string(std::istreambuf_iterator<char>(in), {});
     if (text.find(wanted) != text.npos) found.push_back(id);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> leftovers(std::string_view mark) {
+  auto found = marked(mark);
+  for (int i = 0; i < 25 && !found.empty(); ++i) {
+    std::this_thread::sleep_for(20ms);
+    found = marked(mark);
   }
   return found;
 }

@@ -15,7 +15,8 @@ inline constexpr char mark_name[] = "HEADWAY_EXEC";
 /// Returns a mark of the journal at `path`, the same for all runs of it.
 std::string mark_of(std::string const& path);
 
-/// Returns the processes of ours that carry this mark. Reads /proc.
+/// Returns the processes of ours that carry this mark, once their guards, if they live, have had
+/// half a second to end them. Reads /proc.
 std::vector<pid_t> leftovers(std::string_view mark);
 
 }  // namespace headway::app

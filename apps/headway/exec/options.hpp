@@ -37,16 +37,18 @@ struct exec_options {
   bool shell = false;
   input_settings input{};
   std::string stdin_field;               ///< a template, "": jobs have no input
-  std::vector<std::string> environment;  ///< NAME=TEMPLATE
+  std::vector<std::string> files;        ///< that `input` was read from already
+  std::vector<std::string> environment;  ///< NAME=TEMPLATE, NAME=@FILE
   std::string name;                      ///< of the lane, "": the program's
   std::string scope;                     ///< a template, "": one for all jobs
 
   std::string out;      ///< results: a path, "-" for standard output, "": none
   std::string journal;  ///< "": none
   durability level = durability::power;
-  std::string out_dir;  ///< a folder for the outputs, "": they are printed
-  std::string job_log;  ///< a path, "": none
-  std::string failed;   ///< a path for the lines that did not succeed, "": none
+  std::string out_dir;       ///< a folder for the outputs, "": they are printed
+  std::string attempts_dir;  ///< a folder for the outputs of all attempts, "": none
+  std::string job_log;       ///< a path, "": none
+  std::string failed;        ///< a path for the lines that did not succeed, "": none
   std::vector<final_outcome> again;
   bool keep_order = false, tag = false, no_print = false;
 

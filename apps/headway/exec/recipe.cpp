@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 
 #include "base/fatal.hpp"
@@ -12,11 +13,33 @@
 namespace headway::app {
 namespace {
 
+constexpr std::size_t value_bytes_max = 128 * 1024 - 1;  // as execve(2) takes
+
 argv_template template_of(std::string const& text) {
   return argv_template({text}, argv_template::style::text);
 }
 
+/// A value from a file, without the line feed at its end.
+std::string text_of(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(value_bytes_max + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!in.eof() && !in.good())
+    throw fatal(exit_usage, fmt::format("--env: cannot read {}", in_quotes(path)));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.size() > value_bytes_max || text.find('\0') != text.npos)
+    throw fatal(exit_usage, fmt::format("--env: {} is no value: want at most {} bytes, none zero",
+                                        in_quotes(path), value_bytes_max));
+  return text;
+}
+
 }  // namespace
+
+std::string_view value_file(std::string_view pair) {
+  auto const value = pair.substr(pair.find('=') + 1);
+  return value.starts_with('@') ? value.substr(1) : std::string_view();
+}
 
 recipe::recipe(exec_options const& options)
     : options_(options),
@@ -29,6 +52,10 @@ recipe::recipe(exec_options const& options)
   }
   for (auto const& pair : options.environment) {
     auto const equals = pair.find('=');
+    if (auto const path = value_file(pair); !path.empty()) {
+      fixed_environment_.push_back(pair.substr(0, equals + 1) + text_of(std::string(path)));
+      continue;
+    }
     environment_.emplace_back(pair.substr(0, equals), template_of(pair.substr(equals + 1)));
   }
   if (!options.stdin_field.empty()) stdin_.emplace(template_of(options.stdin_field));
@@ -47,7 +74,18 @@ recipe::recipe(exec_options const& options)
 std::string recipe::resolved() const {
   if (options_.command.empty() || options_.command.front().empty())
     throw fatal(exit_usage, "there is no command; want headway exec [OPTIONS] [JOBS] -- COMMAND");
+  for (auto const& word : options_.command)
+    if (auto const at = word.find("{="); at != word.npos && word.find("=}", at) != word.npos)
+      throw fatal(exit_usage, in_quotes(word) +
+                                  ": {= =} is GNU parallel's; want {.} {/} {//} {/.} {1}, or "
+                                  "--shell");
   if (options_.shell) return "/bin/sh";
+  auto const& first = options_.command.front();
+  if (auto const space = first.find_first_of(" \t\n");
+      space != first.npos && first.find('/') > space)
+    throw fatal(exit_usage, in_quotes(first) +
+                                " is one word; want --shell for a script, or its "
+                                "words without quotes");
   if (!command_.fixed_program()) return "";
   auto const& name = options_.command.front();
   auto found = found_program(name);
@@ -99,7 +137,7 @@ std::vector<std::string> recipe::arguments(exec_item const& item, int slot) cons
 }
 
 std::vector<std::string> recipe::environment(exec_item const& item, int slot) const {
-  std::vector<std::string> all;
+  auto all = fixed_environment_;
   for (auto const& [name, value] : environment_)
     all.push_back(name + "=" + text(value, item, slot));
   return all;
@@ -107,6 +145,18 @@ std::vector<std::string> recipe::environment(exec_item const& item, int slot) co
 
 std::optional<std::string> recipe::input(exec_item const& item, int slot) const {
   return stdin_ ? std::optional(text(*stdin_, item, slot)) : std::nullopt;
+}
+
+std::optional<std::string> recipe::mistakable(exec_item const& item) const {
+  if (options_.shell || std::ranges::find(options_.command, "--") != options_.command.end())
+    return std::nullopt;
+  auto const is_option = [](std::string const& v) { return v.starts_with('-') && v.size() > 1; };
+  for (auto const* const values : {&item.columns, &item.named})
+    if (auto const at = std::ranges::find_if(*values, is_option); at != values->end())
+      return fmt::format(
+          "{} begins with -, and the command may take it for an option; put -- before {{}}",
+          in_quotes(*at));
+  return std::nullopt;
 }
 
 std::optional<std::string> recipe::scope(exec_item const& item) const {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "exec/options.hpp"
 
 namespace headway::app {
+
+/// Returns FILE of NAME=@FILE, "" where the value itself stands there.
+std::string_view value_file(std::string_view pair);
 
 /// All templates of a run. Errors: fatal(exit_usage) for a template that makes no sense, and for a
 /// program that is not there. Threads: one.
@@ -36,6 +40,9 @@ class recipe {
   std::vector<std::string> environment(exec_item const&, int slot) const;
   /// Its input; nullopt: it has none.
   std::optional<std::string> input(exec_item const&, int slot) const;
+  /// Returns in words why the command may take a value for an option of its own; nullopt: it does
+  /// not.
+  std::optional<std::string> mistakable(exec_item const&) const;
   /// Its scope; nullopt: that of all.
   std::optional<std::string> scope(exec_item const&) const;
 
@@ -49,6 +56,7 @@ class recipe {
   exec_options const& options_;
   argv_template command_;
   std::string own_name_, program_;
+  std::vector<std::string> fixed_environment_{};
   std::vector<std::pair<std::string, argv_template>> environment_{};
   std::optional<argv_template> stdin_{}, scope_{};
   std::vector<std::string> names_{};

@@ -1,10 +1,7 @@
 #include "exec/runner.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <memory>
-#include <random>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -26,18 +21,22 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
+#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "exec/descendants.hpp"
 #include "exec/exec_files.hpp"
-#include "exec/guard.hpp"
+#include "exec/guards.hpp"
+#include "exec/job_intake.hpp"
 #include "exec/job_outputs.hpp"
 #include "exec/job_result.hpp"
 #include "exec/leftovers.hpp"
+#include "exec/plan.hpp"
+#include "exec/processor_share.hpp"
 #include "exec/program.hpp"
 #include "exec/recipe.hpp"
 #include "exec/room.hpp"
-#include "exec/spool.hpp"
+#include "exec/surroundings.hpp"
 #include "exec/task.hpp"
 #include "headway/headway.hpp"
 #include "journal/failed_lines.hpp"
@@ -56,10 +55,8 @@
 namespace headway::app {
 namespace {
 
-constexpr std::size_t read_ahead = 1024, hints_max = 65536;
-constexpr duration patience = 5s;   // between SIGTERM and SIGKILL
-constexpr duration look_min = 2ms;  // from one look at what wants a processor to the next …
-constexpr int look_share = 10;      // … which takes at most a tenth of the time
+constexpr std::size_t read_ahead = 1024;
+constexpr duration patience = 5s;  // between SIGTERM and SIGKILL
 constexpr int attempts_if_passing = 4;
 
 double wall_seconds() {
@@ -79,8 +76,12 @@ class runner {
 
   int run() {
     open_input();
-    if (options_.dry_run) return show_plan();
-    outputs_.emplace(options_, log_.get());
+    if (options_.dry_run) {
+      show_plan({standing_.total, standing_.before}, speaks_, safe_, room_, recipe_,
+                jobs_->input());
+      return exit_ok;
+    }
+    outputs_.emplace(options_, log_);
     set_environment();
     if (!options_.cold) lanes_.recall();
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
@@ -94,11 +95,6 @@ class runner {
   }
 
  private:
-  static std::uint64_t seed() {
-    std::random_device entropy;
-    return std::uint64_t{entropy()} << 32 | entropy();
-  }
-
   // ── before ──────────────────────────────────────────────────────────────────────────────────
 
   pacing_settings pacing() const {
@@ -123,81 +119,28 @@ class runner {
 
   void open_input() {
     check_files(options_);
-    auto settings = options_.input;
-    settings.names = recipe_.names();
-    if (!options_.journal.empty())
-      log_ =
-          std::make_unique<journal>(options_.journal,
-                                    settings.path == "-"    ? "standard input"
-                                    : settings.path.empty() ? ":::"
-                                                            : settings.path,
-                                    options_.level, recipe_.shape(), options_.again, "the command");
-    input_.emplace(std::move(settings), [this](std::string_view line, std::int64_t begins) {
-      if (log_) log_->check(line, begins);
-    });
-    std::int64_t last = 0;
-    if (input_->is_stream()) {
-      struct stat about {};
-      fstat(STDIN_FILENO, &about);
-      polls_ = S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(STDIN_FILENO) == 1;
-      if (log_) last = log_->lines();
-    } else {
-      standing_.total = input_->survey([&](exec_item const& item) {
-        last = item.line;
-        warn_of_option(item);
-      });
-      if (standing_.total == 0)
-        throw fatal(exit_usage, input_->name() + ": there is no job in it: one value a line");
-      if (log_) log_->end_of_input();
-    }
-    if (!log_) return;
-    for (auto const how : options_.again) log_->reopen(how, last);
-    auto const before = log_->ended(last);
+    jobs_.emplace(options_, recipe_);
+    log_ = jobs_->log();
+    standing_.total = jobs_->total();
+    auto const& before = jobs_->before();
     standing_.failed_before = before.failed;
     standing_.unknown_before = before.unknown;
     standing_.before = before.success + before.lost();
   }
 
-  /// A value that the command would take for an option of its own.
-  void warn_of_option(exec_item const& item) {
-    if (warned_ || options_.shell ||
-        std::ranges::find(options_.command, "--") != options_.command.end())
-      return;
-    auto const is_option = [](std::string const& v) { return v.starts_with('-') && v.size() > 1; };
-    for (auto const* const values : {&item.columns, &item.named})
-      if (auto const at = std::ranges::find_if(*values, is_option); at != values->end()) {
-        warned_ = true;
-        say(fmt::format(
-            "{}:{}: {} begins with -, and the command may take it for an option; put -- "
-            "before {{}}",
-            input_->name(), item.line, in_quotes(*at)));
-        return;
-      }
-  }
-
   /// Before the first guard, which hands it down.
   void set_environment() {
-    for (auto const& [name, value] : speaks_.environment())
-      if (std::getenv(name.c_str()) == nullptr) {
-        ::setenv(name.c_str(), value.c_str(), 1);
-        set_here_ += fmt::format("{}{}={}", set_here_.empty() ? "" : " ", name, value);
-      }
-    ::setenv("HEADWAY_FD", "3", 1);
+    set_here_ = set_surroundings(speaks_);
+    scope_ = scope_of_surroundings(speaks_);
     if (!log_) return;
     auto const mark = mark_of(options_.journal);
-    if (log_->lines() > 0) {
-      auto found = leftovers(mark);
-      for (int i = 0; i < 25 && !found.empty(); ++i) {  // their guards are about to end them
-        events_.wait(later(clock_now(), 20ms));
-        found = leftovers(mark);
-      }
-      if (!found.empty())
+    if (log_->lines() > 0)
+      if (auto const found = leftovers(mark); !found.empty())
         say(fmt::format(
             "{} process{} of an earlier run still live{}, the first is {}; they may still "
             "write",
             found.size(), found.size() == 1 ? "" : "es", found.size() == 1 ? "s" : "",
             found.front()));
-    }
     ::setenv(mark_name, mark.c_str(), 1);
   }
 
@@ -219,28 +162,6 @@ class runner {
     say(text);
   }
 
-  int show_plan() {
-    auto const total = standing_.total;
-    std::string text;
-    if (total >= 0) text += fmt::format("{} jobs, {} of them done\n", total, standing_.before);
-    text += fmt::format("profile {}{}, {} to repeat, at most {} at once ({})\n", speaks_.name(),
-                        speaks_.local() ? " (no server)" : "", safe_ ? "safe" : "not safe",
-                        room_.most, room_.why);
-    if (!input_->is_stream()) {
-      std::int64_t shown = 0;
-      for (bool more = true; more && shown < 10;) {
-        more = input_->fill();
-        while (auto const item = input_->ready()) {
-          if (++shown > 10) break;
-          text += shell_words(recipe_.arguments(*item, 1)) + "\n";
-        }
-      }
-      if (total > 10) text += fmt::format("… and {} more\n", total - 10);
-    }
-    std::fputs(text.c_str(), stdout);
-    return exit_ok;
-  }
-
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
 
   void loop() {
@@ -249,15 +170,16 @@ class runner {
       visible_.tick(now);
       check_halts(now);
       acknowledge();
-      start_committed(now);
+      start_committed();
       if (!halt_.draining()) {
         admit(now);
         pump(now);
       }
       end_late(now);
-      if (polls_)
-        events_.watch(STDIN_FILENO,
-                      !halt_.draining() && !full() && !closed_ && !readable_ ? EPOLLIN : 0U);
+      if (jobs_->polls()) {
+        auto const wanted = !halt_.draining() && !full() && !jobs_->closed() && jobs_->waits();
+        events_.watch(STDIN_FILENO, wanted ? EPOLLIN : 0U);
+      }
       show(now);
       if (ended()) return;
       for (auto const& e : events_.wait(wakeup(now))) dispatch(e);
@@ -265,7 +187,7 @@ class runner {
   }
 
   void check_halts(time_point now) {
-    if (finishing_ && live_ == 0) halt_.leave_off();
+    if (finishing_ && tasks_.live() == 0) halt_.leave_off();
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
     if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
@@ -296,14 +218,13 @@ class runner {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (e.fd == STDIN_FILENO) {
-      readable_ = true;
+      jobs_->readable();
     } else if (static_cast<std::size_t>(e.fd) >= watched_.size()) {
       return;  // a connection of ctl, closed meanwhile
     } else if (auto const& w = watched_[static_cast<std::size_t>(e.fd)]; w.what == watch::guard) {
       hear(w.index);
     } else if (w.what == watch::task) {
-      auto& t = tasks_[w.index];
-      drain(t, e.fd);
+      drain(tasks_[w.index], e.fd, block_.size());
     }
   }
 
@@ -322,8 +243,8 @@ class runner {
   bool ended() const {
     if (standing_.in_flight > 0 || !intending_.empty()) return false;
     if (halt_.draining()) return true;
-    if (live_ == 0) return closed_ && !put_back_;
-    if (!(closed_ || full() || no_room_)) return false;
+    if (tasks_.live() == 0) return jobs_->ended();
+    if (!(jobs_->closed() || full() || no_room_)) return false;
     return std::ranges::all_of(
         tasks_, [](task const& t) { return t.where == nullptr || t.where->parked(); });
   }
@@ -331,65 +252,46 @@ class runner {
   time_point wakeup(time_point now) {
     auto at = std::min(progress_.wakeup(), visible_.wakeup());
     if (!halt_.draining()) {
-      if (!closed_ && !finishing_ && !full() && !no_room_ && (!polls_ || readable_ || put_back_))
+      if (!jobs_->closed() && !finishing_ && !full() && !no_room_ &&
+          (!jobs_->waits() || jobs_->has_one()))
         return now;
       if (no_room_) at = std::min(at, lanes_.room_at());
       if (room_to_start()) at = std::min(at, lanes_.wakeup());
       if (options_.time_max) at = std::min(at, began_ + *options_.time_max);
       if (outputs_->full()) at = std::min(at, later(now, 10ms));
-      if (busy_) at = std::min(at, looks_at_);
+      if (processors_.taken()) at = std::min(at, processors_.looks_at());
     }
     if (outputs_->ordered()) at = std::min(at, later(now, 100ms));
-    for (auto const& g : guards_)
-      if (g.runs >= 0)
-        at = std::min(at, tasks_[static_cast<std::size_t>(g.runs)].kill_at.value_or(never));
+    for (int const i : guards_.running()) at = std::min(at, task_at(i).kill_at.value_or(never));
     return at;
   }
 
-  bool full() const noexcept { return live_ >= read_ahead || outputs_->full(); }
+  bool full() const noexcept { return tasks_.live() >= read_ahead || outputs_->full(); }
 
   // ── jobs come in ────────────────────────────────────────────────────────────────────────────
 
   void admit(time_point now) {
     no_room_ = false;
     if (finishing_) return;
-    for (int budget = 256; budget > 0 && !closed_ && !full(); --budget) {
+    for (int budget = 256; budget > 0 && !jobs_->closed() && !full(); --budget) {
       auto item = next_item();
       if (!item) {
-        if (polls_ && !readable_) return;
+        if (jobs_->waits()) return;
         continue;
       }
       if (!accept(now, std::move(*item))) return;
     }
   }
 
-  /// nullopt: there is none, or not yet; reads at most once.
-  std::optional<exec_item> next_item() try {
-    if (put_back_) return std::exchange(put_back_, std::nullopt);
-    if (auto item = input_->ready()) {
-      if (log_ && log_->done(item->line)) return std::nullopt;
-      return item;
-    }
-    if (last_read_) {
-      closed_ = true;
-      return std::nullopt;
-    }
-    if (polls_ && !std::exchange(readable_, false)) return std::nullopt;
-    last_read_ = !input_->fill();
-    return std::nullopt;
-  } catch (fatal const&) {
+  std::optional<exec_item> next_item() try { return jobs_->next(); } catch (fatal const&) {
     halt_.fail(std::current_exception());
-    closed_ = true;
+    jobs_->close();
     return std::nullopt;
-  }
-
-  bool perhaps_ran(exec_item const& item) const {
-    return log_ && !safe_ && std::ranges::binary_search(log_->intents(), item.line);
   }
 
   bool accept(time_point now, exec_item&& item) {
     last_line_ = item.line;
-    if (perhaps_ran(item)) {
+    if (!safe_ && jobs_->was_running(item)) {
       task t{.what = std::move(item), .order = ++orders_};
       record(t,
              {.how = final_outcome::unknown,
@@ -399,17 +301,17 @@ class runner {
       return true;
     }
     auto const given = recipe_.scope(item);
-    auto const scope = given ? *given : scope_of_environment();
+    auto const& scope = given ? *given : scope_;
     lane_key const key{
         .origin = lane_name_, .credential = {}, .given = scope, .url = {}, .body = {}};
     if (lanes_.stopped(key)) return true;  // left for a later run
     auto* const l = lanes_.at(now, key);
     no_room_ = l == nullptr;
     if (no_room_) {
-      put_back_ = std::move(item);
+      jobs_->put_back(std::move(item));
       return false;
     }
-    auto const index = add();
+    auto const index = tasks_.add();
     auto& t = tasks_[index];
     t.what = std::move(item);
     t.where = l;
@@ -418,39 +320,12 @@ class runner {
       t.order = ++orders_;
       return true;
     }
-    put_back_ = std::move(t.what);
-    forget(index);
+    jobs_->put_back(std::move(t.what));
+    tasks_.forget(index);
     return false;
   }
 
-  std::string scope_of_environment() const {
-    std::string scope;
-    for (auto const& name : speaks_.scope())
-      if (auto const* const value = std::getenv(name.c_str()); value != nullptr && *value != '\0') {
-        // What may be a key is told apart by its digest only.
-        auto const secret = name.find("KEY") != name.npos || name.find("TOKEN") != name.npos;
-        scope += fmt::format(
-            "{}{}={}", scope.empty() ? "" : " ", name,
-            secret ? fmt::format("{:016x}", std::hash<std::string>{}(value)) : std::string(value));
-      }
-    return scope;
-  }
-
-  std::uint32_t add() {
-    ++live_;
-    if (free_.empty()) {
-      tasks_.emplace_back();
-      return static_cast<std::uint32_t>(tasks_.size() - 1);
-    }
-    auto const index = free_.back();
-    free_.pop_back();
-    return index;
-  }
-  void forget(std::uint32_t index) {
-    tasks_[index] = {};
-    free_.push_back(index);
-    --live_;
-  }
+  task& task_at(int index) { return tasks_[static_cast<std::uint32_t>(index)]; }
 
   bool submit(std::uint32_t index, time_point now) {
     auto& t = tasks_[index];
@@ -464,32 +339,16 @@ class runner {
   // ── jobs run ────────────────────────────────────────────────────────────────────────────────
 
   bool room_to_start() const noexcept {
-    return started() < guards_max_ && !outputs_->full() && !busy_;
+    return started() < guards_.most() && !outputs_->full() && !processors_.taken();
   }
   /// Commands that run, or are about to.
   std::int64_t started() const noexcept {
     return standing_.in_flight + static_cast<std::int64_t>(intending_.size());
   }
 
-  /// No more is started while twice as many processes as there are processors want one: commands
-  /// that share one all come late to what they call, and at the same time.
-  void look_at_processors(time_point now) {
-    if (started() < hungry_max_ || started() >= guards_max_) return;
-    if (now >= looks_at_) {
-      std::vector<pid_t> running;
-      for (auto const& g : guards_)
-        if (g.process && g.runs >= 0) running.push_back(g.process->id());
-      hungry_ = hungry_descendants(running, hungry_max_);
-      looks_at_ = later(clock_now(), std::max(look_min, look_share * (clock_now() - now)));
-    }
-    busy_ = hungry_ >= hungry_max_;
-  }
-
   /// Lanes that there was no room for ask anew.
   void look_for_room(time_point now) {
-    auto const no_longer_busy = busy_ && (now >= looks_at_ || started() < hungry_max_);
-    if (no_longer_busy) busy_ = false;
-    if (no_longer_busy || (was_held_ && !outputs_->full())) lanes_.wake(now);
+    if (processors_.eases(now, started()) || (was_held_ && !outputs_->full())) lanes_.wake(now);
     was_held_ = outputs_->full();
   }
 
@@ -497,25 +356,23 @@ class runner {
     look_for_room(now);
     for (auto& [key, l] : lanes_) {
       if (!l.due(now)) continue;
-      look_at_processors(now);
+      if (started() < guards_.most())
+        processors_.look(now, started(), [this] { return guards_.busy(); });
       l.open(now, room_to_start());
       while (room_to_start()) {
         auto const turn = l.next(now, chance_);
         if (!turn) break;
         if (turn->what == lane::turn::kind::send) {
           begin(turn->number, now);
-          ++hungry_;
-          busy_ = started() >= hungry_max_ && hungry_ >= hungry_max_;
+          processors_.begin(started());
         } else
-          never_goes(turn->number, turn->why);
+          end(turn->number,
+              {.how = final_outcome::failed,
+               .reason = fmt::format("not started: quota: {}", turn->why)},
+              0);
       }
       l.rest(now, room_to_start());
     }
-  }
-
-  void never_goes(std::uint32_t index, std::string_view why) {
-    auto const reason = fmt::format("not started: quota: {}", why);
-    end(index, {.how = final_outcome::failed, .reason = reason}, 0);
   }
 
   void begin(std::uint32_t index, time_point now) {
@@ -533,7 +390,7 @@ class runner {
   }
 
   /// Starts what must not run twice, now that the journal knows of it.
-  void start_committed(time_point) {
+  void start_committed() {
     auto const committed = outputs_->committed();
     while (!intending_.empty()) {
       auto const index = intending_.front();
@@ -551,36 +408,16 @@ class runner {
     }
   }
 
-  /// The lowest guard that is idle; -1: there can be none.
-  int idle_guard() {
-    for (std::size_t i = 0; i < guards_.size(); ++i)
-      if (guards_[i].runs < 0 && guards_[i].process) return static_cast<int>(i);
-    auto slot = std::ranges::find_if(guards_, [](auto const& g) { return !g.process; });
-    if (slot == guards_.end()) {
-      guards_.emplace_back();
-      slot = guards_.end() - 1;
-    }
-    try {
-      slot->process = std::make_unique<guard>();
-    } catch (std::system_error const& e) {
-      if (standing_.in_flight == 0)
-        throw fatal(exit_io, fmt::format("cannot start a process: {}", e.what()));
-      guards_max_ = static_cast<int>(standing_.in_flight);
-      return -1;
-    }
-    auto const index = static_cast<std::uint32_t>(slot - guards_.begin());
-    watch_fd(slot->process->fd(), {watch::guard, index});
-    return static_cast<int>(index);
-  }
-
   void start(std::uint32_t index) {
     auto& t = tasks_[index];
-    t.guard = idle_guard();
-    if (t.guard < 0) {  // as if the machine had said: not so many
+    auto const place = guards_.idle(static_cast<int>(standing_.in_flight));
+    if (!place) {  // as if the machine had said: not so many
       settle(index, {.what = reaction::concurrency, .code = "there can be no further process"}, {});
       return;
     }
-    auto const slot = t.guard + 1;
+    auto& guard = guards_[*place];
+    watch_fd(guard.fd(), {watch::guard, static_cast<std::uint32_t>(*place)});
+    auto const slot = static_cast<int>(*place) + 1;
     command_start c{.program = recipe_.program(),
                     .arguments = recipe_.arguments(t.what, slot),
                     .environment = recipe_.environment(t.what, slot),
@@ -589,35 +426,18 @@ class runner {
     t.argument_bytes = 0;
     for (auto const& a : c.arguments) t.argument_bytes += a.size() + 1;
     if (c.program.empty()) {
-      t.guard = -1;
       not_started(index, fmt::format("there is no program {}", in_quotes(c.arguments.front())));
       return;
     }
-    std::array<std::array<int, 2>, 3> pipes;
-    for (auto& p : pipes) p = {-1, -1};
-    auto const close_all = [&] {
-      for (auto const& p : pipes)
-        for (int const fd : p)
-          if (fd >= 0) ::close(fd);
-    };
-    if (::pipe2(pipes[0].data(), O_CLOEXEC) != 0 || ::pipe2(pipes[1].data(), O_CLOEXEC) != 0 ||
-        ::pipe2(pipes[2].data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-      close_all();
-      t.guard = -1;
+    if (!t.pipes.open(recipe_.input(t.what, slot))) {
       settle(index, {.what = reaction::concurrency, .code = std::strerror(errno)}, {});
       return;
     }
-    auto const text = recipe_.input(t.what, slot);
-    file const input(text ? text_in_memory(*text) : ::open("/dev/null", O_RDONLY | O_CLOEXEC),
-                     "standard input");
-    c.input = input.fd();
-    c.output = pipes[0][1];
-    c.error = pipes[1][1];
-    c.hints = pipes[2][1];
-    auto& g = guards_[static_cast<std::size_t>(t.guard)];
-    auto const started = g.process->start(c);
-    for (auto& p : pipes) ::close(std::exchange(p[1], -1));
-    g.runs = static_cast<int>(index);
+    t.pipes.give(c);
+    auto const started = guard.start(c);
+    t.pipes.close_theirs();
+    t.guard = static_cast<int>(*place);
+    guards_.runs(*place, static_cast<int>(index));
     ++t.attempts;
     ++standing_.attempts;
     ++standing_.in_flight;
@@ -626,24 +446,19 @@ class runner {
     t.began = wall_seconds();
     t.ended_by.clear();
     if (options_.timeout) t.kill_at = later(t.sent, *options_.timeout);
-    t.output_fd = pipes[0][0];
-    t.error_fd = pipes[1][0];
-    t.hints_fd = pipes[2][0];
-    outputs_->begin(t);
-    for (int const fd : {t.output_fd, t.error_fd}) {
-      ::fcntl(fd, F_SETFL, O_NONBLOCK);
-      watch_fd(fd, {watch::task, index});
-    }
-    if (!started) hear(static_cast<std::uint32_t>(t.guard));
+    kept([&] { outputs_->begin(t); });
+    for (int const fd : {t.pipes.output(), t.pipes.error()}) watch_fd(fd, {watch::task, index});
+    if (!started) hear(*place);
   }
 
-  static int text_in_memory(std::string const& text) {
-    int const fd = memfd_create("input", MFD_CLOEXEC);
-    if (fd >= 0 && (write_all(fd, text) < text.size() || lseek(fd, 0, SEEK_SET) != 0)) {
-      ::close(fd);
-      return -1;
+  /// Does what writes files. What it cannot write ends the run.
+  template <class F>
+  void kept(F write) {
+    try {
+      write();
+    } catch (fatal const&) {
+      io_failed(std::current_exception());
     }
-    return fd;
   }
 
   struct watch {
@@ -657,55 +472,48 @@ class runner {
     watched_[at] = w;
     events_.watch(fd, EPOLLIN);
   }
-  void close_fd(int& fd) {
-    if (fd < 0) return;
+  void forget_fd(int fd) {
     events_.forget(fd);
     watched_[static_cast<std::size_t>(fd)] = {};
-    ::close(std::exchange(fd, -1));
   }
 
-  /// Reads what is there. False: there is an end, and it has not come.
-  bool drain(task& t, int fd) {
-    auto& to = fd == t.output_fd ? t.output : t.error;
-    for (;;) {
-      auto const n = ::read(fd, block_.data(), block_.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n == 0) events_.watch(fd, 0);
-      if (n <= 0) return n == 0;
-      if (io_failure_) continue;  // it is not held up
-      try {
-        outputs_->append(to, {block_.data(), static_cast<std::size_t>(n)});
-      } catch (fatal const&) {
-        io_failed(std::current_exception());
-      }
-      if (n < static_cast<ssize_t>(block_.size())) return false;
-      if (standing_.in_flight > 1) return false;  // the others, too
+  /// Reads what is there, once; at most `most`. Returns how many bytes; 0: there is no more now.
+  std::size_t drain(task& t, int fd, std::size_t most) {
+    auto& to = fd == t.pipes.output() ? t.output : t.error;
+    ssize_t n = 0;
+    do n = ::read(fd, block_.data(), std::min(most, block_.size()));
+    while (n < 0 && errno == EINTR);
+    if (n == 0) events_.watch(fd, 0);
+    if (n <= 0) return 0;
+    auto const size = static_cast<std::size_t>(n);
+    if (!io_failure_) kept([&] { outputs_->append(to, {block_.data(), size}); });
+    return size;
+  }
+
+  /// The command has ended: reads what its pipe holds. What a process that lives on writes from now
+  /// on is not waited for. Returns false where there is one.
+  bool drain_rest(task& t, int fd) {
+    for (auto left = bytes_in(fd); left > 0;) {
+      auto const n = drain(t, fd, left);
+      if (n == 0) break;
+      left -= n;
     }
+    pollfd end{fd, POLLIN, 0};
+    return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
   }
 
   /// A guard has something to say.
-  void hear(std::uint32_t index) {
-    auto& g = guards_[index];
-    if (!g.process) return;
-    auto how = g.process->end();
-    if (!how && !g.process->gone()) return;
-    auto const running = std::exchange(g.runs, -1);
-    if (!how) {  // killed: what it ran is ours now
-      auto const fd = g.process->fd();
-      events_.forget(fd);
-      watched_[static_cast<std::size_t>(fd)] = {};
-      g.process.reset();
-      end_orphans();
+  void hear(std::size_t place) {
+    if (!guards_.has(place)) return;
+    auto& guard = guards_[place];
+    auto const how = guard.end();
+    if (!how && !guard.gone()) return;
+    auto const running = guards_.runs(place, -1);
+    if (!how) {  // killed
+      forget_fd(guard.fd());
+      guards_.lose(place);
     }
-    if (running < 0) return;
-    finished(static_cast<std::uint32_t>(running), how);
-  }
-
-  void end_orphans() {
-    std::vector<pid_t> ours;
-    for (auto const& g : guards_)
-      if (g.process) ours.push_back(g.process->id());
-    end_descendants(ours);
+    if (running >= 0) finished(static_cast<std::uint32_t>(running), how);
   }
 
   void finished(std::uint32_t index, std::optional<command_end> how) {
@@ -715,22 +523,12 @@ class runner {
     t.guard = -1;
     t.kill_at.reset();
     job_result r{.took = clock_now() - t.sent};
-    for (auto* const fd : {&t.output_fd, &t.error_fd}) {
-      while (true) {  // all that wrote to it are gone
-        auto const size = t.output.size() + t.error.size();
-        auto const whole = drain(t, *fd);
-        if (whole) break;
-        if (size == t.output.size() + t.error.size() && !readable_now(*fd)) {
-          r.cut = true;
-          break;
-        }
-      }
-      close_fd(*fd);
+    for (int const fd : {t.pipes.output(), t.pipes.error()}) {
+      r.cut |= !drain_rest(t, fd);
+      forget_fd(fd);
     }
-    std::string hints(hints_max, '\0');
-    auto const n = ::read(t.hints_fd, hints.data(), hints.size());
-    hints.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    ::close(std::exchange(t.hints_fd, -1));
+    auto const hints = t.pipes.hints();
+    t.pipes.close();
     if (!how) {
       t.ended_by = "its guard was killed";
       how = command_end{.status = SIGKILL};
@@ -770,12 +568,13 @@ class runner {
                               options_.throttle, wall_now());
     if (!t.ended_by.empty() && told.what != reaction::served)
       told = {.what = reaction::permanent, .code = t.ended_by};
+    kept([&] {
+      outputs_->attempted(t, r,
+                          throttles(told.what)            ? "throttle"
+                          : told.what == reaction::served ? "success"
+                                                          : "failure");
+    });
     settle(index, std::move(told), r);
-  }
-
-  static bool readable_now(int fd) {
-    int waiting = 0;
-    return ::ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0;
   }
 
   void not_started(std::uint32_t index, std::string const& why) {
@@ -826,6 +625,8 @@ class runner {
         l.cancel(now, t.id);  // it ran, and failed: that is its result for now
       } else {
         if (taught == outcome::throttle) withdraw(t);
+        t.output.drop();
+        t.error.drop();
         if (l.stopped() || alone) leave_open(index);
         return;
       }
@@ -845,7 +646,7 @@ class runner {
     if (!ran) withdraw(t);
     outputs_->drop(t);
     ++left_open_;
-    forget(index);
+    tasks_.forget(index);
   }
 
   void stop(lane const& l, std::string_view why) {
@@ -854,7 +655,7 @@ class runner {
     lanes_.stop(l);
     progress_.clear();
     say(fmt::format("{}: stopped: {}", l.title(), in_quotes(why)));
-    for (std::uint32_t i = 0; i < tasks_.size(); ++i)
+    for (std::uint32_t i = 0; i < tasks_.end_index(); ++i)
       if (auto& t = tasks_[i]; t.where != nullptr && t.where->stopped() && !t.out) {
         t.where->cancel(clock_now(), t.id);
         leave_open(i);
@@ -865,7 +666,7 @@ class runner {
 
   void end(std::uint32_t index, job_result r, int refused_by) {
     record(tasks_[index], r, refused_by);
-    forget(index);
+    tasks_.forget(index);
   }
 
   void record(task& t, job_result r, int refused_by) {
@@ -902,31 +703,29 @@ class runner {
   }
 
   void end_all(time_point now, std::string const& why) {
-    for (auto const& g : guards_)
-      if (g.runs >= 0) {
-        auto& t = tasks_[static_cast<std::size_t>(g.runs)];
-        if (!t.ended_by.empty()) continue;
-        t.cut_short = true;
-        terminate(now, t, why);
-      }
+    for (int const i : guards_.running()) {
+      auto& t = task_at(i);
+      if (!t.ended_by.empty()) continue;
+      t.cut_short = true;
+      terminate(now, t, why);
+    }
   }
 
   /// SIGTERM now, SIGKILL later.
   void terminate(time_point now, task& t, std::string const& why) {
     t.ended_by = why;
-    guards_[static_cast<std::size_t>(t.guard)].process->signal(SIGTERM);
+    guards_[static_cast<std::size_t>(t.guard)].signal(SIGTERM);
     t.kill_at = later(now, patience);
   }
 
   void end_late(time_point now) {
-    for (auto const& g : guards_) {
-      if (g.runs < 0) continue;
-      auto& t = tasks_[static_cast<std::size_t>(g.runs)];
+    for (int const i : guards_.running()) {
+      auto& t = task_at(i);
       if (!t.kill_at || *t.kill_at > now) continue;
       if (t.ended_by.empty()) {
         terminate(now, t, fmt::format("timed out after {}", in_words(*options_.timeout)));
       } else {
-        guards_[static_cast<std::size_t>(t.guard)].process->signal(SIGKILL);
+        guards_[static_cast<std::size_t>(t.guard)].signal(SIGKILL);
         t.kill_at.reset();
       }
     }
@@ -935,32 +734,24 @@ class runner {
   // ── what other processes ask and say ────────────────────────────────────────────────────────
 
   /// What a user tells it, as far as it is not for its lanes.
-  void act(time_point, command const& c) {
+  void act(time_point now, command const& c) {
     using enum command::verb;
     if (c.what == spend_max)
       throw std::invalid_argument("spend-max: commands do not say what they cost");
     if (c.what == stop) halt_.leave_off();
     if (c.what != finish) return;
     finishing_ = true;
-    for (std::uint32_t i = 0; i < tasks_.size(); ++i)
+    for (std::uint32_t i = 0; i < tasks_.end_index(); ++i)
       if (auto& t = tasks_[i]; t.where != nullptr && t.attempts == 0 && !t.out) {
-        t.where->cancel(clock_now(), t.id);
+        t.where->cancel(now, t.id);
         leave_open(i);
       }
   }
 
   std::string explain(std::int64_t line) const {
     auto const now = clock_now();
-    for (auto const& t : tasks_) {
-      if (t.where == nullptr || t.what.line != line) continue;
-      if (t.out) return fmt::format("runs for {}, attempt {}", in_words(now - t.sent), t.attempts);
-      auto const held = t.where->why(now);
-      return fmt::format("waits in the queue of {} for {}, for attempt {}{}", t.where->title(),
-                         in_words(now - t.read), t.attempts + 1,
-                         held.why == reason::none ? std::string()
-                                                  : fmt::format("; what holds the first there: {}",
-                                                                to_string(held.why)));
-    }
+    for (auto const& t : tasks_)
+      if (t.where != nullptr && t.what.line == line) return t.words(now);
     return line <= last_line_ ? "ended: see the results"
                               : fmt::format("not read yet: line {} was the last", last_line_);
   }
@@ -990,8 +781,7 @@ class runner {
     }
     outputs_->conclude();
     auto const closed = outputs_->closed();
-    guards_.clear();
-    end_orphans();
+    guards_.end();
     lanes_.conclude();
     progress_.clear();
     auto const& s = standing_;
@@ -1006,14 +796,14 @@ class runner {
       say(fmt::format("{} values in outputs made no sense, and were ignored", hints_ignored_));
     if (failed) std::rethrow_exception(failed);
     if (!options_.failed.empty())
-      write_failed_lines(*input_->file(), input_->records().whole(log_->lost()), options_.failed,
-                         options_.level);
-    auto const unfinished =
-        halt_.draining() && (!closed_ || live_ > 0 || left_open_ > 0 || s.left() > 0);
+      write_failed_lines(*jobs_->input().file(), jobs_->input().records().whole(log_->lost()),
+                         options_.failed, options_.level);
+    auto const unfinished = halt_.draining() && (!jobs_->closed() || tasks_.live() > 0 ||
+                                                 left_open_ > 0 || s.left() > 0);
     if (closed && unfinished) throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
-    if (live_ > 0) {
+    if (tasks_.live() > 0) {
       if (lanes_.parked_as_broken(clock_now())) {
         say(
             fmt::format("parked: nothing but failures for longer than --wait-max {}; run the same "
@@ -1056,8 +846,7 @@ class runner {
       options_.name.empty()
           ? "exec " + (recipe_.own_name().empty() ? "commands" : recipe_.own_name())
           : options_.name;
-  std::string set_here_{};
-  bool warned_ = false;
+  std::string set_here_{}, scope_{};
 
   rng chance_{seed()};
   signals signals_;
@@ -1065,10 +854,9 @@ class runner {
   progress progress_{options_.progress, began_};
   standing standing_;
 
-  std::unique_ptr<journal> log_{};
-  std::optional<exec_input> input_{};
-  bool polls_ = false, readable_ = false, last_read_ = false, closed_ = false, no_room_ = false;
-  std::optional<exec_item> put_back_{};
+  std::optional<job_intake> jobs_{};
+  journal* log_ = nullptr;  // its, or none
+  bool no_room_ = false;
   std::optional<job_outputs> outputs_{};
 
   lanes lanes_;
@@ -1079,23 +867,14 @@ class runner {
   losses lost_;
   std::int64_t failures_ = 0, left_open_ = 0, hints_ignored_ = 0, orders_ = 0;
 
-  std::deque<task> tasks_;
-  std::vector<std::uint32_t> free_;
-  std::size_t live_ = 0;
+  task_table tasks_;
   std::deque<std::uint32_t> intending_;
   std::vector<watch> watched_;
   std::array<char, 65536> block_;
 
-  struct guarded {
-    std::unique_ptr<guard> process{};
-    int runs = -1;  // a task
-  };
-  std::vector<guarded> guards_;
-  int guards_max_ = room_.most;
-  int const hungry_max_ = 2 * processors();
-  int hungry_ = 0;  // processes that wanted a processor at the last look, and what began since
-  time_point looks_at_ = time_point::min();
-  bool busy_ = false, was_held_ = false;
+  guards guards_{room_.most};
+  processor_share processors_;
+  bool was_held_ = false;
 
   bool finishing_ = false;  // no other job begins
   std::int64_t last_line_ = 0;

@@ -19,6 +19,7 @@ void spool::begin(std::string path) {
 
 void spool::append(std::string_view bytes) {
   size_ += static_cast<std::int64_t>(bytes.size());
+  if (copy_) copy_->append(bytes);
   if (!file_ && text_.size() + bytes.size() <= memory_max) {
     text_ += bytes;
     return;
@@ -46,12 +47,14 @@ std::string spool::tail(std::size_t most) const {
 }
 
 spooled spool::take() noexcept {
+  copy_.reset();
   return {std::move(text_), std::move(file_), size_};
 }
 
 void spool::drop() noexcept {
   if (file_ && !path_.empty()) ::unlink(path_.c_str());
   file_.reset();
+  copy_.reset();
 }
 
 }  // namespace headway::app

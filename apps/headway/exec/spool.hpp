@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "os/file.hpp"
 
@@ -25,6 +27,9 @@ class spool {
 
   /// `path`: the file that takes what is more than that; "": one without a name.
   void begin(std::string path);
+  /// All of it goes to this file, too, which stays; until end_copy() or the end of all.
+  void copy_to(file to) { copy_.emplace(std::move(to)); }
+  void end_copy() noexcept { copy_.reset(); }
   void append(std::string_view bytes);
   /// The first bytes that are in memory, at most `most`; "" once it is in a file.
   std::string_view head(std::size_t most) const { return std::string_view(text_).substr(0, most); }
@@ -40,6 +45,7 @@ class spool {
   std::string path_{};
   std::string text_{};
   std::shared_ptr<file> file_{};
+  std::optional<file> copy_{};
   std::int64_t size_ = 0;
 };
 

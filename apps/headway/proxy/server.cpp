@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
@@ -20,11 +20,6 @@ constexpr duration follows_again = 100ms;  // looks whether the one before it ha
 constexpr duration scope_idle_for = 150s;  // its last two minutes can still be seen
 constexpr std::size_t clients_max = 1000;  // whose figures are kept
 constexpr std::size_t clients_shown = 20;
-
-std::uint64_t seed() {
-  std::random_device entropy;
-  return std::uint64_t{entropy()} << 32 | entropy();
-}
 
 /// The lanes look at no other host than ours.
 profile profile_of(upstream_config const& u) {

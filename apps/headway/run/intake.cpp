@@ -43,7 +43,7 @@ line_options lines_of(run_options const& options) {
                            auto const& p = speaks ? *speaks : profile::of_host(host_of(j.origin));
                            return p.computes(j.method, j.url);
                          },
-                     .written_by = [files = run_files(options)](
+                     .written_by = [files = files_of(options)](
                                        auto const& path) { return files.written_by(path); }};
   if (options.body) lines.body = expand_body(*options.body);
   return lines;

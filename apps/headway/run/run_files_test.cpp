@@ -28,7 +28,7 @@ struct run_files_test : folder_test {
     o.headers = {"@" + path("key")};
   }
   std::string problem() const {
-    return usage_error_of([&] { run_files all(o); });
+    return usage_error_of([&] { files_of(o); });
   }
   static std::string quoted(std::string const& p) { return '"' + p + '"'; }
 
@@ -39,10 +39,10 @@ TEST_F(run_files_test, that_differ_are_fine) {
   o.trace = path("trace");
   o.failed = path("failed");
   o.out_dir = folder;  // JOBS and all are in it
-  EXPECT_NO_THROW(run_files all(o));
+  EXPECT_NO_THROW(files_of(o));
   o.trace = "/dev/null";
   o.out = "/dev/null";
-  EXPECT_NO_THROW(run_files all(o));
+  EXPECT_NO_THROW(files_of(o));
 }
 
 TEST_F(run_files_test, by_every_name_of_theirs) {
@@ -149,7 +149,7 @@ TEST_F(run_files_test, a_body_file_that_is_written) {
   o.trace = path("trace");
   o.out_dir = path("bodies");
   fs::create_hard_link(path("out"), path("body"));
-  run_files const all(o);
+  auto const all = files_of(o);
   EXPECT_EQ(all.written_by(path("body")), "--out");
   EXPECT_EQ(all.written_by(path("trace")), "--trace");
   EXPECT_EQ(all.written_by(path("bodies/00000001.bin")), "--out-dir");

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
 #include "base/quantity.hpp"
+#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
@@ -136,11 +136,6 @@ class runner {
   }
 
  private:
-  static std::uint64_t seed() {
-    std::random_device entropy;
-    return std::uint64_t{entropy()} << 32 | entropy();
-  }
-
   spending spending_before() {
     auto const* const log = input_.log();
     if (log == nullptr) return spending(options_.spend_max);

@@ -13,25 +13,17 @@
 /// All throw std::invalid_argument, whose text says what is wrong and what is allowed.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "base/wrong.hpp"
 #include "headway/sim/server.hpp"
 
 namespace headway::app {
-
-/// Throws what the text says.
-template <class... Args>
-[[noreturn]] void wrong(fmt::format_string<Args...> text, Args&&... args) {
-  throw std::invalid_argument(fmt::format(text, std::forward<Args>(args)...));
-}
 
 sim::limit parse_limit(std::string_view text);
 

@@ -34,12 +34,12 @@ bounds_options::bounds_options(CLI::App& command, std::string const& no_canary) 
       .add_option("--stop-if", texts_->stop_if,
                   "Stop with exit 77 as soon as 'failed>50', 'unknown>0' or 'throttled>20%' holds")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
   command
       .add_option("--fail-if", texts_->fail_if,
                   "Exit 3 at the end if 'throttled>1%' or the like holds")
       ->take_all()
-      ->expected(1);
+      ->allow_extra_args(false);
 }
 
 bounds bounds_options::read() const {

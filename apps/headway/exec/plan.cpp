@@ -1,0 +1,26 @@
+#include "exec/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/words.hpp"
+#include "exec/job_result.hpp"
+
+namespace headway::app {
+
+void show_plan(plan_counts jobs, command_profile const& speaks, bool safe, room const& room,
+               recipe const& recipe, exec_input& input) {
+  say(fmt::format(
+      "{}profile {}{}, {} to repeat, at most {} at once ({})",
+      jobs.total < 0 ? "" : fmt::format("{} jobs, {} of them done, ", jobs.total, jobs.done),
+      speaks.name(), speaks.local() ? " (no server)" : "", safe ? "safe" : "not safe", room.most,
+      room.why));
+  for (bool more = true; more;) {
+    more = input.fill();
+    while (auto const item = input.ready())
+      std::puts(shell_words(recipe.arguments(*item, 1)).c_str());
+  }
+}
+
+}  // namespace headway::app

@@ -1,0 +1,23 @@
+/// A plan: what --dry-run shows.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/command_profile.hpp"
+#include "exec/input.hpp"
+#include "exec/recipe.hpp"
+#include "exec/room.hpp"
+
+namespace headway::app {
+
+/// How many jobs there are, and how many of them are done; `total` is negative where the input is a
+/// stream.
+struct plan_counts {
+  std::int64_t total = -1, done = 0;
+};
+
+/// Prints the commands that would be run; says how.
+void show_plan(plan_counts, command_profile const&, bool safe, room const&, recipe const&,
+               exec_input&);
+
+}  // namespace headway::app
