@@ -210,6 +210,45 @@ class Ctl(Runtime):
             self.assertLessEqual(share, 0.15)
             self.assertEqual(work.outcomes(), succeeded(900))
 
+    def test_clients_that_ask_and_never_read_hold_up_no_other(self):
+        """60 of them, with 900 questions each; ctl waits for 5 s at most, so that an answer shows that it came in time."""
+        with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 400)) as work:
+            run, line = self.started(work, "--rate", "40/s")
+            wait_for(lambda: len(server.log()) > 5)
+            deaf = []
+            for _ in range(60):
+                s = socket.socket(socket.AF_UNIX)
+                self.addCleanup(s.close)
+                s.setblocking(False)
+                with contextlib.suppress(OSError):
+                    s.connect(str(line.path))
+                    s.sendall(b'{"do":"status"}\n' * 250)
+                deaf.append(s)
+            for number in range(1, 5):
+                self.assertEqual(self.ctl(work, run.pid, "explain", number)[0], 0)
+                self.assertRegex(self.ctl(work)[1], rf"(?m)^{run.pid} ")
+            self.assertEqual(run.wait(60), 0, work.stderr())
+            self.assertEqual(work.outcomes(), succeeded(400))
+
+    def test_a_run_that_drips_its_answer_is_not_waited_for(self):
+        with Work() as work, socket.socket(socket.AF_UNIX) as drips:
+            folder = Path(self.runtime, "headway")
+            folder.mkdir(mode=0o700)
+            drips.bind(str(folder / f"run-{os.getpid()}.sock"))
+            drips.listen()
+            asked = subprocess.Popen([BINARY, "ctl"], env={**work.environment(), "XDG_RUNTIME_DIR": self.runtime},
+                                     stdout=subprocess.PIPE)
+            self.addCleanup(asked.stdout.close)
+            drips.accept()[0].close()  # whether it lives
+            peer, _ = drips.accept()
+            with peer, contextlib.suppress(OSError):
+                for sent in range(24):
+                    peer.sendall(b" ")
+                    time.sleep(0.5)
+            self.assertLess(sent, 14)
+            self.assertEqual(asked.wait(20), 0)
+            self.assertEqual(asked.stdout.read(), b"no run lives\n")
+
     def test_another_user_gets_nothing(self):
         if os.geteuid() != 0:
             self.skipTest("only root can be another user")

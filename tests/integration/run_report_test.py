@@ -139,6 +139,7 @@ class Report(unittest.TestCase):
     def test_bad_input_is_one_line(self):
         with Work(["x"]) as work:
             (work.path / "half").write_text('{"headway_trace":2,')
+            (work.path / "folder").mkdir()
             (work.path / "old").write_text('{"headway_trace":9}\n')
             for arguments, said in {
                 ("none",): "cannot read none",
@@ -146,6 +147,8 @@ class Report(unittest.TestCase):
                 ("old",): 'old:1: "headway_trace" is not a whole number from 1 to 2',
                 ("jobs.txt",): "jobs.txt:1: not a line of a trace",
                 ("--results", "jobs.txt"): "jobs.txt:1: not a result of headway run",
+                ("--results", "folder"): "cannot read folder",
+                ("folder",): "cannot read folder",
                 (): "want the file of headway run --trace, or --results FILE",
             }.items():
                 with self.subTest(arguments):

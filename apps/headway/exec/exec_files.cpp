@@ -4,6 +4,7 @@
 
 #include "exec/job_outputs.hpp"
 #include "exec/recipe.hpp"
+#include "os/file_identity.hpp"
 #include "os/named_files.hpp"
 #include "pacing/memory.hpp"
 
@@ -34,7 +35,7 @@ void check_files(exec_options const& o) {
   all.add_written("--trace", o.trace);
   if (o.metrics.ends_with(".prom")) all.add_written("--metrics", o.metrics, {".new"});
   if (!o.cold)
-    all.add_written("--state", o.state.empty() ? memory::default_path() : o.state,
+    all.add_written("--state", followed(o.state.empty() ? memory::default_path() : o.state),
                     {".new", ".lock"});
   all.check_standard_streams();
 }

@@ -33,6 +33,16 @@ file_identity follow(fs::path const& path, int links) {
 
 }  // namespace
 
+fs::path followed(fs::path path) {
+  std::error_code error;
+  for (int links = links_max; links > 0; --links) {
+    auto const to = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / to;
+  }
+  return path;
+}
+
 file_identity file_identity::of(fs::path const& path) {
   return follow(fs::absolute(path), links_max);
 }

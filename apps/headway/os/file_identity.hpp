@@ -8,6 +8,9 @@
 
 namespace headway::app {
 
+/// Returns the path that `path` leads to through symbolic links, whether anything is there or not.
+std::filesystem::path followed(std::filesystem::path path);
+
 /// Which file a path leads to, through whatever links: a device and an inode. Of one that is not
 /// there, those of the folder that is, and the rest of the path.
 struct file_identity {

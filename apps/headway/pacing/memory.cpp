@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <simdjson.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
@@ -22,6 +21,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "os/file.hpp"
+#include "os/file_identity.hpp"
 #include "os/replacement.hpp"
 #include "pacing/laws.hpp"
 
@@ -121,22 +121,31 @@ std::string memory::default_path() {
   return home.empty() ? "" : home + "/.local/state/headway/limits.json";
 }
 
-memory::memory(std::string path) : path_(std::move(path)), since_(wall_time_of()), kept_(read()) {}
+memory::memory(std::string const& path)
+    : path_(followed(path)), since_(wall_time_of()), kept_(read()) {}
 
 memory::content memory::read() const {
-  std::error_code none;
-  if (path_.empty() || !fs::exists(path_, none)) return {};
-  std::ifstream in(path_, std::ios::binary);
-  std::string text(bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (!in && !in.eof()))
-    throw fatal(exit_io, fmt::format("{}: {}", path_, std::strerror(errno)));
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (path_.empty()) return {};
+  file const in(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC), path_);
+  auto const failed = [&] {
+    return fatal(exit_io, fmt::format("{}: {}", path_, std::strerror(errno)));
+  };
+  if (in.fd() < 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (in.fd() < 0) throw failed();
   auto const not_ours = [&] {
     return fatal(exit_usage, fmt::format("{} is not a file of learned limits; it is left as it is "
                                          "(--state names another, --cold does without)",
                                          path_));
   };
+  if (!in.regular()) throw not_ours();  // a pipe, a device, a folder
+  std::string text(bytes_max + 1, '\0');
+  std::size_t size = 0;
+  for (ssize_t n = 1; n != 0 && size < text.size();) {
+    n = ::read(in.fd(), text.data() + size, text.size() - size);
+    if (n < 0 && errno != EINTR) throw failed();
+    if (n > 0) size += static_cast<std::size_t>(n);
+  }
+  text.resize(size);
   if (text.size() > bytes_max) throw not_ours();
   simdjson::dom::parser parser;
   simdjson::dom::object all;

@@ -60,7 +60,8 @@ class memory {
  public:
   /// Remembers nothing, and keeps nothing.
   memory() = default;
-  explicit memory(std::string path);
+  /// Of the file at `path`, or that it leads to. Errors: fatal where that is none of ours.
+  explicit memory(std::string const& path);
 
   /// XDG_STATE_HOME/headway/limits.json, else below HOME; "" where neither is set.
   static std::string default_path();

@@ -13,6 +13,9 @@
 #include "folder.hpp"
 
 namespace headway::app {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 std::string text_of(std::string const& path) {
@@ -42,6 +45,29 @@ TEST_F(memories, what_was_kept_is_recalled) {
             (learned{.rate = 99.5, .slots = 60, .latency = 0.6}));
   EXPECT_LT(m.recall("http://a").value().age, 1min);
   EXPECT_EQ(m.recall("http://c"), std::nullopt);
+}
+
+TEST_F(memories, what_is_no_file_is_not_waited_for) {
+  fs::create_directories(fs::path(path).parent_path());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THROW(memory{path}, fatal);
+  fs::remove(path);
+  fs::create_directory(path);
+  EXPECT_THROW(memory{path}, fatal);
+  fs::remove(path);
+  fs::create_symlink("/dev/zero", path);
+  EXPECT_THROW(memory{path}, fatal);
+}
+
+TEST_F(memories, a_link_stays_one) {
+  fs::create_directories(folder + "/elsewhere");
+  fs::create_directories(fs::path(path).parent_path());
+  fs::create_symlink("../../elsewhere/mine", path);
+  for (double rate : {1.0, 2.0}) {  // made, then replaced
+    learn("a", {.rate = rate});
+    EXPECT_TRUE(fs::is_symlink(path));
+    EXPECT_EQ(memory(folder + "/elsewhere/mine").recall("a").value().what.rate, rate);
+  }
 }
 
 TEST_F(memories, two_runs_at_once_keep_both) {

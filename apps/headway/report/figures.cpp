@@ -227,6 +227,7 @@ result_figures figures_of_results(std::string const& path) {
     auto& e = f.endings[std::move(key)];
     if (e.count++ == 0) e.example_id = id, e.reason = reason;
   }
+  if (in.bad()) throw fatal(exit_usage, fmt::format("cannot read {}: no file of results", path));
   f.p50 = quantile(latencies, 0.5);
   f.p99 = quantile(latencies, 0.99);
   return f;

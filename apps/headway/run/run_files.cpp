@@ -32,7 +32,7 @@ named_files files_of(run_options const& o) {
   if (o.out == "-" && !o.journal.empty()) all.add_written("--out", o.journal + ".results.jsonl");
   all.add_written("--journal", o.journal, {"-wal", "-shm", "-mark", "-journal"});
   if (!o.cold)
-    all.add_written("--state", o.state.empty() ? memory::default_path() : o.state,
+    all.add_written("--state", followed(o.state.empty() ? memory::default_path() : o.state),
                     {".new", ".lock"});
   all.add_written("--trace", o.trace);
   if (o.metrics.ends_with(".prom")) all.add_written("--metrics", o.metrics, {".new"});

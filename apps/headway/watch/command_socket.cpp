@@ -18,13 +18,14 @@
 #include <system_error>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/json_text.hpp"
 #include "headway/driver/machine_pace.hpp"
 
 namespace headway::app {
 namespace {
 
-constexpr int answer_seconds = 5;
+constexpr duration answer_wait_max = 5s;
 constexpr std::size_t answer_max = std::size_t{16} << 20;
 constexpr std::string_view suffix = ".sock";
 
@@ -58,11 +59,18 @@ bool of_this_user(int fd) noexcept {
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-file connect_to(file const& folder, std::string const& name) {
+/// From now on a call to it waits no longer than until then.
+bool wait_until(file const& peer, time_point deadline) {
+  auto const left = std::chrono::ceil<std::chrono::microseconds>(deadline - clock_now()).count();
+  if (left <= 0) return false;
+  timeval const patience{.tv_sec = left / 1'000'000, .tv_usec = left % 1'000'000};
+  return setsockopt(peer.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+         setsockopt(peer.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0;
+}
+
+file connect_to(file const& folder, std::string const& name, time_point deadline) {
   file peer(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), name);
-  timeval const patience{.tv_sec = answer_seconds, .tv_usec = 0};
-  setsockopt(peer.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  setsockopt(peer.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  wait_until(peer, deadline);
   auto const at = address_of(folder, name);
   if (connect(peer.fd(), reinterpret_cast<sockaddr const*>(&at), sizeof at) != 0)
     throw std::system_error(errno, std::generic_category(), name);
@@ -140,7 +148,7 @@ std::vector<live_run> live_runs() {
     auto const r = run_of(name);
     if (!r) continue;
     try {
-      auto const peer = connect_to(*folder, name);
+      auto const peer = connect_to(*folder, name, clock_now() + answer_wait_max);
       all.push_back(*r);
     } catch (std::system_error const& e) {
       if (e.code() == std::errc::connection_refused) unlinkat(folder->fd(), name.c_str(), 0);
@@ -153,7 +161,8 @@ std::vector<live_run> live_runs() {
 
 std::optional<std::string> ask(live_run const& run, std::string_view line) try {
   auto const folder = open_folder(false);
-  auto const peer = connect_to(folder, name_of(run));
+  auto const deadline = clock_now() + answer_wait_max;
+  auto const peer = connect_to(folder, name_of(run), deadline);
   auto const whole = std::string(line) + "\n";
   if (send(peer.fd(), whole.data(), whole.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(whole.size()))
@@ -161,6 +170,7 @@ std::optional<std::string> ask(live_run const& run, std::string_view line) try {
   std::string answer;
   std::array<char, 65536> bytes;
   while (!answer.ends_with('\n') && answer.size() < answer_max) {
+    if (!wait_until(peer, deadline)) return std::nullopt;
     auto const n = recv(peer.fd(), bytes.data(), bytes.size(), 0);
     if (n <= 0) return std::nullopt;
     answer.append(bytes.data(), static_cast<std::size_t>(n));

@@ -43,8 +43,8 @@ struct live_run {
 /// Returns those of this user, by their pid. Sockets that killed ones left are removed.
 std::vector<live_run> live_runs();
 
-/// Returns the answer to one line, without its line feed; nullopt: it has ended, or says nothing
-/// for 5 s.
+/// Returns the answer to one line, without its line feed; nullopt: it has ended, or has not said
+/// all of it within 5 s.
 std::optional<std::string> ask(live_run const&, std::string_view line);
 
 }  // namespace headway::app

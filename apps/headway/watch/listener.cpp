@@ -71,8 +71,14 @@ bool listener::rests(time_point now) {
 }
 
 void listener::watch_all() {
-  events_.watch(socket_.fd(), resting_ ? none : in);
-  for (auto const& c : all_) events_.watch(c.fd, resting_ ? none : c.out.empty() ? in : out);
+  if (!resting_) accepts_first_ = !accepts_first_;
+  if (accepts_first_ || resting_) events_.watch(socket_.fd(), resting_ ? none : in);
+  for (auto const& c : all_) watch(c);
+  if (!resting_) events_.watch(socket_.fd(), in);
+}
+
+void listener::watch(connection const& c) {
+  events_.watch(c.fd, resting_ ? none : c.waits_to_ask() ? in : out);
 }
 
 void listener::accept_some(time_point now) {
@@ -87,7 +93,7 @@ void listener::accept_some(time_point now) {
       ::close(fd);
       continue;
     }
-    if (all_.size() >= connections_max) close(all_.begin());
+    make_room();
     all_.push_back({.fd = fd, .active = now});
     events_.watch(fd, EPOLLIN);
   }
@@ -96,28 +102,36 @@ void listener::accept_some(time_point now) {
 void listener::serve(time_point now, connections::iterator c) {
   if (!converse(now, *c)) return close(c);
   if (c->active == now) all_.splice(all_.end(), all_, c);
-  events_.watch(c->fd, c->out.empty() ? in : out);
+  watch(*c);
 }
 
-/// Reads once, answers what is complete, writes what can be written. False: the end.
+/// For another: one that does not read its answer goes first, then the one longest idle.
+void listener::make_room() {
+  if (all_.size() < connections_max) return;
+  auto const deaf = std::ranges::find_if(all_, [](auto const& c) { return !c.out.empty(); });
+  close(deaf == all_.end() ? all_.begin() : deaf);
+}
+
+/// Reads once, answers one question, writes what can be written. False: the end.
 bool listener::converse(time_point now, connection& c) {
   effort_.take(now, 1);
   if (c.out.empty()) {
-    std::array<char, question_max> bytes;
-    auto const n = recv(c.fd, bytes.data(), bytes.size() - c.in.size(), 0);
-    if (n < 0) return errno == EAGAIN || errno == EINTR;
-    if (n == 0) return false;
-    c.in.append(bytes.data(), static_cast<std::size_t>(n));
-    c.active = now;
-    while (!c.last && !c.in.empty()) {
-      auto answer = answers_(c.in);
-      if (!answer) break;
-      effort_.take(now, static_cast<std::int64_t>(1 + answer->text.size() / effort_bytes));
-      c.in.erase(0, answer->bytes);
-      c.out += answer->text;
-      c.last = answer->last;
+    if (!c.more) {
+      std::array<char, question_max> bytes;
+      auto const n = recv(c.fd, bytes.data(), bytes.size() - c.in.size(), 0);
+      if (n < 0) return errno == EAGAIN || errno == EINTR;
+      if (n == 0) return false;
+      c.in.append(bytes.data(), static_cast<std::size_t>(n));
+      c.active = now;
     }
-    if (c.out.empty()) return !c.last && c.in.size() < question_max;
+    auto const answer = answers_(c.in);
+    c.more = answer && answer->bytes < c.in.size() && !answer->last;
+    if (!answer) return c.in.size() < question_max;
+    effort_.take(now, static_cast<std::int64_t>(1 + answer->text.size() / effort_bytes));
+    c.in.erase(0, answer->bytes);
+    c.out = answer->text;
+    c.last = answer->last;
+    if (c.out.empty()) return !c.last;
   }
   auto const n = send(c.fd, c.out.data(), c.out.size(), MSG_NOSIGNAL);
   if (n < 0) return errno == EAGAIN || errno == EINTR;

@@ -17,8 +17,8 @@
 namespace headway::app {
 
 /// Serves a listening socket. Its work is bounded whatever its peers do: so many connections, so
-/// many bytes of a question, so many exchanges a second; a peer that neither asks nor reads is hung
-/// up on, first of all where another wants its place. Threads: one.
+/// many bytes of a question, so many exchanges a second, one of each peer in turn; a peer that
+/// neither asks nor reads is hung up on, first of all where another wants its place. Threads: one.
 class listener {
  public:
   struct reply {
@@ -52,7 +52,10 @@ class listener {
     int fd;
     time_point active;
     std::string in{}, out{};
+    bool more = false;  // `in` may have a whole question
     bool last = false;
+
+    bool waits_to_ask() const noexcept { return out.empty() && !more; }
   };
   using connections = std::list<connection>;  // the one longest idle first
 
@@ -62,6 +65,8 @@ class listener {
   void close(connections::iterator);
   bool rests(time_point now);
   void watch_all();
+  void watch(connection const&);
+  void make_room();
 
   poller& events_;
   file socket_;
@@ -71,6 +76,7 @@ class listener {
   gcra effort_ = gcra::per(300, 1s, 100);
   time_point rests_until_ = time_point::min();
   bool resting_ = false;
+  bool accepts_first_ = true;  // after a rest: in turn with those that are there
 };
 
 /// A socket that listens at "HOST:PORT" or ":PORT", which is 127.0.0.1. Errors: fatal(exit_usage)

@@ -11,8 +11,7 @@ namespace {
 
 TEST(fit, finds_the_kind_of_limit_and_its_size) {
   temporary file;
-  auto const bucket = fit(recorded(limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}),
-                                   "seek", 1500, file.path));
+  auto const bucket = fit(recorded(fifty_a_second(), "seek", 1500, file.path));
   ASSERT_EQ(bucket.limit.substr(0, 5), "rate=");
   auto const* const b = std::get_if<sim::token_bucket>(&bucket.server.server.limits.at(0));
   ASSERT_NE(b, nullptr) << bucket.toml;
@@ -45,8 +44,8 @@ recording without_times_of_refusals(recording r) {
 
 TEST(fit, finds_without_the_times_of_refusals_what_is_nearest_to_the_run) {
   temporary file;
-  auto const bucket = fit(without_times_of_refusals(recorded(
-      limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}), "seek", 500, file.path)));
+  auto const bucket =
+      fit(without_times_of_refusals(recorded(fifty_a_second(), "seek", 500, file.path)));
   auto const* const b = std::get_if<sim::token_bucket>(&bucket.server.server.limits.at(0));
   ASSERT_NE(b, nullptr) << bucket.toml;
   EXPECT_NEAR(1 / to_seconds(b->interval), 50, 2.5) << bucket.toml;
@@ -61,27 +60,21 @@ TEST(fit, finds_without_the_times_of_refusals_what_is_nearest_to_the_run) {
 
 TEST(fit, says_that_it_does_not_reproduce_a_limit_that_changed) {
   temporary file;
-  sim::behaviour changing{.latency = {20ms, 80ms}, .error_latency = 1ms};
-  changing.schedule = {{time_point{}, sim::token_bucket{.interval = 100ms, .burst = 5}},
-                       {time_point{10s}, sim::concurrency{.max_busy = 3}},
-                       {time_point{20s}, sim::token_bucket{.interval = 5ms, .burst = 1}},
-                       {time_point{25s}, sim::token_bucket{.interval = 500ms, .burst = 1}}};
-  auto const f = fit(recorded(changing, "reno", 400, file.path));
+  auto const f = fit(recorded(changing(), "reno", 400, file.path));
   EXPECT_FALSE(f.like.holds()) << f.toml;
   EXPECT_NE(f.toml.find("DOES NOT reproduce"), f.toml.npos) << f.toml;
 }
 
 TEST(fit, says_what_was_accepted_where_no_limit_was_met) {
   temporary file;
-  auto const f =
-      fit(recorded({.latency = {20ms, 80ms}}, "fixed(rate=30/s,concurrency=8)", 300, file.path));
+  auto const f = fit(recorded_without_limit(file.path));
   EXPECT_EQ(f.limit, "");
   EXPECT_EQ(f.unknown.at(0), "the limit: up to 31 in a second were all accepted");
 }
 
 TEST(fit, is_a_scenario_file_that_reads_back) {
   temporary file;
-  auto b = limited_by(sim::token_bucket{.interval = 20ms, .burst = 10});
+  auto b = fifty_a_second();
   b.failures = 0.05;
   auto const f = fit(recorded(b, "seek", 800, file.path));
   auto const again = parse_scenario(f.toml, f.server.name + ".toml");

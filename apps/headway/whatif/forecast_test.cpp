@@ -15,8 +15,7 @@ forecast::row const& of(forecast const& f, std::string_view law) {
 
 TEST(forecast, says_what_other_laws_would_have_done) {
   temporary file;
-  auto const f = forecast_of(recorded(limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}),
-                                      "seek", 1500, file.path));
+  auto const f = forecast_of(recorded(fifty_a_second(), "seek", 1500, file.path));
   ASSERT_EQ(f.withheld, "") << f.like.in_words();
   EXPECT_EQ(f.requests, 1500);
   EXPECT_TRUE(f.whole);
@@ -32,8 +31,7 @@ TEST(forecast, says_what_other_laws_would_have_done) {
 
 TEST(forecast, takes_the_beginning_of_a_long_run) {
   temporary file;
-  auto const run = recorded(limited_by(sim::token_bucket{.interval = 20ms, .burst = 10}), "seek",
-                            1500, file.path);
+  auto const run = recorded(fifty_a_second(), "seek", 1500, file.path);
   auto const f = forecast_of(run, 800);
   EXPECT_FALSE(f.whole);
   EXPECT_EQ(f.withheld, "");
@@ -44,20 +42,14 @@ TEST(forecast, takes_the_beginning_of_a_long_run) {
 
 TEST(forecast, is_withheld_where_the_limit_moved) {
   temporary file;
-  sim::behaviour changing{.latency = {20ms, 80ms}, .error_latency = 1ms};
-  changing.schedule = {{time_point{}, sim::token_bucket{.interval = 100ms, .burst = 5}},
-                       {time_point{10s}, sim::concurrency{.max_busy = 3}},
-                       {time_point{20s}, sim::token_bucket{.interval = 5ms, .burst = 1}},
-                       {time_point{25s}, sim::token_bucket{.interval = 500ms, .burst = 1}}};
-  auto const f = forecast_of(recorded(changing, "reno", 400, file.path));
+  auto const f = forecast_of(recorded(changing(), "reno", 400, file.path));
   EXPECT_TRUE(f.rows.empty());
   EXPECT_NE(f.withheld.find("DOES NOT reproduce the run"), f.withheld.npos) << f.withheld;
 }
 
 TEST(forecast, is_withheld_where_no_limit_was_met) {
   temporary file;
-  auto const f = forecast_of(
-      recorded({.latency = {20ms, 80ms}}, "fixed(rate=30/s,concurrency=8)", 300, file.path));
+  auto const f = forecast_of(recorded_without_limit(file.path));
   EXPECT_TRUE(f.rows.empty());
   EXPECT_EQ(f.withheld,
             "no limit was met; not known: the limit: up to 31 in a second were all accepted");

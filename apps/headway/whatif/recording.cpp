@@ -128,9 +128,8 @@ recording of_results(std::string const& file, std::ifstream in) {
       r.took = std::max(r.took, later(a.sent, a.latency).time_since_epoch());
     r.attempts.push_back(a);
   }
+  if (in.bad()) throw fatal(exit_usage, fmt::format("cannot read {}", file));
   if (r.attempts.empty()) throw fatal(exit_usage, fmt::format("{}: nothing was sent in it", file));
-  std::ranges::stable_sort(r.attempts, {},
-                           &recording::attempt::sent);  // results are there as they end
   r.settings = {.hint_max = 15min};
   return r;
 }

@@ -254,6 +254,26 @@ TEST(replay, a_changed_number_is_found_at_its_line) {
   }
 }
 
+TEST(replay, holds_no_more_scopes_than_a_run_may) {
+  temporary file;
+  record(file.path, law("seek"), kind, {}, 1);
+  std::istringstream lines(file.read());
+  std::string head, scope;
+  std::getline(lines, head);
+  std::getline(lines, scope);
+  auto text = head + "\n";
+  for (int i = 0; i < 1100; ++i)
+    text +=
+        std::regex_replace(scope, std::regex("\"scope\":0"), fmt::format("\"scope\":{}", i)) + "\n";
+  file.write(text);
+  try {
+    replay(file.path);
+    ADD_FAILURE() << "no error";
+  } catch (fatal const& e) {
+    EXPECT_EQ(e.what(), file.path + ":1002: more than 1000 scopes at once");
+  }
+}
+
 TEST(replay, what_is_no_trace_is_named_by_line) {
   temporary file;
   record(file.path, law("seek"), kind, {}, 1);

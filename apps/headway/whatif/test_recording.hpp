@@ -63,4 +63,22 @@ inline sim::behaviour limited_by(sim::limit l) {
   return {.limits = {std::move(l)}, .latency = {20ms, 80ms}, .error_latency = 1ms};
 }
 
+inline sim::behaviour fifty_a_second() {
+  return limited_by(sim::token_bucket{.interval = 20ms, .burst = 10});
+}
+
+/// Its limit is another every few seconds.
+inline sim::behaviour changing() {
+  sim::behaviour b{.latency = {20ms, 80ms}, .error_latency = 1ms};
+  b.schedule = {{time_point{}, sim::token_bucket{.interval = 100ms, .burst = 5}},
+                {time_point{10s}, sim::concurrency{.max_busy = 3}},
+                {time_point{20s}, sim::token_bucket{.interval = 5ms, .burst = 1}},
+                {time_point{25s}, sim::token_bucket{.interval = 500ms, .burst = 1}}};
+  return b;
+}
+
+inline recording recorded_without_limit(std::string const& path) {
+  return recorded({.latency = {20ms, 80ms}}, "fixed(rate=30/s,concurrency=8)", 300, path);
+}
+
 }  // namespace headway::app

@@ -14,6 +14,7 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "headway/text/law.hpp"
+#include "pacing/lanes.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {
@@ -179,6 +180,8 @@ std::optional<traced_call> trace_reader::next() {
                   duration(m.whole("age", {0, instant_max}))};
     }
     if (!open_.insert(c.scope).second) fail(fmt::format("scope {} is there already", c.scope));
+    if (open_.size() > lanes::lanes_max)
+      fail(fmt::format("more than {} scopes at once", lanes::lanes_max));
     return c;
   }
   c.what = o.one_of<kind>("call", call_names);
