@@ -126,12 +126,13 @@ memory::memory(std::string const& path)
 
 memory::content memory::read() const {
   if (path_.empty()) return {};
-  file const in(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC), path_);
+  int const opened = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   auto const failed = [&] {
     return fatal(exit_io, fmt::format("{}: {}", path_, std::strerror(errno)));
   };
-  if (in.fd() < 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
-  if (in.fd() < 0) throw failed();
+  if (opened < 0 && (errno == ENOENT || errno == ENOTDIR)) return {};
+  if (opened < 0) throw failed();
+  file const in(opened, path_);
   auto const not_ours = [&] {
     return fatal(exit_usage, fmt::format("{} is not a file of learned limits; it is left as it is "
                                          "(--state names another, --cold does without)",
