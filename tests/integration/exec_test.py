@@ -356,7 +356,7 @@ class Processes(Case):
         """Of `yes` what the pipe holds is kept, the other command ends, and nothing grows."""
         mark = f"endless.{os.getpid()}"
         Path(self.work.path, "v").write_text("a\nb\n")
-        script = f'if [ $1 = a ]; then yes {mark} & sleep 0.2; else sleep 0.5; echo b; fi'
+        script = f'if [ $1 = a ]; then for i in 1 2 3 4 5 6; do yes {mark} & done; sleep 0.3; else sleep 1; echo b; fi'
         self.exec("v", "-k", "--detach-ok", "--no-print", "--", "sh", "-c", script, "sh", "{}", timeout=20)
         a, b = sorted((json.loads(line) for line in Path(self.work.path, "v.results.jsonl").read_text().splitlines()),
                       key=lambda r: r["line"])
