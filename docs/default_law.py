@@ -24,7 +24,7 @@ PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
-TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse")
+TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse", "late")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "drain", "periods", "failures", "confidence", "company", "chance", "demand"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
@@ -54,6 +54,7 @@ TROUBLE = [
     ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",),
     ("held-out/ban-20s",), ("slots-1",), ("slots-2",), ("slots-3",), ("held-out/slots-4",), ("held-out/slots-5",),
     ("held-out/slots-6",), ("binds",), ("held-out/change-binds",), ("slope-20",), ("held-out/slope-8",),
+    ("late-rate",), ("late-slots",), ("held-out/late-400",), ("held-out/late-workers",),
     *((f"sparse-{n}",) for n in (1, 5, 10)), *((f"held-out/sparse-{n}",) for n in ("2", "30", "minute")),
 ]
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "broken_governor.hpp"
 #include "headway/backoff/constant.hpp"
 #include "headway/law/paced.hpp"
-#include "headway/law/seek.hpp"
 #include "headway/pacer/gcra.hpp"
 #include "headway/window/fixed.hpp"
 
@@ -339,41 +339,17 @@ TEST(governor, a_refused_request_keeps_its_place_once) {
 
 // ── A server that is broken ─────────────────────────────────────────────────────────────────────
 
-using seeking = governor<constant_backoff, seek>;
-
-/// Sends the next of `g` when it may go, and answers it 10 ms later.
-decision attempt(seeking& g, time_point& now, outcome what) {
-  now = std::max(now, g.wakeup(now) - 1ns);
-  while (!g.next(now)) now = g.wakeup(now);
-  auto const t = *g.next(now);
-  g.start(now, t, 0);
-  now += 10ms;
-  return g.finish(now, t, {.what = what}, 0);
-}
-
-/// A governor with one accepted request, and then nothing but failures.
-seeking broken_server(time_point& now) {
-  seeking g({.wait = 1s}, {}, {.attempts_max = 2, .hint_max = 1min, .first_alone = 0ns});
-  g.submit(now);
-  attempt(g, now, outcome::success);
-  for (int i = 0; i < breakage::row_max; ++i) {
-    g.submit(now);
-    attempt(g, now, outcome::failure);
-  }
-  return g;
-}
-
 TEST(governor, probes_of_a_broken_server_use_up_the_attempts_of_none_that_had_not_failed_before) {
   auto now = at(1s);
   auto g = broken_server(now);
   for (int i = 0; i < breakage::row_max; ++i)
-    if (g.waiting() > 0) attempt(g, now, outcome::failure);  // under way when it broke
+    if (g.waiting() > 0) answer_next(g, now, outcome::failure);  // under way when it broke
   EXPECT_EQ(g.waiting(), 0U);
   auto const t = std::get<ticket>(g.submit(now));
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(attempt(g, now, outcome::failure).what, verdict::retry) << i;
+    EXPECT_EQ(answer_next(g, now, outcome::failure).what, verdict::retry) << i;
   EXPECT_EQ(g.next(g.wakeup(now)), t);
-  EXPECT_EQ(attempt(g, now, outcome::success).what, verdict::done);
+  EXPECT_EQ(answer_next(g, now, outcome::success).what, verdict::done);
 }
 
 TEST(governor, says_that_the_server_is_broken_where_its_pace_waits_for_its_return) {
@@ -381,7 +357,7 @@ TEST(governor, says_that_the_server_is_broken_where_its_pace_waits_for_its_retur
   auto g = broken_server(now);
   g.submit(now);
   EXPECT_EQ(g.why(now).why, reason::server_broken);
-  while (g.why(now).why == reason::server_broken) attempt(g, now, outcome::success);
+  while (g.why(now).why == reason::server_broken) answer_next(g, now, outcome::success);
   EXPECT_NE(g.why(now).why, reason::server_broken);
 }
 
@@ -390,7 +366,7 @@ TEST(governor, parks_what_waits_for_a_server_that_is_broken_for_longer_than_its_
   auto g = broken_server(now);
   g.submit(now);
   EXPECT_EQ(g.parked(now), std::nullopt);
-  attempt(g, now += 1min, outcome::failure);
+  answer_next(g, now += 1min, outcome::failure);
   auto const parked = g.parked(now);
   ASSERT_TRUE(parked);
   EXPECT_EQ(parked->why, reason::server_broken);

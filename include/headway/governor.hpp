@@ -49,8 +49,8 @@ enum class reason : std::uint8_t {
   queue,          ///< as many wait as may
   deadline,       ///< it would come too late
   attempts,       ///< it failed as often as it may
-  server_broken,  ///< the server answers nothing but failures: one at a time asks whether it is
-                  ///< back
+  server_broken,  ///< the server answers nothing but failures: one, now and then, asks whether it
+                  ///< is back
   paused,         ///< its user has paused it; a driver's answer, never a governor's
   cancelled,      ///< its owner cancelled it; a driver's answer, never a governor's
 };
@@ -648,7 +648,7 @@ class governor {
   int heard_ = 0;  // of these: the head of the answer has come
   std::uint32_t next_sequence_ = 0;
   std::uint32_t lead_ =
-      0;  // accepted requests, less refusals that were not a request.s own; modulo 2^32
+      0;  // accepted requests, less refusals that were not a request's own; modulo 2^32
   bool accepted_any_ = false;
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After

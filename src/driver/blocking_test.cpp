@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "broken_governor.hpp"
 #include "headway/backoff/constant.hpp"
 #include "plain_governor.hpp"
 
@@ -270,6 +271,14 @@ TEST(blocking_driver, more_patience_than_we_have_is_refused_also_while_a_retry_w
   });
   until_waiting(api, 2);
   EXPECT_EQ(other.settle(asks_for_more).what, verdict::done);
+}
+
+TEST(blocking_driver, a_server_that_is_broken_for_too_long_is_refused_and_parks) {
+  blocking::shared_governor<seeking> api(broken_until_now());
+  auto const no = std::get<refused>(api.admit());
+  EXPECT_EQ(no.why, reason::server_broken);
+  EXPECT_EQ(ended_by(no), (decision{verdict::park, no.why, no.until}));
+  EXPECT_EQ(api.metrics().waiting, 0U);
 }
 
 TEST(blocking_driver, failures_are_tried_again_and_the_last_result_returned) {

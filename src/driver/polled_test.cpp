@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "broken_governor.hpp"
 #include "headway/backoff/constant.hpp"
 
 namespace headway {
@@ -75,6 +76,14 @@ TEST(polled, gives_back_what_would_wait_for_too_long) {
     EXPECT_EQ(std::get<refused>(api.submit()), (refused{reason::server_hint, parked->until}));
     EXPECT_EQ(api.state().waiting(), 0U);
   }
+}
+
+TEST(polled, says_that_the_server_is_broken_where_it_has_been_for_too_long) {
+  basic_polled<seeking> api(broken_until_now(), 1);
+  auto const answer = std::get<refused>(api.submit());
+  EXPECT_EQ(answer.why, reason::server_broken);
+  EXPECT_GT(answer.until, steady_now());
+  EXPECT_EQ(api.state().waiting(), 0U);
 }
 
 }  // namespace

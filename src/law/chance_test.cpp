@@ -25,16 +25,52 @@ TEST(chance, nothing_is_known_at_first_and_each_refusal_counts) {
 
 TEST(chance, what_is_refused_again_at_once_is_a_limit) {
   chance c;
-  test(c, 2, 2);
+  test(c, 2, chance::tests);
   EXPECT_TRUE(c.limit());
   EXPECT_EQ(c.doubts(), 0);
 }
 
 TEST(chance, what_is_accepted_at_once_was_chance) {
   chance c;
+  EXPECT_FALSE(c.known());
   test(c, 40, 0);
+  EXPECT_TRUE(c.known());
   EXPECT_FALSE(c.limit());
-  EXPECT_EQ(c.doubts(), 2);
+  EXPECT_EQ(c.doubts(), chance::several);
+}
+
+// One test of a row that is refused is chance still; many are a limit.
+TEST(chance, a_row_tells_by_how_many_of_it_are_refused) {
+  auto const odds = [](int refused) {
+    chance c;
+    test(c, 1, refused);
+    return c.odds;
+  };
+  EXPECT_EQ(odds(0), 1 / chance::row_against);
+  EXPECT_LT(odds(1), 1);
+  EXPECT_GT(odds(4), 1);
+  EXPECT_EQ(odds(chance::tests), chance::row_for);
+}
+
+TEST(chance, a_row_tells_nothing_before_its_last_answer) {
+  chance c;
+  c.test(1, true);
+  for (int t = 1; t < chance::tests; ++t) c.answered(false, static_cast<std::uint64_t>(t));
+  EXPECT_EQ(c.odds, 1);
+  c.answered(false, chance::tests);
+  EXPECT_LT(c.odds, 1);
+}
+
+// What was usual when chance was found may have been too little: without this, refusals that come
+// more often count for ever.
+TEST(chance, rows_that_pass_say_that_more_refusals_are_usual) {
+  chance c;
+  test(c, 4, 0, 40);
+  auto const usual = c.usual;
+  ASSERT_GT(usual, 0);
+  test(c, 40, 0, 2);
+  EXPECT_GT(c.usual, usual);
+  EXPECT_GT(c.doubts(), 0);
 }
 
 TEST(chance, more_refusals_than_usual_are_a_limit_after_all) {
@@ -48,8 +84,8 @@ TEST(chance, more_refusals_than_usual_are_a_limit_after_all) {
 TEST(chance, what_was_found_is_unlearned) {
   chance c;
   test(c, 100, 0);
-  ASSERT_EQ(c.doubts(), 2);
-  test(c, 6, 2);
+  ASSERT_EQ(c.doubts(), chance::several);
+  test(c, 6, chance::tests);
   EXPECT_TRUE(c.limit());
 }
 
@@ -71,7 +107,7 @@ TEST(chance, only_the_sends_after_it_are_a_refusals_tests) {
 
 TEST(chance, a_known_limit_is_tested_seldom) {
   chance c;
-  test(c, 2, 2);
+  test(c, 2, chance::tests);
   ASSERT_TRUE(c.limit());
   int tested = 0;
   for (int i = 0; i < 4 * chance::seldom; ++i) tested += c.wants_tests();

@@ -56,6 +56,42 @@ TEST(seek, a_request_that_comes_when_its_turn_is_due_says_nothing_against_the_pa
   EXPECT_TRUE(law.take(now, 1, 0).prompt);
 }
 
+// A driver that shares its processor wakes late, and sends what its pace has missed: up to two
+// turns.
+TEST(seek, a_late_wake_up_is_made_up_for) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 20; ++i) answer(law, now, outcome::success);
+  law.level = 100;
+  law.wait.mean = 1;
+  auto const sent_at_once = [&](duration late) {
+    law.next = now;
+    now += late;
+    int sent = 0;
+    for (; law.ready_at(1) <= now; ++sent) law.take(now, 1, 0);
+    return sent;
+  };
+  EXPECT_EQ(sent_at_once(0ms), 1);
+  EXPECT_EQ(sent_at_once(11ms), 2);
+  EXPECT_EQ(sent_at_once(21ms), 3);
+  EXPECT_EQ(sent_at_once(1s), 3);
+  law.wait.mean = 0.04;  // no more than a quarter of an answer's time
+  EXPECT_EQ(sent_at_once(1s), 2);
+}
+
+TEST(seek, one_that_was_never_served_asks_each_30_seconds_at_least) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 40; ++i) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    now += 50ms;
+    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+    EXPECT_LE(law.ready_at(1), now + 31s) << i;
+  }
+  EXPECT_GT(now, time_point{10min});
+}
+
 /// Lets `law` send at `rate`, which five successes later is refused with `out` in flight.
 void refuse(seek& law, time_point& now, double rate, int out) {
   law.level = rate;

@@ -7,10 +7,7 @@ namespace headway {
 
 std::span<shipped_law const> shipped_laws() {
   static auto const everything = fixed_window{1e9};
-  static any_backoff const patient{proportional_jitter<exponential_backoff>{
-      .inner = {.initial = 50ms, .multiplier = 2, .cap = 30s},
-      .randomization_factor = 0.5,
-      .max_randomization = 15s}};
+  static any_backoff const patient{hesitant::wait};
   static std::array const all = {
       shipped_law{.name = "seek",
                   .what = "looks for the ceiling and stays just below it (the default)"},

@@ -197,8 +197,7 @@ class world {
   void happen(event const& e) {
     auto& c = clients_[e.client];
     if (e.what == kind::wake && c.armed != now_) return;  // outdated: armed for earlier since
-    auto const resumes = later(time_point(c.of->suspended_at), c.of->suspended_for);
-    if (now_ >= time_point(c.of->suspended_at) && now_ < resumes && e.what != kind::arrival) {
+    if (auto const resumes = resumes_at(*c.of); resumes > now_ && e.what != kind::arrival) {
       if (e.what == kind::wake) c.armed = resumes;
       if (e.what == kind::report && c.speaks == now_) c.speaks = resumes;
       return events_.push(resumes, e);
@@ -234,6 +233,14 @@ class world {
     }
     pump(e.client, c);
     if (options_.audit && !c.gone) audit(c);
+  }
+
+  /// Until when the clients of `g` sleep; not later than now if they are awake.
+  time_point resumes_at(group const& g) const {
+    auto from = time_point(g.suspended_at);
+    if (now_ < from) return now_;
+    if (g.suspended_each > 0ns) from += (now_ - from) / g.suspended_each * g.suspended_each;
+    return later(from, g.suspended_for);
   }
 
   void join(std::uint32_t index, client& c) {

@@ -180,6 +180,10 @@ sim::group read_group(section& in) {
   in.number("sdk-retries", g.sdk_retries, 0, 255);
   in.text("suspended-at", time_into(g.suspended_at));
   in.text("suspended-for", time_into(g.suspended_for));
+  in.text("suspended-each", [&](auto v) {
+    g.suspended_each = parse_time(v);
+    if (g.suspended_each <= g.suspended_for) wrong("'{}' is not longer than suspended-for", v);
+  });
   in.flag("background", g.background);
 
   constexpr double most = 1e9;
@@ -221,6 +225,7 @@ sim::group read_group(section& in) {
   in.not_with("arrivals", "workers");
   in.only_with("think", "workers");
   in.only_with("suspended-at", "suspended-for");
+  in.only_with("suspended-each", "suspended-for");
   for (std::string_view const key : {"on", "off", "evenly"}) {
     in.only_with(key, "arrivals");
     in.not_with(key, "requests");

@@ -34,7 +34,7 @@ class basic_polled {
     auto const parked = governor_.parked(now);
     if (auto const* const id = std::get_if<ticket>(&answer); id && parked && parked->id == *id) {
       governor_.cancel(now, *id);
-      answer = refused{reason::server_hint, parked->until};
+      answer = refused{parked->why, parked->until};
     }
     return answer;
   }
@@ -48,8 +48,8 @@ class basic_polled {
     if (late) governor_.cancel(now, *late);
     return late;
   }
-  /// Forgets a request that a server's hint holds, or that was refused alone, for longer than
-  /// hint_max, if any, and returns it: tell its owner.
+  /// Forgets a request that a server's hint holds, that was refused alone, or that waits for a
+  /// broken server, for longer than hint_max, if any, and returns it: tell its owner.
   std::optional<parked_request> parked() {
     auto const now = steady_now();
     auto const found = governor_.parked(now);

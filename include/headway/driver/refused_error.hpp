@@ -18,7 +18,7 @@ class refused_error : public std::runtime_error, public refused {
 
 /// Returns what becomes of a request that got no other turn after an attempt.
 inline decision ended_by(refused const& no) noexcept {
-  auto const parked = no.why == reason::server_hint;
+  auto const parked = no.why == reason::server_hint || no.why == reason::server_broken;
   return {parked ? verdict::park : verdict::give_up, no.why, no.until};
 }
 

@@ -9,45 +9,56 @@ namespace headway {
 /// of a limit.
 ///
 /// A limit that has just refused refuses again what is sent at once; chance does not remember. So
-/// the next sends after a refusal well below the ceiling go back to back, as tests, and Wald's
-/// sequential probability ratio weighs how many of them are refused. Once the odds say chance, a
-/// refusal counts only if tests of its own are refused, too, or if refusals have become more
-/// frequent than chance had made them.
+/// the next sends after a refusal well below the ceiling go back to back, as a row of tests, and
+/// Wald's sequential probability ratio weighs how many of them are refused. A row is long enough to
+/// empty what a bucket has got back since the refusal. Once the odds say chance, a refusal counts
+/// only if tests of its own are refused, too, or if refusals have become more frequent than chance
+/// had made them.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
 struct chance {
   double share = 0;          ///< of answers that are refusals, smoothed
+  double answers = 0;        ///< that `share` is a mean of, at most `smoothing`
   double odds = 1;           ///< of a limit against chance
   double usual = 0;          ///< share of refusals when chance was found; 0: it is not
   int unsent = 0;            ///< tests that go before anything else
   int refused = 0;           ///< of the latest tests
+  int heard = 0;             ///< answers to them
   int low = 0;               ///< refusals so far that came well below the ceiling
   bool tells = false;        ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
   friend bool operator==(chance const&, chance const&) = default;
 
-  static constexpr int tests = 3;           ///< after a refusal; each costs a limit a refusal
-  static constexpr int seldom = 4;          ///< one refusal in so many is tested once it is known
+  static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
+  static constexpr int seldom = 16;         ///< one refusal in so many is tested once it is known
   static constexpr double smoothing = 128;  ///< answers
-  static constexpr double certain = 20;     ///< odds
-  static constexpr double odds_max = 55;    ///< what was found can be unlearned
-  static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs one refused test …
-  static constexpr double incredible = 1.0 / odds_max;  ///< … and two
+  static constexpr double smoothing_min = 16;           ///< at first
+  static constexpr double certain = 20;                 ///< odds
+  static constexpr double odds_max = 55;                ///< what was found can be unlearned
+  static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs `few` refused tests …
+  static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
+  static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
+  static constexpr int several = 3;                     ///< by chance one in a thousand
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
-  static constexpr double again = 0.05;      ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 3;   ///< … and so many times as many as chance
+  static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;   ///< … and so many times as many as chance
+  static constexpr double row_for = 20;      ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.01;       ///< … and so many more
 
   /// Returns whether refusals are known to be a limit's.
   bool limit() const noexcept { return odds >= certain; }
 
+  /// Returns whether chance is known to refuse.
+  bool known() const noexcept { return usual > 0; }
+
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
     if (odds > doubtful || share > more_times * usual + more) return 0;
-    return odds > incredible ? 1 : 2;
+    return odds > incredible ? few : several;
   }
 
   /// Takes a refusal well below the ceiling. Returns whether tests are to follow it.
@@ -57,25 +68,29 @@ struct chance {
   void test(std::uint64_t next_stamp, bool below) noexcept {
     tells = below;
     unsent = tests;
-    refused = 0;
+    refused = heard = 0;
     first = next_stamp;
     beyond = next_stamp + tests;
   }
 
   /// Takes an answer to the send of this stamp. Returns whether it was a test.
   bool answered(bool is_refused, std::uint64_t stamp) noexcept {
-    share += ((is_refused ? 1 : 0) - share) / smoothing;
+    answers = std::min(answers + 1, smoothing);
+    share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
     if (stamp < first || stamp >= beyond) return false;
     if (is_refused) ++refused;
-    if (!tells) return true;
+    if (++heard < tests || !tells) return true;
     auto const by_chance = share + share_min;
-    auto const by_limit = std::min(again + again_times * by_chance, 0.9);
-    odds *= is_refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    auto const by_limit = std::max(again, std::min(again_times * by_chance, 0.9));
+    double row = 1;
+    for (int i = 0; i < tests; ++i)
+      row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (odds > doubtful)
       usual = 0;
-    else if (usual == 0)
-      usual = share;
+    else if (usual == 0 || refused < few)
+      usual = std::max(usual, share);  // a row that passes says that the rest was chance, too
     return true;
   }
 };

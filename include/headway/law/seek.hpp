@@ -179,10 +179,13 @@ struct seek {
   static constexpr double patience_min = 0.2;  // of the time since it shut: 30 s are missed by < 6
   static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
   static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
+  static constexpr double unserved_max = 30;    // … but before anything was accepted; 15: fleets
   static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
   static constexpr int few_slots = 8;                 ///< a rate, too, has so many out now and then
   static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
   static constexpr double trial_slowness = 2;  // of a cut for failures, until it is judged
+  static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
+  static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
   static constexpr int block_answers = 24;        ///< that one judgement of latency needs
@@ -207,7 +210,9 @@ struct seek {
     if (trial.share > 0)
       seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
     auto const interval = from_seconds(seconds);
-    auto const slack = std::max(interval / 2, duration(1ms));  // of a late wake-up
+    auto const made_up =
+        std::min(late_turns * static_cast<double>(cost) / pace(), late_answer * wait.mean);
+    auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
     bool const late = now - next > slack;
     bool const due = !late && since_cut.sends > 0;  // the first one waits for nothing
     if (late)
@@ -233,8 +238,8 @@ struct seek {
     wanted.heard(now, s, true);
     if (s.sent.epoch == epoch) ++since_cut.successes;
     last.served_out = std::max(last.served_out, s.sent.in_flight);
-    auto const doubted = luck.doubts();
-    if (luck.answered(false, s.sent.sends) && doubted == 0 && luck.doubts() > 0) search_anew();
+    auto const known = luck.known();
+    if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
     judge_trial();
     if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
@@ -456,8 +461,8 @@ struct seek {
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
   /// far below that number is refused for its rate. A few are out at a rate, too: these need three
-  /// refusals at exactly as many and nothing accepted at that meanwhile, and one at fewer is enough
-  /// against them.
+  /// refusals at exactly as many and nothing accepted at that meanwhile, and one at two fewer is
+  /// enough against them.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
     auto const unlike = [&](double other) { return rate > 1.22 * other || other > 1.22 * rate; };
@@ -565,8 +570,9 @@ struct seek {
   double probe_interval(time_point now) const noexcept {
     auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
     auto const since = to_seconds(now - server.shut);
+    auto const longest = successes == 0 ? unserved_max : probe_seconds_max;
     return std::min({since * std::clamp(patience, patience_min, patience_max),
-                     std::max(probe_seconds, since * patience_min), probe_seconds_max});
+                     std::max(probe_seconds, since * patience_min), longest});
   }
 
   /// Takes the first success after a row of refusals, of a request sent at `sent`. Either the

@@ -54,7 +54,7 @@ inline gcra fixed_rate(double per_second) noexcept {
   return gcra::per(per_second, 1s);
 }
 
-/// Sets no pace: for laws that are a window only. Source: seed text 003, which admits as soon as
+/// Sets no pace: for windows of a fixed size. Source: seed text 003, which admits as soon as
 /// the window has room.
 struct unpaced {
   time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }

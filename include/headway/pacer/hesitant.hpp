@@ -11,8 +11,9 @@ namespace headway {
 /// Sets no pace while the server accepts anything; after some cuts in a row it waits, ever longer.
 ///
 /// For laws that are a window only: a window cannot be smaller than one request, so that a server
-/// that refuses all at once would be asked as fast as it refuses. Source: the window of seed text
-/// 003 has no floor below one; the waits are those of `fixed` and `exponential`.
+/// that refuses all at once would be asked as fast as it refuses. Source: none; seed text 003 has
+/// no floor, and ours is one request (docs/deviations.md). The waits are those of the law
+/// `exponential`.
 struct hesitant {
   int free = 4;  ///< cuts in a row without a wait: the window shrinks
 

@@ -69,9 +69,10 @@ struct group {
   symptom poisoned_shows = symptom::throttle;  ///< the look of their refusal
   /// Retries of a throttled call by an SDK inside it, unknown to the client. At most 255.
   int sdk_retries = 0;
-  duration suspended_at{};   ///< the machine sleeps: answers and timers wait for its return
-  duration suspended_for{};  ///< zero: never
-  bool background = false;   ///< not measured
+  duration suspended_at{};    ///< the machine sleeps: answers and timers wait for its return
+  duration suspended_for{};   ///< zero: never
+  duration suspended_each{};  ///< again after so long, since others need the processor; zero: once
+  bool background = false;    ///< not measured
   friend bool operator==(group const&, group const&) = default;
 };
 
