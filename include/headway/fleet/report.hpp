@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "headway/law/seek.hpp"
 #include "headway/outcome.hpp"
 #include "headway/time.hpp"
 
@@ -56,6 +57,14 @@ struct event {
   friend bool operator==(event const&, event const&) = default;
 };
 
+/// Settings of a caller, which become those of the fleet.
+struct ceilings {
+  duration interval{};       ///< between two units; 0: none
+  duration tolerance{};      ///< by how much a unit may be early
+  std::int32_t out_max = 0;  ///< permits; 0: none
+  friend bool operator==(ceilings const&, ceilings const&) = default;
+};
+
 /// All that a member tells at once. Repeated under its number until it is known to be heard.
 struct report {
   member_id from = 0;                      ///< the member
@@ -68,15 +77,15 @@ struct report {
   bool leaves = false;                     ///< it goes; what it has out comes back unheard
   std::optional<std::uint64_t> refused{};  ///< since the last report, in this epoch
   time_point held = time_point::min();     ///< nothing goes before, as a server said
-  duration interval{};                     ///< the caller's ceiling: between two units; 0: none
-  duration tolerance{};                    ///< … and by how much a unit may be early
-  std::int32_t out_max = 0;                ///< the caller's ceiling of permits; 0: none
+  bool lost = false;                       ///< what it noted before these events was lost
+  ceilings with{};                         ///< of its caller
   friend bool operator==(report const&, report const&) = default;
 };
 
 /// The part of the valid state that a member hears.
 struct grant {
   std::uint64_t version = 0;            ///< of the state; 0: there is none yet
+  time_point at{};                      ///< when that was made
   std::vector<turn> turns{};            ///< its own, in order of time; they replace what it has
   std::int32_t permits = 1;             ///< it may have out
   bool quick = false;                   ///< it is to report ten times a second
@@ -86,6 +95,7 @@ struct grant {
   double pace = 0;                      ///< of all, units per second
   std::uint64_t epoch = 0;              ///< of the law
   time_point held = time_point::min();  ///< nothing goes before
+  std::optional<seek> law{};            ///< of all; none where another build has made the state
   friend bool operator==(grant const&, grant const&) = default;
 };
 
