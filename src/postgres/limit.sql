@@ -62,8 +62,9 @@ create or replace function headway1.micros() returns bigint language sql volatil
 create or replace function headway1.channel(key bytea) returns text language sql immutable as
   $$ select 'headway1_' || encode(substr(key, 1, 16), 'hex') $$;
 
--- Takes a host in, with the id that it had if no other has it; returns its id and the salt.
-create or replace function headway1.join(was int, its uuid, named text, its_version text, out id int, out salt bytea)
+-- Takes a host in, with the id that it had if no other has it; returns its id, the salt and the time.
+create or replace function headway1.join(was int, its uuid, named text, its_version text, out id int, out salt bytea,
+  out now bigint)
 language plpgsql security definer set search_path = headway1, pg_temp as $$
 begin
   if was > 0 then
@@ -74,7 +75,7 @@ begin
     insert into host as h values (nextval('headway1.host_id'), its, named, its_version, micros(), micros())
       on conflict do nothing returning h.id into id;
   end loop;
-  select bytes into salt from salt;
+  select s.bytes, micros() into salt, now from salt s;
 end $$;
 
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what
@@ -107,9 +108,12 @@ begin
         on conflict do nothing;  -- another session of this host: it does not come to this
       told := numbers[i];
     elsif numbers[i] > mine.told then
-      -- What is heard goes; of what nobody hears, the latest 200 stay.
+      -- What is heard goes; of what is not, the latest 200 stay, and 2 MB.
       select greatest(count(*), cardinality(mine.numbers) - 199) into past
         from unnest(mine.numbers) n where n <= valid.heard;
+      if (select sum(length(r)) from unnest(mine.reports[past + 1:]) r) > 2000000 then
+        past := cardinality(mine.numbers);
+      end if;
       update member m set seen = micros(), told = numbers[i],
           numbers = mine.numbers[past + 1:] || numbers[i], reports = mine.reports[past + 1:] || reports[i]
         where m.key = keys[i] and m.id = me;
