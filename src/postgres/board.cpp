@@ -454,7 +454,7 @@ struct board::office {
       exchange(speak);
       return true;
     }
-    for (auto const& n : session->wait(due)) hear(n, everyone);
+    for (auto const& n : session->wait(std::chrono::steady_clock::time_point(due.time_since_epoch()))) hear(n, everyone);
     if (session->lost()) lose();
     return true;
   }
@@ -517,7 +517,8 @@ struct board::office {
     auto const sent = steady_now();
     auto const r = session->execute(
         "select * from headway1.exchange($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        {id, t.keys, t.numbers, t.reports, t.epochs, t.holds, t.leave, t.has, t.keeps});
+        {id, std::span<bytes const>(t.keys), std::span(t.numbers), std::span(t.reports), std::span(t.epochs),
+         std::span(t.holds), std::span(t.leave), std::span(t.has), std::span(t.keeps)});
     auto const answered = steady_now();
     {
       std::lock_guard const lock(guard);
@@ -619,8 +620,8 @@ struct board::office {
         "select headway1.publish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         {m.key, m.title, id, r.number(i, made_of), static_cast<std::int64_t>(next.version),
          std::int64_t{fleet::lease / std::chrono::microseconds(1)}, bytes_of(fleet::to_blob(next)),
-         static_cast<int>(r.number(i, absent)), bytes_of(fleet::common_blob(mine)), ids, heards,
-         owns, wake});
+         static_cast<int>(r.number(i, absent)), bytes_of(fleet::common_blob(mine)),
+         std::span(ids), std::span(heards), std::span(owns), std::span(wake)});
     if (done.number(0, 0) == 0) return m.own.clear();  // another was faster
     std::erase_if(published, [&](auto const& p) {
       return !std::ranges::binary_search(next.members, p.first, {}, &fleet::member_state::id);

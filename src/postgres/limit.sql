@@ -4,10 +4,6 @@
 -- blobs that only headway reads. What makes the limit right is one comparison, `where v = made_of` in publish();
 -- the lease only spares work. A crash may lose all tables but `learned`: they are of the moment.
 
-create table if not exists headway1.salt (bytes bytea not null);
-insert into headway1.salt select decode(replace(gen_random_uuid()::text, '-', ''), 'hex')
-  where not exists (select from headway1.salt);
-
 create sequence if not exists headway1.host_id as int cycle;
 create unlogged table if not exists headway1.host (
   id int primary key,
@@ -65,17 +61,17 @@ create or replace function headway1.channel(key bytea) returns text language sql
 -- Takes a host in, with the id that it had if no other has it; returns its id, the salt and the time.
 create or replace function headway1.join(was int, its uuid, named text, its_version text, out id int, out salt bytea,
   out now bigint)
-language plpgsql security definer set search_path = headway1, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if was > 0 then
-    insert into host as h values (was, its, named, its_version, micros(), micros())
+    insert into headway1.host as h values (was, its, named, its_version, headway1.micros(), headway1.micros())
       on conflict (id) do update set seen = excluded.seen where h.token = excluded.token returning h.id into id;
   end if;
   while id is null loop
-    insert into host as h values (nextval('headway1.host_id'), its, named, its_version, micros(), micros())
+    insert into headway1.host as h values (nextval('headway1.host_id'::regclass), its, named, its_version, headway1.micros(), headway1.micros())
       on conflict do nothing returning h.id into id;
   end loop;
-  select s.bytes, micros() into salt, now from salt s;
+  select a.salt, headway1.micros() into salt, now from headway1.about a;
 end $$;
 
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what
@@ -92,7 +88,7 @@ create or replace function headway1.exchange(
 returns table (
   now bigint, told bigint, v bigint, common bytea, own bytea, absent int, combine boolean, made_of bigint,
   state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint)
-language plpgsql security definer set search_path = headway1, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
   mine record;
@@ -101,10 +97,10 @@ declare
 begin
   for i in 1 .. cardinality(keys) loop
     select into valid s.v, s.combiner, s.lease, s.common, s.unheard, g.heard, g.own
-      from scope s left join granted g on g.key = s.key and g.id = me where s.key = keys[i];
-    select into mine m.told, m.numbers, m.reports from member m where m.key = keys[i] and m.id = me;
+      from headway1.scope s left join headway1.granted g on g.key = s.key and g.id = me where s.key = keys[i];
+    select into mine m.told, m.numbers, m.reports from headway1.member m where m.key = keys[i] and m.id = me;
     if not found then
-      insert into member values (keys[i], me, micros(), numbers[i], numbers[i:i], reports[i:i])
+      insert into headway1.member values (keys[i], me, headway1.micros(), numbers[i], numbers[i:i], reports[i:i])
         on conflict do nothing;  -- another session of this host: it does not come to this
       told := numbers[i];
     elsif numbers[i] > mine.told then
@@ -114,43 +110,43 @@ begin
       if (select sum(length(r)) from unnest(mine.reports[past + 1:]) r) > 2000000 then
         past := cardinality(mine.numbers);
       end if;
-      update member m set seen = micros(), told = numbers[i],
+      update headway1.member m set seen = headway1.micros(), told = numbers[i],
           numbers = mine.numbers[past + 1:] || numbers[i], reports = mine.reports[past + 1:] || reports[i]
         where m.key = keys[i] and m.id = me;
       told := numbers[i];
     else
-      update member m set seen = micros() where m.key = keys[i] and m.id = me;
+      update headway1.member m set seen = headway1.micros() where m.key = keys[i] and m.id = me;
       told := mine.told;
     end if;
     if told = numbers[i] and (mine.told is null or told > mine.told) and (epoch[i] >= 0 or hold[i] > 0) then
-      perform pg_notify(channel(keys[i]), format('cut %s %s %s', me, epoch[i], hold[i]));
+      perform pg_notify(headway1.channel(keys[i]), format('cut %s %s %s', me, epoch[i], hold[i]));
     end if;
 
-    now := micros(); v := valid.v; common := null; own := null; combine := false;
+    now := headway1.micros(); v := valid.v; common := null; own := null; combine := false;
     absent := valid.unheard;
     made_of := 0; state := null; unheard := null; learned_at := null;
     if valid.v <> has[i] then common := valid.common; own := valid.own; end if;
     if leaves[i] > 0 then
-      update member m set seen = 0 where m.key = keys[i] and m.id = me;
-      update scope s set lease = 0 where s.key = keys[i] and s.combiner = me;
+      update headway1.member m set seen = 0 where m.key = keys[i] and m.id = me;
+      update headway1.scope s set lease = 0 where s.key = keys[i] and s.combiner = me;
     elsif valid.v is null or valid.combiner = me then
       combine := true;
     elsif valid.lease <= now then
-      update scope s set combiner = me, lease = now + 150000 where s.key = keys[i] and s.lease <= now;
+      update headway1.scope s set combiner = me, lease = now + 150000 where s.key = keys[i] and s.lease <= now;
       combine := found;
     end if;
     if combine then
-      select s.v, case when s.v <> keeps[i] then s.state end into made_of, state from scope s where s.key = keys[i];
+      select s.v, case when s.v <> keeps[i] then s.state end into made_of, state from headway1.scope s where s.key = keys[i];
       select string_agg(int4send(length(r.report)) || r.report, '' order by m.id, r.number) into unheard
-        from member m left join granted g on g.key = m.key and g.id = m.id,
+        from headway1.member m left join headway1.granted g on g.key = m.key and g.id = m.id,
           unnest(m.numbers, m.reports) as r(number, report)
         where m.key = keys[i] and r.number > coalesce(g.heard, 0);
-      select count(*) into absent from member m
+      select count(*) into absent from headway1.member m
         where m.key = keys[i] and m.seen between now - 600000000 and now - 2500000;
       if made_of is null then
         made_of := 0;
         select l.rate, l.slots, l.latency, l.at into rate, slots, latency, learned_at
-          from learned l where l.key = keys[i];
+          from headway1.learned l where l.key = keys[i];
       end if;
     end if;
     return next;
@@ -162,48 +158,48 @@ end $$;
 create or replace function headway1.publish(
   scope_key bytea, its_title text, me int, made_of bigint, next bigint, for_us bigint, made bytea, absent int,
   for_all bytea, ids bigint[], heards bigint[], own bytea[], wake bigint[])
-returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   if made_of = 0 then
-    insert into scope values (scope_key, its_title, next, me, micros() + for_us, made, absent, for_all)
+    insert into headway1.scope values (scope_key, its_title, next, me, headway1.micros() + for_us, made, absent, for_all)
       on conflict do nothing;
   else
-    update scope s set v = next, combiner = me, lease = micros() + for_us, state = made, unheard = absent,
+    update headway1.scope s set v = next, combiner = me, lease = headway1.micros() + for_us, state = made, unheard = absent,
         common = for_all
       where s.key = scope_key and s.v = made_of;
   end if;
   if not found then return false; end if;
-  insert into granted as g select scope_key, * from unnest(ids, heards, own)
+  insert into headway1.granted as g select scope_key, * from unnest(ids, heards, own)
     on conflict (key, id) do update set heard = excluded.heard, own = excluded.own;
   if cardinality(wake) > 0 then
-    perform pg_notify(channel(scope_key), 'turns ' || array_to_string(wake, ','));
+    perform pg_notify(headway1.channel(scope_key), 'turns ' || array_to_string(wake, ','));
   end if;
   return true;
 end $$;
 
 -- Keeps what a law has learned, and forgets who has been away for ten minutes.
 create or replace function headway1.learn(scope_key bytea, its_title text, rate float8, slots float8, latency float8)
-returns void language plpgsql security definer set search_path = headway1, pg_temp as $$
+returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
-declare old bigint := micros() - 600000000;
+declare old bigint := headway1.micros() - 600000000;
 begin
   perform set_config('synchronous_commit', 'off', true);  -- a combiner need not wait for the disk
-  insert into learned as l values (scope_key, its_title, rate, slots, latency, micros())
+  insert into headway1.learned as l values (scope_key, its_title, rate, slots, latency, headway1.micros())
     on conflict on constraint learned_pkey do update set rate = excluded.rate, slots = excluded.slots, latency = excluded.latency,
       at = excluded.at;
-  delete from granted g using member m where g.key = m.key and g.id = m.id and m.seen < old;
-  delete from member m where m.seen < old;
-  delete from host h where h.seen < old
-    and not exists (select from member m where m.id = h.id);
+  delete from headway1.granted g using headway1.member m where g.key = m.key and g.id = m.id and m.seen < old;
+  delete from headway1.member m where m.seen < old;
+  delete from headway1.host h where h.seen < old
+    and not exists (select from headway1.member m where m.id = h.id);
 end $$;
 
 -- What people are shown: a row for each member of each scope.
 create or replace function headway1.limits(
   out title text, out key bytea, out v bigint, out combiner int, out lease bigint, out state bytea, out now bigint,
   out id int, out name text, out version text, out seen bigint)
-returns setof record language sql security definer set search_path = headway1, pg_temp as $$
-  select s.title, s.key, s.v, s.combiner, s.lease, s.state, micros(), m.id, h.name, h.version, m.seen
-    from scope s left join member m on m.key = s.key left join host h on h.id = m.id
+returns setof record language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select s.title, s.key, s.v, s.combiner, s.lease, s.state, headway1.micros(), m.id, h.name, h.version, m.seen
+    from headway1.scope s left join headway1.member m on m.key = s.key left join headway1.host h on h.id = m.id
     order by s.title, s.key, m.id
 $$;
