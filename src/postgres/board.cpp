@@ -29,6 +29,8 @@ namespace headway::postgres {
 namespace {
 
 using bytes = std::vector<std::byte>;
+using numbers = std::span<std::int64_t const>;
+using blobs = std::span<bytes const>;
 
 constexpr patience waits{.connect = 2s, .statement = 3s};
 constexpr duration leaves_within = 500ms;
@@ -157,8 +159,8 @@ class bell {
 
 /// A member of one scope, between the thread that paces by it and that of the board.
 struct membership {
-  membership(bytes k, std::string of, any_law const& with, duration most, std::shared_ptr<bell> b)
-      : key(std::move(k)), title(std::move(of)), begins(with), patience(most), rings(std::move(b)) {}
+  membership(bytes k, std::string of, any_law const& law, duration most, std::shared_ptr<bell> b)
+      : key(std::move(k)), title(std::move(of)), begins(law), patience(most), rings(std::move(b)) {}
 
   bytes const key;
   std::string const title;
@@ -178,6 +180,7 @@ struct membership {
   bool combines = false;
   bool leaves = false;
   std::optional<time_point> away{};
+  std::string trouble{};
   bool polls = true;
 
   // Of the board's thread alone.
@@ -211,7 +214,7 @@ struct membership {
 };
 
 /// The pace of a membership: what it does is done under its guard, by the engine's clock.
-class seat final : public fleet_pace {
+class seat final : public fleet::hosted_pace {
  public:
   explicit seat(std::shared_ptr<membership> m) : m_(std::move(m)), law_(m_->begins) {}
   ~seat() override {
@@ -272,7 +275,7 @@ class seat final : public fleet_pace {
     act(now, [&](time_point t) { m_->member->on_hint(t, h); });
   }
 
-  fleet_standing standing() const override {
+  fleet::standing look() const override {
     std::lock_guard const lock(m_->guard);
     auto const& g = m_->granted;
     return {.members = g.members,
@@ -282,7 +285,8 @@ class seat final : public fleet_pace {
             .waits = g.version == 0,
             .coasts = m_->member->coasts(m_->engine(steady_now())),
             .combines = m_->combines,
-            .away = m_->away};
+            .away = m_->away,
+            .trouble = m_->trouble};
   }
   void limit(fleet::ceilings const& with) override {
     act(steady_now(), [&](time_point) {
@@ -316,8 +320,6 @@ class seat final : public fleet_pace {
 };
 
 }  // namespace
-
-fleet_pace::~fleet_pace() = default;
 
 /// What a board and its thread have in common.
 struct board::office {
@@ -371,8 +373,8 @@ struct board::office {
           connect();
         }
         if (!attend()) break;
-      } catch (error const&) {
-        lose();
+      } catch (error const& e) {
+        lose(e.what());
       }
     }
     std::lock_guard const lock(guard);
@@ -413,7 +415,7 @@ struct board::office {
   }
 
   /// It connects again after a moment.
-  void lose() {
+  void lose(std::string const& why) {
     rings->hang_on(nullptr);
     session.reset();
     {
@@ -422,6 +424,7 @@ struct board::office {
       for (auto const& m : all) {
         std::lock_guard const inner(m->guard);
         m->away = away;
+        m->trouble = why;
         m->combines = false;
       }
     }
@@ -455,7 +458,6 @@ struct board::office {
       return true;
     }
     for (auto const& n : session->wait(std::chrono::steady_clock::time_point(due.time_since_epoch()))) hear(n, everyone);
-    if (session->lost()) lose();
     return true;
   }
 
@@ -490,7 +492,7 @@ struct board::office {
   /// What is told of all scopes, a column each.
   struct told {
     std::vector<bytes> keys{}, reports{};
-    std::vector<std::int64_t> numbers{}, epochs{}, holds{}, leave{}, has{}, keeps{};
+    std::vector<std::int64_t> reported{}, epochs{}, holds{}, leave{}, has{}, keeps{};
 
     void add(membership& m) {
       std::lock_guard const inner(m.guard);
@@ -499,7 +501,7 @@ struct board::office {
       m.told = std::max(m.told, r.at);
       keys.push_back(m.key);
       reports.push_back(bytes_of(fleet::to_blob(r)));
-      numbers.push_back(static_cast<std::int64_t>(r.number));
+      reported.push_back(static_cast<std::int64_t>(r.number));
       epochs.push_back(r.refused ? static_cast<std::int64_t>(*r.refused) : -1);
       holds.push_back(r.held > m.held ? micros_of(r.held) : 0);
       m.held = std::max(m.held, r.held);
@@ -517,8 +519,8 @@ struct board::office {
     auto const sent = steady_now();
     auto const r = session->execute(
         "select * from headway1.exchange($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        {id, std::span<bytes const>(t.keys), std::span(t.numbers), std::span(t.reports), std::span(t.epochs),
-         std::span(t.holds), std::span(t.leave), std::span(t.has), std::span(t.keeps)});
+        {id, blobs(t.keys), numbers(t.reported), blobs(t.reports), numbers(t.epochs),
+         numbers(t.holds), numbers(t.leave), numbers(t.has), numbers(t.keeps)});
     auto const answered = steady_now();
     {
       std::lock_guard const lock(guard);
@@ -526,6 +528,7 @@ struct board::office {
       for (auto const& m : all) {
         std::lock_guard const inner(m->guard);
         m->away.reset();
+        m->trouble.clear();
       }
       auto const then = time_point(micros(r.number(r.size() - 1, now_at)));
       if (clock.heard(sent, answered, then)) return begin_anew_elsewhere();
@@ -621,7 +624,7 @@ struct board::office {
         {m.key, m.title, id, r.number(i, made_of), static_cast<std::int64_t>(next.version),
          std::int64_t{fleet::lease / std::chrono::microseconds(1)}, bytes_of(fleet::to_blob(next)),
          static_cast<int>(r.number(i, absent)), bytes_of(fleet::common_blob(mine)),
-         std::span(ids), std::span(heards), std::span(owns), std::span(wake)});
+         numbers(ids), numbers(heards), blobs(owns), numbers(wake)});
     if (done.number(0, 0) == 0) return m.own.clear();  // another was faster
     std::erase_if(published, [&](auto const& p) {
       return !std::ranges::binary_search(next.members, p.first, {}, &fleet::member_state::id);
@@ -693,7 +696,7 @@ board::~board() {
   office_->leave();
 }
 
-std::shared_ptr<fleet_pace> board::join(std::string_view key, std::string title,
+std::shared_ptr<fleet::hosted_pace> board::join(std::string_view key, std::string title,
                                         any_law const& begins, fleet::ceilings const& with) {
   if (!std::holds_alternative<seek>(begins.choice)) return nullptr;
   return std::make_shared<seat>(office_->take_in(key, std::move(title), begins, with));
