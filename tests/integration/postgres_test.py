@@ -86,7 +86,7 @@ class Postgres(unittest.TestCase):
                     f"host=127.0.0.1 password='{SECRET}'"):  # fmt: skip
             self.fails("a password in argv", url, usage, "PGPASSWORD", origin="arguments")
 
-    def test_who_may_come_in(self):
+    def test_admission(self):
         with postgres.postgres(password=SECRET) as server:
             url = server.url.replace("@", f":{QUOTED}@")
             with Client(url) as client:
