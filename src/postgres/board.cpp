@@ -35,13 +35,13 @@ using blobs = std::span<bytes const>;
 constexpr patience waits{.connect = 2s, .statement = 3s};
 constexpr duration leaves_within = 500ms;
 constexpr duration connects_again = 300ms;
-constexpr duration together = 25ms;        // reports that are due so soon go along
-constexpr duration looks_again = 10ms;     // a pace without news of its own
+constexpr duration together = 25ms;     // reports that are due so soon go along
+constexpr duration looks_again = 10ms;  // a pace without news of its own
 constexpr duration good_round_trip = 20ms;
 constexpr std::size_t round_trips_kept = 50;
-constexpr duration leap = 1s;              // a clock that differs by more is another
-constexpr duration learns_again = 5s;      // what differs, …
-constexpr duration keeps_again = 60s;      // … and what does not
+constexpr duration leap = 1s;          // a clock that differs by more is another
+constexpr duration learns_again = 5s;  // what differs, …
+constexpr duration keeps_again = 60s;  // … and what does not
 constexpr double differs = 0.02;
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
 
@@ -53,7 +53,9 @@ std::string_view text_of(std::span<std::byte const> b) {
   return {reinterpret_cast<char const*>(b.data()), b.size()};
 }
 
-duration micros(std::int64_t n) { return std::chrono::microseconds(n); }
+duration micros(std::int64_t n) {
+  return std::chrono::microseconds(n);
+}
 std::int64_t micros_of(time_point t) {
   return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
 }
@@ -61,7 +63,8 @@ std::int64_t micros_of(time_point t) {
 std::string hex(std::span<std::byte const> b) {
   std::string text;
   for (auto const one : b)
-    for (int const shift : {4, 0}) text += "0123456789abcdef"[std::to_integer<int>(one) >> shift & 15];
+    for (int const shift : {4, 0})
+      text += "0123456789abcdef"[std::to_integer<int>(one) >> shift & 15];
   return text;
 }
 
@@ -110,7 +113,8 @@ std::vector<fleet::report> reports_in(std::span<std::byte const> all) {
 /// The engine's clock, as far as round trips tell it.
 class engine_clock {
  public:
-  /// Takes that it was `then` between two instants of ours; returns whether it is another clock now.
+  /// Takes that it was `then` between two instants of ours; returns whether it is another clock
+  /// now.
   bool heard(time_point sent, time_point answered, time_point then) {
     one const now{answered - sent, then - (sent + (answered - sent) / 2)};
     auto const jumped =
@@ -171,10 +175,10 @@ struct membership {
   std::mutex guard;  // of what follows
   std::optional<fleet::member> member{};
   fleet::ceilings with{};
-  duration ahead{};     // of the engine's clock before ours
-  time_point told{};    // nothing before is to be told any more; by the engine, as all below
-  time_point looks = time_point::min();  // the board, again
-  time_point held = time_point::min();   // as others know
+  duration ahead{};          // of the engine's clock before ours
+  time_point told{};         // nothing before is to be told any more; by the engine, as all below
+  time_point looks = never;  // the board, again
+  time_point held = time_point::min();  // as others know
   fleet::grant granted{};
   int absent = 0;
   bool combines = false;
@@ -204,7 +208,8 @@ struct membership {
     ahead = clock_ahead;
     member.emplace(id, begins, patience, with);
     if (hold != time_point::min()) member->hold(engine(hold));
-    told = looks = held = time_point::min();
+    told = held = time_point::min();
+    looks = never;
     granted = {};
     combines = false;
     made.reset();
@@ -296,7 +301,8 @@ class seat final : public fleet::hosted_pace {
   }
 
  private:
-  /// Calls f with the engine's time, which no report has told yet, and lets the board speak in time.
+  /// Calls f with the engine's time, which no report has told yet, and lets the board speak in
+  /// time.
   template <class F>
   void act(time_point now, F f) const noexcept {
     bool sooner = false;
@@ -341,6 +347,7 @@ struct board::office {
     m->away = away;
     all.push_back(m);
     std::ranges::sort(all, {}, [](auto const& one) -> bytes const& { return one->key; });
+    rings->ring();
     return m;
   }
 
@@ -457,13 +464,15 @@ struct board::office {
       exchange(speak);
       return true;
     }
-    for (auto const& n : session->wait(std::chrono::steady_clock::time_point(due.time_since_epoch()))) hear(n, everyone);
+    for (auto const& n :
+         session->wait(std::chrono::steady_clock::time_point(due.time_since_epoch())))
+      hear(n, everyone);
     return true;
   }
 
   void hear(notification const& n, std::vector<std::shared_ptr<membership>> const& everyone) {
-    auto const at = std::ranges::find(everyone, n.channel,
-                                      [](auto const& m) { return channel_of(m->key); });
+    auto const at =
+        std::ranges::find(everyone, n.channel, [](auto const& m) { return channel_of(m->key); });
     if (at == everyone.end()) return;
     auto& m = **at;
     std::string_view words = n.payload;
@@ -511,7 +520,19 @@ struct board::office {
     }
   };
 
-  enum column { now_at, told_at, v, common, own, absent, combine, made_of, state_at, unheard, rate };
+  enum column {
+    now_at,
+    told_at,
+    v,
+    common,
+    own,
+    absent,
+    combine,
+    made_of,
+    state_at,
+    unheard,
+    rate
+  };
 
   void exchange(std::vector<std::shared_ptr<membership>> const& who) {
     told t;
@@ -623,8 +644,8 @@ struct board::office {
         "select headway1.publish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         {m.key, m.title, id, r.number(i, made_of), static_cast<std::int64_t>(next.version),
          std::int64_t{fleet::lease / std::chrono::microseconds(1)}, bytes_of(fleet::to_blob(next)),
-         static_cast<int>(r.number(i, absent)), bytes_of(fleet::common_blob(mine)),
-         numbers(ids), numbers(heards), blobs(owns), numbers(wake)});
+         static_cast<int>(r.number(i, absent)), bytes_of(fleet::common_blob(mine)), numbers(ids),
+         numbers(heards), blobs(owns), numbers(wake)});
     if (done.number(0, 0) == 0) return m.own.clear();  // another was faster
     std::erase_if(published, [&](auto const& p) {
       return !std::ranges::binary_search(next.members, p.first, {}, &fleet::member_state::id);
@@ -697,7 +718,8 @@ board::~board() {
 }
 
 std::shared_ptr<fleet::hosted_pace> board::join(std::string_view key, std::string title,
-                                        any_law const& begins, fleet::ceilings const& with) {
+                                                any_law const& begins,
+                                                fleet::ceilings const& with) {
   if (!std::holds_alternative<seek>(begins.choice)) return nullptr;
   return std::make_shared<seat>(office_->take_in(key, std::move(title), begins, with));
 }

@@ -4,6 +4,12 @@
 -- blobs that only headway reads. What makes the limit right is one comparison, `where v = made_of` in publish();
 -- the lease only spares work. A crash may lose all tables but `learned`: they are of the moment.
 
+create table if not exists headway1.salt (
+  one boolean primary key default true check (one),
+  bytes bytea not null);  -- of the digests that scopes are known by
+insert into headway1.salt (bytes) values (decode(replace(gen_random_uuid()::text, '-', ''), 'hex'))
+  on conflict do nothing;
+
 create sequence if not exists headway1.host_id as int cycle;
 create unlogged table if not exists headway1.host (
   id int primary key,
@@ -71,7 +77,7 @@ begin
     insert into headway1.host as h values (nextval('headway1.host_id'::regclass), its, named, its_version, headway1.micros(), headway1.micros())
       on conflict do nothing returning h.id into id;
   end loop;
-  select a.salt, headway1.micros() into salt, now from headway1.about a;
+  select s.bytes, headway1.micros() into salt, now from headway1.salt s;
 end $$;
 
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what

@@ -33,8 +33,8 @@ limit_at checked_limit_at(std::string const& url, beside_limit const& beside) {
                                         "leave it out, or {}",
                                         at.from_arguments ? "--limit-at" : "unset HEADWAY_FLEET"));
   if (beside.law != nullptr && !std::holds_alternative<seek>(beside.law->law.choice))
-    throw fatal(exit_usage,
-                fmt::format("--law {}: {} shares the default law only", beside.law->name, at.said_by()));
+    throw fatal(exit_usage, fmt::format("--law {}: {} shares the default law only",
+                                        beside.law->name, at.said_by()));
   return at;
 }
 
@@ -66,8 +66,8 @@ std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
   };
   auto const began = clock_now();
   for (bool said = false;; std::this_thread::sleep_for(tries_again)) try {
-      postgres::endpoint const where(at.url, at.from_arguments ? postgres::source::arguments
-                                                               : postgres::source::environment);
+      postgres::endpoint const where(
+          at.url, at.from_arguments ? postgres::source::arguments : postgres::source::environment);
       auto link = std::make_shared<fleet_link>([&](std::function<void()> news) {
         return std::make_unique<postgres::board>(
             where, postgres::board::settings{.name = name_of_host(),
@@ -94,8 +94,9 @@ void add_limit_at(CLI::App&, std::string&) {}
 
 std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration) {
   if (at)
-    throw fatal(exit_usage, fmt::format("{}: this headway was built without libpq (Debian: libpq-dev)",
-                                        at.said_by()));
+    throw fatal(
+        exit_usage,
+        fmt::format("{}: this headway was built without libpq (Debian: libpq-dev)", at.said_by()));
   return nullptr;
 }
 

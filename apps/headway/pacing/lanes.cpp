@@ -77,8 +77,9 @@ lane lanes::make(std::string_view key, wanted const& w) {
       if (h.rate) governing.rate_ceiling = h.rate;
       if (h.in_flight > 0) governing.in_flight_max = h.in_flight;
     }
-  auto shared = share(key, short_name(name),
-                      known ? with_memory(settings_.law, *known).law : settings_.law.law, governing);
+  auto shared =
+      share(key, short_name(name),
+            known ? with_memory(settings_.law, *known).law : settings_.law.law, governing);
   traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
                            std::move(shared));
   if (governing != settings_.governor)
@@ -109,9 +110,9 @@ shared_pace lanes::share(std::string_view key, std::string const& title, any_law
                          governor_settings const& allows) {
   if (!settings_.fleet) return join_machine(key, begins);
   auto const most = settings_.in_flight_most;
-  auto hosted = settings_.fleet->place().join(
-      fmt::format("{}\n{}", key, leave_of(begins).value_or(0)), title, begins,
-      ceilings_of(allows, most));
+  auto hosted =
+      settings_.fleet->place().join(fmt::format("{}\n{}", key, leave_of(begins).value_or(0)), title,
+                                    begins, ceilings_of(allows, most));
   return {.with = hosted, .hosted = hosted, .in_flight_most = most};
 }
 

@@ -45,8 +45,8 @@ time_point owed(time_point now, gcra const& old, gcra const& next) {
   return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
 }
 
-/// What a governor is to do of its user's settings, where hosts share its pace: their fleet does the
-/// rest.
+/// What a governor is to do of its user's settings, where hosts share its pace: their fleet does
+/// the rest.
 governor_settings own_part(governor_settings s, bool hosted) {
   if (!hosted) return s;
   s.rate_ceiling.reset();

@@ -81,8 +81,8 @@ host_ceiling& ceiling_of(run_options& o, std::string const& host) {
 /// What the command line says, as text, until it is checked.
 struct arguments {
   run_options options;
-  std::string leave, law = std::string(shipped_laws().front().name), level = "power",
-                     limit_at, progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
+  std::string leave, law = std::string(shipped_laws().front().name), level = "power", limit_at,
+                     progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
   std::vector<std::string> rates, concurrencies, select, meta, quotas, spend_max, prices;
   std::optional<bounds_options> may{};
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
@@ -130,8 +130,8 @@ struct arguments {
       auto const share = option_value("--leave", leave, parse_leave);
       app::leave(o.law.law, share);
     }
-    o.fleet = checked_limit_at(
-        limit_at, {.alone = o.alone, .traced = !o.trace.empty(), .law = &o.law});
+    o.fleet =
+        checked_limit_at(limit_at, {.alone = o.alone, .traced = !o.trace.empty(), .law = &o.law});
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     for (auto const& text : rates) {

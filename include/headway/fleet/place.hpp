@@ -22,8 +22,9 @@ struct standing {
   bool waits = false;     ///< it has heard of no state yet
   bool coasts = false;    ///< it paces by itself, since nothing is heard
   bool combines = false;  ///< it makes the states that the others hear of
-  std::optional<time_point> away{};  ///< since then the database does not answer, by the caller's clock
-  std::string trouble{};             ///< … and why
+  std::optional<time_point>
+      away{};             ///< since then the database does not answer, by the caller's clock
+  std::string trouble{};  ///< … and why
 
   /// Returns by how much those that are unheard may exceed the limit, as a share of it: they go on
   /// at what was theirs, which the others have now.

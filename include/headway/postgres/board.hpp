@@ -23,8 +23,8 @@ class HEADWAY_EXPORT board final : public fleet::place {
  public:
   /// What a host says of itself, and wants to hear.
   struct settings {
-    std::string name;     ///< for people: the host
-    std::string version;  ///< of the program
+    std::string name;                                  ///< for people: the host
+    std::string version;                               ///< of the program
     duration patience = governor_settings().hint_max;  ///< a longer hold by others is not believed
     std::function<void()> news{};  ///< called by its thread when one of its paces may know a turn
   };
