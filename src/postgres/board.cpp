@@ -21,7 +21,6 @@
 #include <variant>
 #include <vector>
 
-#include "headway/driver/clock.hpp"
 #include "headway/fleet/blob.hpp"
 #include "headway/postgres/schema.hpp"
 
@@ -44,6 +43,10 @@ constexpr duration learns_again = 5s;  // what differs, …
 constexpr duration keeps_again = 60s;  // … and what does not
 constexpr double differs = 0.02;
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
+
+time_point steady_now() noexcept {
+  return time_point(std::chrono::steady_clock::now().time_since_epoch());
+}
 
 bytes bytes_of(std::string_view text) {
   auto const view = std::as_bytes(std::span(text));
@@ -380,7 +383,7 @@ struct board::office {
           connect();
         }
         if (!attend()) break;
-      } catch (error const& e) {
+      } catch (std::exception const& e) {  // of the database or the system: it is tried again
         lose(e.what());
       }
     }
@@ -481,7 +484,9 @@ struct board::office {
     std::lock_guard const inner(m.guard);
     auto const now = m.engine(steady_now());
     if (kind == "cut") {
-      auto const by = number_in(words), epoch = number_in(words), hold = number_in(words);
+      auto const by = number_in(words);
+      [[maybe_unused]] auto const version = number_in(words);
+      auto const epoch = number_in(words), hold = number_in(words);
       if (by == id) return;
       auto const held = hold > 0 ? time_point(micros(hold)) : time_point::min();
       m.held = std::max(m.held, held);
@@ -534,9 +539,9 @@ struct board::office {
     rate
   };
 
-  void exchange(std::vector<std::shared_ptr<membership>> const& who) {
+  void exchange(std::vector<std::shared_ptr<membership>> const& those) {
     told t;
-    for (auto const& m : who) t.add(*m);
+    for (auto const& m : those) t.add(*m);
     auto const sent = steady_now();
     auto const r = session->execute(
         "select * from headway1.exchange($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -555,10 +560,10 @@ struct board::office {
       if (clock.heard(sent, answered, then)) return begin_anew_elsewhere();
     }
     bool news = false;
-    for (int i = 0; i < r.size(); ++i) news |= hear(*who[static_cast<std::size_t>(i)], r, i);
+    for (int i = 0; i < r.size(); ++i) news |= hear(*those[static_cast<std::size_t>(i)], r, i);
     for (int i = 0; i < r.size(); ++i)
       if (r.number(i, combine) != 0) {
-        make_next(*who[static_cast<std::size_t>(i)], r, i);
+        make_next(*those[static_cast<std::size_t>(i)], r, i);
         news = true;
       }
     std::lock_guard const lock(guard);

@@ -71,7 +71,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if was > 0 then
     insert into headway1.host as h values (was, its, named, its_version, headway1.micros(), headway1.micros())
-      on conflict (id) do update set seen = excluded.seen where h.token = excluded.token returning h.id into id;
+      on conflict on constraint host_pkey do update set seen = excluded.seen where h.token = excluded.token returning h.id into id;
   end if;
   while id is null loop
     insert into headway1.host as h values (nextval('headway1.host_id'::regclass), its, named, its_version, headway1.micros(), headway1.micros())
@@ -125,7 +125,7 @@ begin
       told := mine.told;
     end if;
     if told = numbers[i] and (mine.told is null or told > mine.told) and (epoch[i] >= 0 or hold[i] > 0) then
-      perform pg_notify(headway1.channel(keys[i]), format('cut %s %s %s', me, epoch[i], hold[i]));
+      perform pg_notify(headway1.channel(keys[i]), format('cut %s %s %s %s', me, coalesce(valid.v, 0), epoch[i], hold[i]));
     end if;
 
     now := headway1.micros(); v := valid.v; common := null; own := null; combine := false;

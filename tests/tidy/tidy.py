@@ -27,6 +27,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "provider": {"base"},
     "client": {"base", "os"},
     "pacing": {"base", "os", "provider"},
+    "hosts": {"base", "os", "provider", "pacing"},
     "jobs": {"base", "os", "provider", "client"},
     "journal": {"base", "os"},
     "status": {"base"},

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -20,6 +21,10 @@
 #endif
 
 namespace headway::app {
+
+void add_limit_at(CLI::App& app, std::string& url) {
+  if (offers_limit_at()) app.add_option("--limit-at", url, limit_at_help);
+}
 
 limit_at checked_limit_at(std::string const& url, beside_limit const& beside) {
   auto const* const environment = std::getenv("HEADWAY_FLEET");
@@ -44,6 +49,15 @@ namespace {
 
 constexpr duration tries_again = 1s;
 
+/// Ends the program where a signal asks for that, which perhaps waits for its loop.
+void obey_signals() {
+  sigset_t pending;
+  sigpending(&pending);
+  for (int const signal : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&pending, signal) == 1)
+      throw fatal(128 + signal, "interrupted while it waited for the database");
+}
+
 std::string name_of_host() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -52,10 +66,8 @@ std::string name_of_host() {
 
 }  // namespace
 
-void add_limit_at(CLI::App& app, std::string& url) {
-  app.add_option("--limit-at", url,
-                 "Share one limit with all hosts that name this PostgreSQL: "
-                 "postgresql://headway@db/work [HEADWAY_FLEET]");
+bool offers_limit_at() noexcept {
+  return true;
 }
 
 std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
@@ -82,6 +94,7 @@ std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
       if (clock_now() - began >= patience)
         throw fatal(exit_parked, fmt::format("{}: {}; run the same command again later",
                                              at.said_by(), e.what()));
+      obey_signals();
       if (!std::exchange(said, true))
         say(fmt::format("{}: {}; it is tried again for {}", at.said_by(), e.what(),
                         in_words(patience)));
@@ -90,7 +103,9 @@ std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
 
 #else
 
-void add_limit_at(CLI::App&, std::string&) {}
+bool offers_limit_at() noexcept {
+  return false;
+}
 
 std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration) {
   if (at)

@@ -22,7 +22,12 @@ struct limit_at {
   }
 };
 
-/// Adds --limit-at, where this program has been built with it.
+/// Returns whether this program has been built with libpq.
+bool offers_limit_at() noexcept;
+inline constexpr char limit_at_help[] =
+    "Share one limit with all hosts that name this PostgreSQL, as postgresql://headway@db/work "
+    "[HEADWAY_FLEET]";
+/// Adds --limit-at, where it is offered.
 void add_limit_at(CLI::App&, std::string& url);
 
 /// What else a command line says that concerns a shared limit.

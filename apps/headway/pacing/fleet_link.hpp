@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "headway/fleet/place.hpp"
 #include "os/file.hpp"
@@ -26,5 +27,10 @@ class fleet_link {
   file event_;
   std::unique_ptr<fleet::place> place_;
 };
+
+/// Returns what people are told of a fleet: "12 hosts, ~197/s, 1 unheard: at most 8 % more".
+std::string words_of(fleet::standing const&, time_point now);
+/// Returns why a request waits for a turn of its fleet, in place of `held`.
+std::string why_in_fleet(fleet::standing const&, time_point now, std::string held);
 
 }  // namespace headway::app

@@ -142,6 +142,8 @@ class traced_governor : private scope_governor {
   page_tape* tape() const noexcept { return shared_.tape.get(); }
   /// Other processes that share its pace.
   int company() const { return shared_.with ? shared_.with->company() : 0; }
+  /// Whether other hosts share its pace.
+  bool hosted() const noexcept { return shared_.hosted != nullptr; }
   /// What it knows of the hosts that share its pace; nothing where none do.
   std::optional<fleet::standing> hosts() const {
     return shared_.hosted ? std::optional(shared_.hosted->look()) : std::nullopt;

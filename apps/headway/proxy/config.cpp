@@ -319,6 +319,10 @@ config read_config(config_words const& w) {
   c.retry_unsafe = in.flag("retry-unsafe") || w.retry_unsafe;
   c.cold = in.flag("cold") || w.cold;
   c.alone = in.flag("alone") || w.alone;
+  std::string database;
+  set(database, w.limit_at, "limit-at", path);
+  c.limit = checked_limit_at(database, {.alone = c.alone});
+  if (!w.limit_at) c.limit.from_arguments = false;  // a file is not for all to read
   if (c.body_max > c.hold_max)
     throw fatal(exit_usage, "--body-max is more than --hold-max; want at most that");
 
@@ -361,7 +365,8 @@ config read_config(config_words const& w) {
     poller unused;
     for (auto const& line : header_commands(unused, u.header_commands, u.header_ttl).stand_ins())
       u.headers.push_back(line);
-    static_cast<void>(settings_of(u, c));  // or it is wrong now
+    auto const paced = settings_of(u, c);  // or it is wrong now
+    static_cast<void>(checked_limit_at(c.limit.url, {.alone = c.alone, .law = &paced.law}));
   }
   if (c.upstreams.size() > 1 && (!w.headers.empty() || !w.header_commands.empty()))
     throw fatal(exit_usage, fmt::format("--{0} is for one upstream; want {1} = […] in --config",
@@ -400,6 +405,8 @@ pacing_settings settings_of(upstream_config const& u, config const& c) {
   if (w.profile) s.speaks = profile::named(*w.profile);
   s.state = c.state;
   s.alone = c.alone;
+  s.fleet = c.fleet;
+  s.in_flight_most = w.concurrency ? 0 : g.in_flight_max;
   return s;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/address.hpp"
 #include "headway/time.hpp"
+#include "hosts/limit_at.hpp"
 #include "pacing/settings.hpp"
 
 namespace headway::app::proxy {
@@ -65,6 +67,8 @@ struct config {
   bool retry_unsafe = false;
   std::string state;
   bool cold = false, alone = false;
+  limit_at limit{};                     ///< of many hosts
+  std::shared_ptr<fleet_link> fleet{};  ///< … once it is joined
 
   /// Whether a request to one of the servers spends credentials of ours.
   bool adds_credentials() const noexcept;
@@ -75,7 +79,7 @@ struct config_words {
   std::string file;  ///< of --config
   std::vector<std::string> upstreams;
   std::optional<std::string> listen, admin, queue, body_max, hold_max, connections, access_log,
-      drain, state, cacert, admin_token_file, client_token_file, host_header, header_ttl;
+      drain, state, limit_at, cacert, admin_token_file, client_token_file, host_header, header_ttl;
   std::vector<std::string> headers, header_commands;
   bool retry_unsafe = false, cold = false, alone = false;
   pacing_words pacing;

@@ -41,6 +41,8 @@ service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
   for (auto const& u : config_.upstreams) require_resolved(io_, u);
+  config_.fleet =
+      join_fleet(config_.limit, settings_of(config_.upstreams[0], config_).governor.hint_max);
   for (auto const& u : config_.upstreams)
     servers_.push_back(std::make_shared<server>(io_, u, config_));
   for (auto const& s : servers_)
@@ -57,6 +59,7 @@ service::service(config c, std::function<config()> reread)
 
 service::~service() {
   listener_->close();
+  if (fleet_.is_open()) fleet_.release();  // the link closes it
   if (admin_) admin_->close();
   if (control_) control_->close();
   want_room_.clear();
@@ -86,11 +89,28 @@ int service::run() {
   fmt::print("{}\n", line);
   std::fflush(stdout);
   notify_manager("READY=1");
+  if (config_.fleet) {
+    fleet_.assign(config_.fleet->event_fd());
+    hear_fleet();
+  }
   tick();
   io_.run();
   for (auto const& s : servers_) s->keep();
   if (signal_ == 0 || !cut_off_) return exit_ok;
   return 128 + signal_;
+}
+
+void service::hear_fleet() {
+  fleet_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code e) {
+    if (e) return;
+    config_.fleet->heard();
+    for (auto const* const all : {&servers_, &leaving_})
+      for (auto const& s : *all) {
+        s->paces().wake(clock_now());
+        s->wake(clock_now());
+      }
+    hear_fleet();
+  });
 }
 
 // ── for its parts ────────────────────────────────────────────────────────────────────────────────
@@ -171,8 +191,10 @@ void service::reload() {
   try {
     auto fresh = reread_();
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
-    if (fresh.listen != config_.listen || fresh.admin != config_.admin)
-      throw fatal(exit_usage, "listen and admin are taken at the start only");
+    if (fresh.listen != config_.listen || fresh.admin != config_.admin ||
+        fresh.limit.url != config_.limit.url)
+      throw fatal(exit_usage, "listen, admin and limit-at are taken at the start only");
+    fresh.fleet = config_.fleet;
     std::vector<std::shared_ptr<server>> servers;
     auto const same = [&](upstream_config const& u) {
       return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
@@ -68,6 +69,7 @@ class service {
   void hurry();
   void tick();
   void check_drained();
+  void hear_fleet();
   std::optional<admin_page> page(std::string_view path);
   std::string obey(command const&);
   std::variant<std::size_t, fatal> order(server&, command const&);
@@ -88,6 +90,7 @@ class service {
   std::unique_ptr<control> control_;
   asio::signal_set signals_{io_};
   asio::steady_timer tick_{io_}, drain_{io_};
+  asio::posix::stream_descriptor fleet_{io_};
   bool draining_ = false;
   int signal_ = 0;
   bool cut_off_ = false;

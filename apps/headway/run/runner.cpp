@@ -102,11 +102,11 @@ constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
  public:
-  runner(run_options const& options, std::shared_ptr<fleet_link> fleet)
+  explicit runner(run_options const& options)
       : options_(options),
-        fleet_(std::move(fleet)),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
+        fleet_(options_.dry_run ? nullptr : join_fleet(options_.fleet, options_.wait_max)),
         lanes_(pacing_of(options_, fleet_)),
         http_(
             events_, options_.http,
@@ -805,6 +805,7 @@ class runner {
     visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
+    if (auto const hosts = lanes_.hosts()) standing_.fleet = words_of(*hosts, now);
     progress_.update(now, standing_);
   }
 
@@ -937,7 +938,6 @@ class runner {
   }
 
   run_options const options_;
-  std::shared_ptr<fleet_link> fleet_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
   signals signals_;
@@ -950,6 +950,7 @@ class runner {
   intake input_;
   std::optional<outputs> out_;
 
+  std::shared_ptr<fleet_link> fleet_;
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
@@ -987,8 +988,7 @@ int run(run_options const& options) {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a large body has taken goes back at its end
   mallopt(M_TRIM_THRESHOLD, 4 << 20);  // and what many small ones have is for the next ones
 #endif
-  return runner(options, options.dry_run ? nullptr : join_fleet(options.fleet, options.wait_max))
-      .run();
+  return runner(options).run();
 }
 
 }  // namespace headway::app

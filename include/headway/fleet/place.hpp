@@ -1,4 +1,4 @@
-/// What a program has of a fleet, whatever keeps it.
+/// The place of a program in a fleet, whatever keeps that.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ namespace headway::postgres {
 /// Threads: safe.
 class HEADWAY_EXPORT board final : public fleet::place {
  public:
-  /// What a host says of itself, and wants to hear.
+  /// The words of a host about itself, and its ear.
   struct settings {
     std::string name;                                  ///< for people: the host
     std::string version;                               ///< of the program
