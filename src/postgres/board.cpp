@@ -166,13 +166,12 @@ class bell {
 
 /// A member of one scope, between the thread that paces by it and that of the board.
 struct membership {
-  membership(bytes k, std::string of, any_law const& law, duration most, std::shared_ptr<bell> b)
-      : key(std::move(k)), title(std::move(of)), begins(law), patience(most), rings(std::move(b)) {}
+  membership(bytes k, std::string of, any_law const& law, std::shared_ptr<bell> b)
+      : key(std::move(k)), title(std::move(of)), begins(law), rings(std::move(b)) {}
 
   bytes const key;
   std::string const title;
   any_law const begins;
-  duration const patience;
   std::shared_ptr<bell> const rings;
 
   std::mutex guard;  // of what follows
@@ -209,7 +208,7 @@ struct membership {
   void begin(fleet::member_id id, duration clock_ahead) {
     auto const hold = member ? ours(member->held_until()) : time_point::min();
     ahead = clock_ahead;
-    member.emplace(id, begins, patience, with);
+    member.emplace(id, begins, with);
     if (hold != time_point::min()) member->hold(engine(hold));
     told = held = time_point::min();
     looks = never;
@@ -342,8 +341,7 @@ struct board::office {
   std::shared_ptr<membership> take_in(std::string_view key, std::string title,
                                       any_law const& begins, fleet::ceilings const& with) {
     std::lock_guard const lock(guard);
-    auto m = std::make_shared<membership>(digest(salt, key), std::move(title), begins,
-                                          what.patience, rings);
+    auto m = std::make_shared<membership>(digest(salt, key), std::move(title), begins, rings);
     m->with = with;
     m->polls = !what.news;
     m->begin(id, clock.ahead());
@@ -485,13 +483,13 @@ struct board::office {
     auto const now = m.engine(steady_now());
     if (kind == "cut") {
       auto const by = number_in(words);
-      [[maybe_unused]] auto const version = number_in(words);
+      auto const version = static_cast<std::uint64_t>(number_in(words));
       auto const epoch = number_in(words), hold = number_in(words);
       if (by == id) return;
       auto const held = hold > 0 ? time_point(micros(hold)) : time_point::min();
       m.held = std::max(m.held, held);
       if (epoch >= 0)
-        m.member->cut(now, static_cast<std::uint64_t>(epoch), held);
+        m.member->cut(now, version, static_cast<std::uint64_t>(epoch), held);
       else
         m.member->hold(held);
       if (m.combines) m.member->wake(now);
@@ -602,7 +600,9 @@ struct board::office {
   static fleet::state first_state(membership const& m, rows const& r, int i, time_point now) {
     fleet::state s;
     if (auto const* begins = std::get_if<seek>(&m.begins.choice)) s.law = *begins;
-    if (!r.null(i, rate + 3))
+    if (m.granted.law)  // a state was lost, and this is what it knew
+      s.law = fleet::begun_anew(*m.granted.law);
+    else if (!r.null(i, rate + 3))
       s.law.remember(
           {.rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)},
           now - time_point(micros(r.number(i, rate + 3))));
@@ -623,10 +623,21 @@ struct board::office {
     return s;
   }
 
+  /// Where the board dropped reports, the next one says so.
+  static void note_losses(fleet::state const& before, std::vector<fleet::report>& reports) {
+    std::map<fleet::member_id, std::uint64_t> heard;
+    for (auto const& m : before.members) heard[m.id] = m.heard;
+    for (auto& r : reports) {
+      auto const was = std::exchange(heard[r.from], r.number);
+      if (was > 0 && r.number > was + 1) r.lost = true;
+    }
+  }
+
   void make_next(membership& m, rows const& r, int i) {
     auto const now = m.engine(steady_now());
-    auto const reports = reports_in(r.bytes(i, unheard));
+    auto reports = reports_in(r.bytes(i, unheard));
     auto const before = valid_state(m, r, i, now);
+    note_losses(before, reports);
     m.made.reset();
     auto next = fleet::combine(before, reports, now);
     std::vector<std::int64_t> ids, heards, wake;

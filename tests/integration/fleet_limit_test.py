@@ -6,8 +6,6 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
-import threading
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +13,8 @@ from pathlib import Path
 
 import fleet
 import postgres
-import servers
-from fleet import LONG, RATE, Steady, by_second, jain, number_of, refused
-from work import BINARY, Work, measured
+from fleet import LONG, RATE, Steady, by_second, refused
+from work import measured
 
 SEED = int(os.environ.get("HEADWAY_SEED", random.randrange(2**32)))
 

@@ -82,10 +82,9 @@ std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
           at.url, at.from_arguments ? postgres::source::arguments : postgres::source::environment);
       auto link = std::make_shared<fleet_link>([&](std::function<void()> news) {
         return std::make_unique<postgres::board>(
-            where, postgres::board::settings{.name = name_of_host(),
-                                             .version = HEADWAY_VERSION,
-                                             .patience = patience,
-                                             .news = std::move(news)});
+            where,
+            postgres::board::settings{
+                .name = name_of_host(), .version = HEADWAY_VERSION, .news = std::move(news)});
       });
       if (!where.warning().empty()) say(fmt::format("{}: {}", where.name(), where.warning()));
       return link;

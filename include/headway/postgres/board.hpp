@@ -8,7 +8,6 @@
 
 #include "headway/export.hpp"
 #include "headway/fleet/place.hpp"
-#include "headway/governor.hpp"
 #include "headway/postgres/connection.hpp"
 
 namespace headway::postgres {
@@ -25,7 +24,6 @@ class HEADWAY_EXPORT board final : public fleet::place {
   struct settings {
     std::string name;                                  ///< for people: the host
     std::string version;                               ///< of the program
-    duration patience = governor_settings().hint_max;  ///< a longer hold by others is not believed
     std::function<void()> news{};  ///< called by its thread when one of its paces may know a turn
   };
 

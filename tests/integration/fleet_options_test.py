@@ -1,21 +1,16 @@
 """--limit-at of run, exec and proxy: what it shares, what it refuses, and that nothing changes without it."""
 import contextlib
 import json
-import os
 import re
-import signal
-import subprocess
-import tempfile
 import time
 import unittest
 import urllib.request
-from pathlib import Path
 
 import fleet
 import postgres
 import servers
-from fleet import by_second, number_of
-from work import BINARY, Work, gets, measured, wait_for
+
+from work import Work, gets, measured, wait_for
 
 
 def libpq_calls(work, *options):
@@ -58,7 +53,7 @@ class LimitAt(unittest.TestCase):
                 self.assertIn(words, work.stderr())
                 self.assertNotIn("hush", work.stderr())
         with Work(["a"]) as work:
-            self.assertEqual(work.exec("jobs.txt", "--limit-at", url, "--", "ffmpeg", "{}"), 2)
+            self.assertEqual(work.exec("jobs.txt", "--limit-at", url, "--", "gzip", "{}"), 2)
             self.assertIn("asks no server", work.stderr())
 
     def test_what_one_member_allows_all_keep(self):
