@@ -64,6 +64,10 @@ class service {
  private:
   void take_signals();
   void reload();
+  std::shared_ptr<server> before_of(upstream_config const&, config const& fresh) const;
+  void take_over(config fresh, std::vector<std::shared_ptr<server>> servers);
+  void stay(std::string_view why);
+  void offer_room();
   void drain(int signal);
   void finish_drain();
   void hurry();
@@ -77,6 +81,7 @@ class service {
 
   asio::io_context io_{1};
   config config_;
+  std::shared_ptr<fleet_link> fleet_{};  // null: no other host shares a limit
   std::function<config()> reread_;
   time_point const began_;
   std::vector<std::shared_ptr<server>> servers_;
@@ -90,13 +95,13 @@ class service {
   std::unique_ptr<control> control_;
   asio::signal_set signals_{io_};
   asio::steady_timer tick_{io_}, drain_{io_};
-  asio::posix::stream_descriptor fleet_{io_};
+  asio::posix::stream_descriptor news_of_fleet_{io_};
   bool draining_ = false;
   int signal_ = 0;
   bool cut_off_ = false;
   std::size_t held_ = 0;
   std::uint64_t received_ = 0, sent_ = 0, ids_ = 0;
-  std::uint64_t ticks_ = 0;
+  std::uint64_t ticks_ = 0, reloads_ = 0;
   std::deque<ended_request> last_;
   std::array<std::map<std::string_view, duration>, 60> hour_{};  // by minute, and why
 };
