@@ -10,6 +10,9 @@ endforeach()
 # Every header belongs to one component: to that of its folder, those of driver/ to blocking or asio, all others to
 # core.
 file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} include/*.hpp)
+if(NOT HEADWAY_FLEET)
+  list(FILTER headers_of_core EXCLUDE REGEX "^include/headway/postgres/")
+endif()
 function(headway_headers component regex)  # moves those that match from core to `component`, if that is built
   set(rest ${headers_of_core})
   set(its ${headers_of_core})

@@ -131,13 +131,13 @@ void add_fleet(CLI::App& program, action& chosen) {
   fleet->add_option("ACTION", a->what, "up, init or status")
       ->required()
       ->check(CLI::IsMember({"up", "init", "status"}));
-  fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server");
-  fleet->add_option("--fleet", a->url, "Database, as postgresql://role@host/work [HEADWAY_FLEET]");
-  fleet->add_option("--listen", a->listen, "Of up: address and port")->capture_default_str();
-  fleet->add_option("--name", a->name, "Of up: how other hosts call this one [its own name]");
-  fleet->add_flag("--sql", a->sql, "Of init: print the schema for psql, touch nothing");
-  fleet->add_flag("--watch", a->watches, "Of status: once a second, until Ctrl-C");
-  fleet->add_flag("--json", a->json, "Of status: as JSON, one object a line");
+  fleet->add_option("SUBJECT", a->subject, "Folder of the server, for up");
+  fleet->add_option("--fleet", a->url, "Database as postgresql://role@host/work [HEADWAY_FLEET]");
+  fleet->add_option("--listen", a->listen, "Address and port, for up")->capture_default_str();
+  fleet->add_option("--name", a->name, "Name of this host for others, for up [its own]");
+  fleet->add_flag("--sql", a->sql, "Print the schema for psql and touch nothing, for init");
+  fleet->add_flag("--watch", a->watches, "Show it each second until Ctrl-C, for status");
+  fleet->add_flag("--json", a->json, "Print one JSON object a line, for status");
   fleet->callback([a, &chosen] { chosen = [a] { return a->act(); }; });
 }
 
