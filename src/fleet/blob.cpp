@@ -15,9 +15,7 @@ namespace {
 constexpr double real_max = 1e18;
 constexpr std::int64_t count_max = 1'000'000'000;
 constexpr std::int64_t money_max = std::numeric_limits<std::int64_t>::max() / 2;
-constexpr std::int64_t cost_max = 1'000'000;
 constexpr std::int64_t permits_max = 1'000'000;
-constexpr std::size_t turns_max = 20'000;
 constexpr duration ahead_max = 48h;  // of a time that something waits for
 
 constexpr std::uint64_t zigzag(std::uint64_t difference) noexcept {
@@ -69,6 +67,7 @@ class writer : public context {
   void time(time_point t, duration = {}) {
     count(bits(t.time_since_epoch()), bits(base.time_since_epoch()));
   }
+  void moment(time_point t, bool = false) { time(t); }
   template <class T, class F>
   void maybe(std::optional<T> const& x, F f) {
     flags(x.has_value());
@@ -151,6 +150,11 @@ class reader : public context {
     t = time_point(duration(static_cast<std::int64_t>(bits)));
     require(most == duration::max() || t <= later(base, most));
   }
+  /// One that a law reckons with.
+  void moment(time_point& t, bool may_never_come = false) {
+    time(t);
+    require((t >= time_point{} && t <= later(base, ahead_max)) || (may_never_come && t == never));
+  }
   template <class T, class F>
   void maybe(std::optional<T>& x, F f) {
     bool there = false;
@@ -213,9 +217,16 @@ void fields(C& c, typename C::template as<event>& e) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<ceilings>& x) {
+  auto& [interval, tolerance, out_max] = x;
+  c.span(interval, 0ns);
+  c.span(tolerance, 0ns);
+  c.whole(out_max, 0, permits_max);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<report>& r) {
-  auto& [from, number, at, events, wants, cost, quick, leaves, refused, held, interval, tolerance,
-         out_max] = r;
+  auto& [from, number, at, events, wants, cost, quick, leaves, refused, held, lost, with] = r;
   c.whole(from, 0, std::numeric_limits<member_id>::max());
   c.count(number);
   c.time(at);
@@ -223,12 +234,10 @@ void fields(C& c, typename C::template as<report>& r) {
   c.list(events, events_max, [&](auto& e) { fields(c, e); });
   c.whole(wants, 0, permits_max);
   c.whole(cost, 1, cost_max);
-  c.flags(quick, leaves);
+  c.flags(quick, leaves, lost);
   c.maybe(refused, [&](auto& x) { c.count(x); });
   c.time(held);
-  c.span(interval, 0ns);
-  c.span(tolerance, 0ns);
-  c.whole(out_max, 0, permits_max);
+  fields(c, with);
 }
 
 template <class C>
@@ -248,7 +257,7 @@ void fields(C& c, typename C::template as<breakage>& x) {
   c.whole(row, 0, count_max);
   c.whole(trust, 0, breakage::trust_max);
   c.whole(sure, 0, breakage::trust_max);
-  c.time(gone);
+  c.moment(gone, true);
 }
 
 template <class C>
@@ -276,8 +285,8 @@ void fields(C& c, typename C::template as<company>& x) {
 template <class C>
 void fields(C& c, typename C::template as<demand>& x) {
   auto& [answered, refused, answers, idle, busy, closed] = x;
-  c.time(answered);
-  c.time(refused);
+  c.moment(answered);
+  c.moment(refused, true);
   c.real(answers, 0, demand::smoothing);
   c.real(idle, -1, 2);
   c.whole(busy, 0, count_max);
@@ -287,7 +296,7 @@ void fields(C& c, typename C::template as<demand>& x) {
 template <class C>
 void fields(C& c, typename C::template as<seek::cut>& x) {
   auto& [at, units, successes, rate, out, alike, first_rate, served_out] = x;
-  c.time(at);
+  c.moment(at);
   c.real(units);
   c.count(successes);
   c.real(rate);
@@ -311,11 +320,11 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 template <class C>
 void fields(C& c, typename C::template as<seek::cycle>& x) {
   auto& [began, accepted, cuts, shut, refused, closed, alike] = x;
-  c.time(began);
+  c.moment(began);
   c.real(accepted);
   c.whole(cuts, 0, count_max);
-  c.time(shut);
-  c.time(refused);
+  c.moment(shut);
+  c.moment(refused);
   c.real(closed);
   c.whole(alike, 0, count_max);
 }
@@ -329,8 +338,8 @@ void fields(C& c, typename C::template as<seek::latency>& x) {
   c.whole(answers, 0, count_max);
   c.whole(high, 0, count_max);
   c.real(delivered, 0);
-  c.time(block, ahead_max);
-  c.time(answered);
+  c.moment(block);
+  c.moment(answered);
   c.real(drained, 0);
   c.real(resume, 0);
 }
@@ -349,7 +358,7 @@ void fields(C& c, typename C::template as<seek>& law) {
   c.real(climb_seconds, 0);
   c.real(touch_rejects);
   c.real(ease, 1e-9, 1);
-  c.time(next, ahead_max);
+  c.moment(next);
   c.time(behind);
   c.count(epoch);
   c.count(successes);
@@ -379,7 +388,7 @@ void fields(C& c, typename C::template as<flight>& f) {
   auto& [of, on, sent, out] = f;
   c.whole(of, 0, std::numeric_limits<member_id>::max());
   fields(c, on);
-  c.time(sent);
+  c.moment(sent);
   c.whole(out, 0, count_max);
 }
 
@@ -395,10 +404,10 @@ void fields(C& c, typename C::template as<state::pending_event>& p) {
 template <class C>
 void fields(C& c, typename C::template as<member_state>& m) {
   auto& [id, heard, reported, live, quick, active, quick_until, wants, cost, out, heads, permits,
-         planned] = m;
+         with, planned] = m;
   c.whole(id, 0, std::numeric_limits<member_id>::max());
   c.count(heard);
-  c.time(reported);
+  c.moment(reported);
   c.flags(live, quick, active);
   c.time(quick_until);
   c.whole(wants, 0, permits_max);
@@ -406,6 +415,7 @@ void fields(C& c, typename C::template as<member_state>& m) {
   c.whole(out, 0, permits_max);
   c.whole(heads, 0, permits_max);
   c.whole(permits, 0, permits_max);
+  fields(c, with);
   c.list(planned, turns_max, [&](auto& t) { fields(c, t); });
 }
 
@@ -419,17 +429,23 @@ void fields(C& c, typename C::template as<gcra>& g) {
 
 template <class C>
 void fields(C& c, typename C::template as<state>& s) {
-  auto& [version, at, law, held, remaining, resets, ceiling, out_max, members, pending, flights,
-         dealt, last, front, term, began] = s;
+  auto& [version, at, law, held, remaining, remaining_as_of, resets, ceiling, charged_from, out_max,
+         recalled, live, sharing, members, pending, flights, dealt, last, front, term, began] = s;
   c.count(version);
   c.time(at);
+  c.require(at >= time_point{} && at <= time_point(1'000'000h));
   c.base = at;
   fields(c, law);
   c.time(held, ahead_max);
   c.maybe(remaining, [&](auto& x) { c.whole(x, -money_max, money_max); });
+  c.count(remaining_as_of);
   c.time(resets, ahead_max);
   c.maybe(ceiling, [&](auto& x) { fields(c, x); });
+  c.count(charged_from);
   c.whole(out_max, 0, permits_max);
+  c.flags(recalled);
+  c.whole(live, 0, members_max);
+  c.whole(sharing, 0, members_max);
   c.count(dealt);
   c.last.number = dealt;
   c.list(members, members_max, [&](auto& m) { fields(c, m); });
@@ -438,7 +454,8 @@ void fields(C& c, typename C::template as<state>& s) {
   c.whole(last, 0, std::numeric_limits<member_id>::max());
   c.whole(front, 0, std::numeric_limits<member_id>::max());
   c.time(term);
-  c.maybe(began, [&](auto& x) { c.time(x); });
+  c.maybe(began, [&](auto& x) { c.moment(x); });
+  for (auto const& p : pending) c.require(p.what.at >= time_point{} && p.what.at <= s.at);
   // What is found by bisection is in order.
   c.require(std::ranges::adjacent_find(members, std::greater_equal{}, &member_state::id) ==
             members.end());

@@ -66,9 +66,8 @@ class draws {
              .quick = coin(),
              .leaves = coin(),
              .held = time(),
-             .interval = duration(small()),
-             .tolerance = duration(small()),
-             .out_max = small()};
+             .lost = coin(),
+             .with = {duration(small()), duration(small()), small()}};
     if (coin()) r.refused = any();
     for (auto n = pick(5); n > 0; --n) r.events.push_back(an_event());
     return r;
@@ -103,8 +102,8 @@ state used() {
     std::vector<report> all;
     for (member_id id = 1; id <= 3; ++id) {
       if (id == 3 && number > 17) continue;  // its answers are waited for
-      report r{.from = id, .number = number, .at = now, .wants = 9, .quick = true, .out_max = 40};
-      r.interval = 3ms;
+      report r{.from = id, .number = number, .at = now, .wants = 9, .quick = true};
+      r.with = {3ms, 0ns, 40};
       for (auto const& t : grant_of(s, id).turns) {
         if (t.at > now) continue;
         auto e = event{.what = event::kind::sent, .out = 1, .turn = t.number, .at = t.at};

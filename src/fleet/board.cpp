@@ -12,6 +12,10 @@ board::reply board::exchange(time_point now, report const& r) {
   if (fresh) {
     b.told = r.number;
     b.unheard.push_back(r);
+    if (b.unheard.size() > reports_max) {
+      b.unheard.pop_front();
+      b.unheard.front().lost = true;
+    }
     if (r.leaves && combiner_ == r.from) lease_ = now;
   }
   return {.granted = grant_of(valid_, r.from),
@@ -31,9 +35,14 @@ bool board::publish(time_point now, member_id by, std::uint64_t made_of, state n
   valid_ = std::move(next);
   combiner_ = by;
   lease_ = later(now, lease);
-  for (auto const& m : valid_.members)
-    if (auto const at = boxes_.find(m.id); at != boxes_.end())
-      std::erase_if(at->second.unheard, [&](report const& r) { return r.number <= m.heard; });
+  auto at = boxes_.begin();
+  for (auto m = valid_.members.begin(); at != boxes_.end();) {  // both by id
+    while (m != valid_.members.end() && m->id < at->first) ++m;
+    auto const known = m != valid_.members.end() && m->id == at->first;
+    if (known)
+      std::erase_if(at->second.unheard, [&](report const& r) { return r.number <= m->heard; });
+    at = known || !at->second.unheard.empty() ? std::next(at) : boxes_.erase(at);
+  }
   return true;
 }
 

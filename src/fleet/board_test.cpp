@@ -35,6 +35,31 @@ TEST(board, keeps_a_report_until_a_valid_state_has_heard_it) {
   EXPECT_EQ(b.collect().reports[0].number, 3);
 }
 
+TEST(board, keeps_the_latest_reports_of_a_member_and_tells_that_others_were_lost) {
+  board b;
+  for (std::uint64_t n = 1; n <= 3 * board::reports_max; ++n) b.exchange(start, hello(1, n));
+  auto const all = b.collect().reports;
+  ASSERT_EQ(all.size(), board::reports_max);
+  EXPECT_TRUE(all.front().lost);
+  EXPECT_FALSE(all.back().lost);
+  EXPECT_EQ(all.back().number, 3 * board::reports_max);
+}
+
+TEST(board, forgets_members_that_the_state_has_forgotten) {
+  board b;
+  auto now = start;
+  for (member_id id = 1; id <= 100; ++id) {
+    now += 1min;
+    auto r = hello(id, 1);
+    r.at = id % 10 == 0 ? start : now;  // of long ago
+    b.exchange(now, r);
+    auto const all = b.collect();
+    ASSERT_TRUE(b.publish(now, id, all.valid.version, combine(all.valid, all.reports, now)));
+    ASSERT_TRUE(b.collect().reports.empty());
+  }
+  EXPECT_LE(b.size(), 12U);
+}
+
 TEST(board, a_stale_state_changes_nothing) {
   board b;
   b.exchange(start, hello(1, 1));

@@ -10,20 +10,34 @@ namespace {
 
 constexpr duration silent_quick = 1s;  // then a member is not live, …
 constexpr duration silent_resting = 2500ms;
-constexpr duration forgotten = 10min;  // … and then it is none
-constexpr duration lead = 1500us;      // from the law's turn to the way of the news of it
-constexpr duration leaves_in = 500ms;  // an active member reports on, until its turns are used
-constexpr duration hold_max = 24h;     // what a server asks for
-constexpr duration old_max = 1min;     // of an event: told after an outage
-constexpr std::int32_t wants_max = 10'000;
-constexpr std::int64_t cost_max = 1'000'000;
-constexpr std::size_t active_min = 16;     // members in the ring, …
-constexpr double active_rate = 20;         // … and one for so many units a second
-constexpr std::size_t active_all = 32;     // so many need no ring
+constexpr duration forgotten = 10min;   // … and then it is none
+constexpr duration lead = 1500us;       // before which no turn is dealt: the news of it needs a way
+constexpr duration leaves_in = 500ms;   // an active member reports on, until its turns are used
+constexpr duration old_max = 1min;      // of an event: told after an outage
+constexpr duration clock_differs = 2s;  // by so much the engine's clock went back
+constexpr std::size_t active_min = 16;  // members in the ring, …
+constexpr double active_rate = 20;      // … and one for so many units a second
+constexpr std::size_t active_all = 32;  // so many need no ring
+constexpr double pooled_permits = 2;    // of an active member, at least
 constexpr duration ahead_ramping = 150ms;  // while the pace doubles: later turns would be too few
 constexpr duration first_alone = 250ms;    // the first turn of all
 constexpr int early_max = 64;              // refusals that are heard before their time, at once
-constexpr std::size_t turns_max = 20'000;  // dealt in one go
+constexpr member_id none = -1;             // of a flight that has ended
+
+std::uint64_t micros_of(time_point t) {
+  auto const micros = std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch());
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(micros.count(), 0));
+}
+
+std::uint64_t number_of(flight const& f) {
+  return f.on.number;
+}
+
+/// Returns the member of that number, or the end.
+auto place_of(auto& members, member_id id) {
+  auto const at = std::ranges::lower_bound(members, id, {}, &member_state::id);
+  return at != members.end() && at->id == id ? at : members.end();
+}
 
 /// One step of combine(): the state, and the time.
 class step {
@@ -31,10 +45,15 @@ class step {
   step(state s, time_point now) : s_(std::move(s)), now_(now) {}
 
   state run(std::span<report const> reports) {
+    if (s_.at > later(now_, clock_differs)) begin_anew();
+    // Numbers of turns ascend also where a state was lost: they begin with the clock.
+    if (s_.version == 0) s_.dealt = std::max(s_.dealt, micros_of(now_));
+    s_.recalled = false;
     bury();  // what a member sent before it was stopped teaches nothing when it is back
     for (auto const& r : reports) take_in(r);
     std::ranges::stable_sort(s_.pending, {}, [](auto const& p) { return p.what.at; });
     bury();
+    take_ceilings();
     hear();
     if (s_.held > now_) take_back(now_, [&](turn const& t) { return t.at < s_.held; });
     lapse();
@@ -42,18 +61,20 @@ class step {
     share_permits();
     deal();
     s_.law.level = std::min(s_.law.level, seek::rate_max);
-    auto const micros =
-        std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch());
     s_.at = now_;
-    s_.version = std::max(s_.version + 1,
-                          static_cast<std::uint64_t>(std::max<std::int64_t>(micros.count(), 0)));
+    s_.version = std::max(s_.version + 1, micros_of(now_));
     return std::move(s_);
   }
 
  private:
+  void begin_anew() {
+    auto const held = s_.held > s_.at ? later(now_, s_.held - s_.at) : time_point::min();
+    s_ = {.version = s_.version, .law = begun_anew(s_.law), .held = held, .dealt = s_.dealt};
+  }
+
   member_state* find(member_id id) {
-    auto const at = std::ranges::lower_bound(s_.members, id, {}, &member_state::id);
-    return at != s_.members.end() && at->id == id ? &*at : nullptr;
+    auto const at = place_of(s_.members, id);
+    return at != s_.members.end() ? &*at : nullptr;
   }
 
   member_state& member_of(member_id id) {
@@ -68,16 +89,19 @@ class step {
     auto& m = member_of(r.from);
     if (r.number <= m.heard) return;  // heard before
     m.heard = r.number;
-    m.reported = std::min(r.at, now_);
+    m.reported = std::clamp(r.at, later(now_, -2 * silent_resting), now_);
     m.quick = r.quick;
     m.wants = r.leaves ? 0 : std::clamp(r.wants, 0, wants_max);
     m.cost = std::clamp<std::int64_t>(r.cost, 1, cost_max);
+    m.with = {.interval = std::max(r.with.interval, duration(0)),
+              .tolerance = std::max(r.with.tolerance, duration(0)),
+              .out_max = std::clamp(r.with.out_max, 0, wants_max)};
     s_.held = std::max(s_.held, std::min(r.held, later(now_, hold_max)));
-    if (r.interval > 0ns && (!s_.ceiling || r.interval > s_.ceiling->interval))
-      s_.ceiling = gcra{.interval = r.interval,
-                        .burst_tolerance = std::max(r.tolerance, duration(0)),
-                        .tat = s_.ceiling ? s_.ceiling->tat : now_};
-    if (r.out_max > 0) s_.out_max = s_.out_max > 0 ? std::min(s_.out_max, r.out_max) : r.out_max;
+    s_.recalled = s_.recalled || r.refused;
+    if (r.lost) {
+      s_.law.gap(now_);
+      std::erase_if(s_.flights, [&](flight const& f) { return f.of == m.id; });
+    }
     for (auto const& e : r.events) take_in(m, e);
     if (r.leaves) leave(m);
   }
@@ -86,19 +110,18 @@ class step {
     e.at = std::min(e.at, now_);
     e.cost = std::clamp<std::int64_t>(e.cost, 1, cost_max);
     e.out = std::clamp(e.out, 0, wants_max);
-    if (e.at < now_ - old_max || s_.pending.size() >= events_max) {
+    e.heard = std::clamp(e.heard, 0, e.out);
+    if (e.at < later(now_, -old_max) || s_.pending.size() >= events_max) {
       s_.law.gap(now_);
       return;
     }
     std::optional<turn> on;
     if (e.what == event::kind::sent || e.what == event::kind::paid) {
       auto const at = std::ranges::find(m.planned, e.turn, &turn::number);
-      if (at == m.planned.end()) {
-        if (e.what == event::kind::paid) return;
-      } else {
+      if (at != m.planned.end()) {
         on = *at;
         m.planned.erase(at);
-        if (on->withdrawn) give_back(-on->cost);  // it was used meanwhile
+        if (on->withdrawn) charge(*on);  // it was used meanwhile
       }
       if (e.what == event::kind::paid) return;
     }
@@ -110,25 +133,27 @@ class step {
     m.live = false;
     m.out = m.heads = 0;
     std::erase_if(s_.flights, [&](flight const& f) { return f.of == m.id; });
-    m.reported = std::min(m.reported, now_ - 2 * silent_resting);
+    m.reported = std::min(m.reported, later(now_, -2 * silent_resting));
     m.wants = 0;
   }
 
   void take_back_all_of(member_state& m) {
     std::int64_t cost = 0;
     std::uint64_t turns = 0;
-    for (auto const& t : m.planned)
-      if (!t.withdrawn) cost += t.cost, ++turns;
+    for (auto const& t : m.planned) {
+      if (t.withdrawn) continue;
+      cost += t.cost;
+      ++turns;
+      give_back(t);
+    }
     s_.law.take_back(turns, cost, never);
-    give_back(cost);
     m.planned.clear();
   }
 
   /// The permits of members that are silent are free, and what they sent teaches nothing.
   void bury() {
     for (auto& m : s_.members) {
-      auto const silent = now_ - m.reported;
-      auto const live = silent <= (m.quick ? silent_quick : silent_resting);
+      auto const live = later(m.reported, m.quick ? silent_quick : silent_resting) >= now_;
       if (m.live && !live) {
         if (m.out > 0) s_.law.gap(now_);
         leave(m);
@@ -138,6 +163,33 @@ class step {
     std::erase_if(s_.members, [&](member_state const& m) {
       return !m.live && later(m.reported, forgotten) < now_;
     });
+  }
+
+  /// Of live members, the smallest of each kind is that of all.
+  void take_ceilings() {
+    ceilings least{};
+    for (auto const& m : s_.members) {
+      if (!m.live) continue;
+      auto const& w = m.with;
+      if (w.interval > least.interval) {
+        least.interval = w.interval;
+        least.tolerance = w.tolerance;
+      } else if (w.interval == least.interval) {
+        least.tolerance = std::min(least.tolerance, w.tolerance);
+      }
+      if (w.out_max > 0)
+        least.out_max = least.out_max > 0 ? std::min(least.out_max, w.out_max) : w.out_max;
+    }
+    s_.out_max = least.out_max;
+    auto const was = s_.ceiling;
+    if (least.interval == 0ns) return s_.ceiling.reset();
+    if (was && was->interval == least.interval && was->burst_tolerance == least.tolerance) return;
+    if (!was || was->interval < least.interval)  // what it has not paid for does not go
+      take_back(now_, [](turn const&) { return true; });
+    s_.ceiling = gcra{.interval = least.interval,
+                      .burst_tolerance = least.tolerance,
+                      .tat = was ? was->tat : now_};
+    s_.charged_from = s_.dealt + 1;
   }
 
   // ── what the law hears ──────────────────────────────────────────────────────────────────────
@@ -154,6 +206,10 @@ class step {
 
   void hear() {
     auto const until = watermark();
+    for (auto const& m : s_.members) {
+      out_ += m.out;
+      heads_ += m.heads;
+    }
     int early = early_max;
     for (auto& p : s_.pending)
       if (p.what.what == event::kind::throttle && p.what.at > until && !p.told && --early >= 0)
@@ -162,33 +218,33 @@ class step {
     for (; heard < s_.pending.size() && s_.pending[heard].what.at <= until; ++heard)
       hear(s_.pending[heard]);
     s_.pending.erase(s_.pending.begin(), s_.pending.begin() + static_cast<std::ptrdiff_t>(heard));
+    if (told_) obey(told_->first, told_->second);
+    std::erase_if(s_.flights, [&](flight const& f) {
+      auto const* const m = f.of == none ? nullptr : find(f.of);
+      return m == nullptr || m->out == 0;
+    });
+    if (s_.flights.size() > events_max)
+      s_.flights.erase(s_.flights.begin(), s_.flights.end() - std::ptrdiff_t{events_max});
   }
 
-  int all_out() const {
-    int sum = 0;
-    for (auto const& m : s_.members) sum += m.out;
-    return sum;
-  }
-  int all_heads() const {
-    int sum = 0;
-    for (auto const& m : s_.members) sum += m.heads;
-    return sum;
+  void holds(member_state& m, int out, int heads) {
+    out_ += out - m.out;
+    heads_ += heads - m.heads;
+    m.out = out;
+    m.heads = heads;
   }
 
   auto flight_of(std::uint64_t number) {
-    auto const at = std::ranges::lower_bound(s_.flights, number, {},
-                                             [](flight const& f) { return f.on.number; });
-    return at != s_.flights.end() && at->on.number == number ? at : s_.flights.end();
+    auto const at = std::ranges::lower_bound(s_.flights, number, {}, number_of);
+    return at != s_.flights.end() && at->on.number == number && at->of != none ? at
+                                                                               : s_.flights.end();
   }
 
   void went(state::pending_event const& p) {
     if (!p.on) return;  // of a turn that is not known
-    flight f{.of = p.from, .on = *p.on, .sent = p.what.at, .out = all_out()};
+    flight f{.of = p.from, .on = *p.on, .sent = p.what.at, .out = out_};
     f.on.cost = p.what.cost;
-    auto const at = std::ranges::lower_bound(s_.flights, f.on.number, {},
-                                             [](flight const& x) { return x.on.number; });
-    s_.flights.insert(at, f);
-    if (s_.flights.size() > events_max) s_.flights.erase(s_.flights.begin());
+    s_.flights.insert(std::ranges::lower_bound(s_.flights, f.on.number, {}, number_of), f);
   }
 
   void hear(state::pending_event const& p) {
@@ -196,20 +252,20 @@ class step {
     if (m == nullptr || !m->live) return;
     auto const& e = p.what;
     if (e.what == event::kind::sent || e.what == event::kind::out) {
-      m->out = e.out;
-      m->heads = std::min(m->heads, m->out);
+      holds(*m, e.out, std::min(m->heads, e.out));
       if (e.what == event::kind::sent) went(p);
-      if (m->out == 0) std::erase_if(s_.flights, [&](flight const& f) { return f.of == m->id; });
       return;
     }
-    m->out = e.out;
-    m->heads = std::clamp(e.heard, 0, std::max(e.out, 0));
+    holds(*m, e.out, e.heard);
     auto const at = flight_of(e.turn);
     if (at == s_.flights.end() || at->of != p.from) return;
     auto const f = *at;
-    s_.flights.erase(at);
-    obey(e, f);
-    if (!p.told) tell(e, f, all_out(), all_heads());
+    at->of = none;
+    if (e.remaining && e.reset && f.on.number >= s_.remaining_as_of) {
+      s_.remaining_as_of = f.on.number;  // a later request's answer knows more
+      told_ = {e, f};
+    }
+    if (!p.told) tell(e, f, out_, heads_);
   }
 
   /// Hears a refusal before its time: what is out by then is counted from what is known.
@@ -230,16 +286,15 @@ class step {
     };
     p.told = true;
     if (auto const at = flight_of(p.what.turn); at != s_.flights.end())
-      return tell(p.what, *at, out_at(p.what.at), all_heads());
+      return tell(p.what, *at, out_at(p.what.at), heads_);
     for (auto const& q : s_.pending)
       if (q.on && q.on->number == p.what.turn && q.from == p.from)
         return tell(p.what,
                     {.of = p.from, .on = *q.on, .sent = q.what.at, .out = out_at(q.what.at)},
-                    out_at(p.what.at), all_heads());
+                    out_at(p.what.at), heads_);
   }
 
   void obey(event const& e, flight const& f) {
-    if (!e.remaining || !e.reset) return;
     auto const rtt = e.at - f.sent;
     auto const left = std::max<std::int64_t>(*e.remaining, 0);
     s_.resets = later(e.at, std::clamp(*e.reset, duration(0), hold_max));
@@ -254,8 +309,14 @@ class step {
     for (auto const& q : s_.pending)
       if (q.on && q.what.at > e.at) since += q.what.cost;
     for (auto const& other : s_.flights)
-      if (other.on.number > f.on.number) since += other.on.cost;
+      if (other.of != none && other.on.number > f.on.number) since += other.on.cost;
     s_.remaining = left - std::min(left, since);
+  }
+
+  /// Permits that are dealt to members are taken, though one may wait for a turn: else a law of
+  /// slots would never see its permits bind, and not ask for more.
+  int parted(event const& e) const {
+    return s_.law.slots && !e.idle ? static_cast<int>(std::min(s_.law.allowed(), 1e6)) : 0;
   }
 
   void tell(event const& e, flight const& f, int out, int heads) {
@@ -267,7 +328,7 @@ class step {
                             .paced = f.on.paced,
                             .prompt = f.on.prompt,
                             .cost = f.on.cost},
-                   .in_flight = std::max(out, 1),
+                   .in_flight = std::max({out, 1, parted(e)}),
                    .rtt = std::max(e.at - f.sent, duration(0)),
                    .app_limited = e.app_limited || (e.idle && !f.on.paced),
                    .capped = e.capped,
@@ -296,22 +357,23 @@ class step {
     std::uint64_t turns = 0;
     for (auto& m : s_.members)
       for (auto& t : m.planned) {
-        if (t.withdrawn || t.at <= at || !which(t)) continue;
+        if (t.withdrawn || !which(t)) continue;
         t.withdrawn = true;
         cost += t.cost;
         ++turns;
+        give_back(t);
       }
-    if (turns == 0) return;
-    s_.law.take_back(turns, cost, at);
-    give_back(cost);
+    if (turns > 0) s_.law.take_back(turns, cost, at);
   }
 
-  void give_back(std::int64_t cost) {
-    if (s_.remaining) *s_.remaining += cost;
-    // Not before now: what was dealt before the ceiling came was never charged.
-    if (s_.ceiling)
-      s_.ceiling->tat =
-          std::max(std::min(s_.ceiling->tat, now_), s_.ceiling->tat - cost * s_.ceiling->interval);
+  void give_back(turn const& t) {
+    if (s_.remaining) *s_.remaining += t.cost;
+    if (s_.ceiling && t.number >= s_.charged_from) s_.ceiling->give_back(now_, t.cost);
+  }
+
+  void charge(turn const& t) {
+    if (s_.remaining) *s_.remaining -= t.cost;
+    if (s_.ceiling) s_.ceiling->take(now_, t.cost);
   }
 
   /// What a member has not used in time it will not use.
@@ -332,16 +394,18 @@ class step {
 
   // ── turns ───────────────────────────────────────────────────────────────────────────────────
 
-  bool wants(member_state const& m) const { return m.live && m.wants > 0; }
-
-  /// The first members that want, from the front of the ring on, are active; as many more after
-  /// them are to report ten times a second, so that they are ready when their term comes.
+  /// The first members that want, from the front of the ring on, are active; those after them are
+  /// to report ten times a second, so that they are ready when their term comes.
   void choose_active() {
     std::vector<std::size_t> ring;
+    s_.live = 0;
     for (std::size_t i = 0; i < s_.members.size(); ++i) {
-      s_.members[i].active = false;
-      if (wants(s_.members[i])) ring.push_back(i);
+      auto& m = s_.members[i];
+      m.active = false;
+      s_.live += m.live;
+      if (m.live && m.wants > 0) ring.push_back(i);
     }
+    s_.sharing = static_cast<std::int32_t>(ring.size());
     if (ring.empty()) return;
     auto const all = ring.size();
     auto const first =
@@ -352,18 +416,27 @@ class step {
       auto const paced = static_cast<std::size_t>(std::min(s_.law.pace() / active_rate, 1e6));
       many = std::clamp(paced, active_min, all);
     }
-    if (s_.law.slots)
-      many = std::min(many, std::max<std::size_t>(1, static_cast<std::size_t>(s_.law.allowed())));
-    if (many < all && now_ >= later(s_.term, term_of_ring)) {
-      s_.term = now_;
-      std::rotate(ring.begin(), ring.begin() + static_cast<std::ptrdiff_t>(many), ring.end());
-      s_.front = s_.members[ring.front()].id;
-    }
-    for (std::size_t k = 0; k < std::min(all, 2 * many); ++k) {
+    if (s_.law.slots)  // one that has few permits cannot use a turn while they are out
+      many = std::min(many, std::max<std::size_t>(
+                                1, static_cast<std::size_t>(s_.law.allowed() / pooled_permits)));
+    if (many < all) slide(ring, many);
+    auto const next = many + many / 4 + 1;  // these are active within a quarter of a term
+    for (std::size_t k = 0; k < std::min(all, next); ++k) {
       auto& m = s_.members[ring[k]];
       m.quick_until = later(now_, leaves_in);
       m.active = k < many;
     }
+  }
+
+  /// Lets as many members leave the front of the ring as had their term, one after the other: if
+  /// all left at once, what they still have out would keep the permits of the next.
+  void slide(std::vector<std::size_t>& ring, std::size_t many) {
+    auto const each = term_of_ring / static_cast<std::int64_t>(many);
+    if (s_.term < later(now_, -term_of_ring) || s_.term > now_) s_.term = later(now_, -each);
+    auto const gone = std::min<std::int64_t>((now_ - s_.term) / each, std::ssize(ring));
+    s_.term += gone * each;
+    std::rotate(ring.begin(), ring.begin() + gone, ring.end());
+    s_.front = s_.members[ring.front()].id;
   }
 
   /// No member has more than its share of what may be out; what it has above that is taken from
@@ -384,11 +457,12 @@ class step {
       }
     }
     if (sharing == 0) return;
-    if (!binds) {
+    if (!binds) {  // equal shares of what is not answered; what is read besides is each one's own
+      auto const unheard = std::max(allowed - static_cast<double>(s_.law.heard), 1.0);
       auto const share =
-          static_cast<std::int32_t>(std::ceil(allowed / static_cast<double>(sharing)));
+          static_cast<std::int32_t>(std::ceil(unheard / static_cast<double>(sharing)));
       for (auto& m : s_.members)  // after its term, it uses the turns that it has
-        m.permits = m.active || !m.planned.empty() ? std::max(share, 1) : 0;
+        m.permits = m.active || !m.planned.empty() ? share + m.heads : 0;
       return;
     }
     // Equal shares; what one has out above its share is taken from those of the others.
@@ -463,14 +537,17 @@ class step {
 
   state s_;
   time_point now_;
+  int out_ = 0, heads_ = 0;                         // of all members
+  std::optional<std::pair<event, flight>> told_{};  // the latest request whose answer told a rest
 };
 
-member_state const* find(state const& s, member_id id) {
-  auto const at = std::ranges::lower_bound(s.members, id, {}, &member_state::id);
-  return at != s.members.end() && at->id == id ? &*at : nullptr;
-}
-
 }  // namespace
+
+seek begun_anew(seek const& law) {
+  seek fresh{.waste = law.waste, .leave = law.leave, .with = law.with};
+  fresh.remember(law.knows(), 0s);
+  return fresh;
+}
 
 state combine(state before, std::span<report const> reports, time_point now) {
   return step(std::move(before), now).run(reports);
@@ -480,18 +557,14 @@ grant grant_of(state const& s, member_id to) {
   grant g{.version = s.version,
           .at = s.at,
           .slots = s.law.slots,
+          .members = s.live,
+          .sharing = std::max(s.sharing, 1),
           .pace = s.law.pace(),
           .epoch = s.law.epoch,
           .held = s.held,
           .law = s.law};
-  std::int32_t sharing = 0;
-  for (auto const& m : s.members) {
-    g.members += m.live;
-    sharing += m.live && m.wants > 0;
-  }
-  g.sharing = std::max(sharing, 1);
-  auto const* const m = find(s, to);
-  if (m == nullptr) return g;
+  auto const m = place_of(s.members, to);
+  if (m == s.members.end()) return g;
   g.permits = m->permits;
   g.quick = m->quick_until >= s.at || m->out > 0 || !m->planned.empty();
   for (auto const& t : m->planned)
@@ -502,14 +575,14 @@ grant grant_of(state const& s, member_id to) {
 std::vector<member_id> to_wake(state const& s, state const& before, time_point now) {
   std::vector<member_id> ids;
   for (auto const& m : s.members) {
-    auto const* const was = find(before, m.id);
-    auto const known = was != nullptr && !was->planned.empty() ? was->planned.back().number : 0;
+    auto const was = place_of(before.members, m.id);
+    auto const there = was != before.members.end();
+    auto const known = there && !was->planned.empty() ? was->planned.back().number : 0;
     auto const comes_soon = [&](turn const& t) {
       return t.number > known && !t.withdrawn && t.at < later(now, near_turn);
     };
-    auto const next =
-        m.quick_until >= s.at && !m.quick && (was == nullptr || was->quick_until < before.at);
-    auto const cut = m.quick && s.law.epoch != before.law.epoch;
+    auto const next = m.quick_until >= s.at && !m.quick && (!there || was->quick_until < before.at);
+    auto const cut = m.quick && (s.recalled || s.law.epoch != before.law.epoch);
     if (next || cut || std::ranges::any_of(m.planned, comes_soon)) ids.push_back(m.id);
   }
   return ids;

@@ -4,20 +4,29 @@
 #include <cmath>
 #include <utility>
 
+#include "headway/backoff/exponential.hpp"
+
 namespace headway::fleet {
 namespace {
 
 constexpr duration silence = 310ms;  // nothing new was heard: it coasts
 constexpr duration coasting_halves = 1min;
-constexpr duration asks_again = 1s;            // for a turn, where none is promised
-constexpr duration repeats = 100ms;            // a report that is not answered
-constexpr double golden = 0.6180339887498949;  // spreads members of consecutive numbers
-constexpr double expected = 0.25;              // seconds of arrivals that turns are asked for
+constexpr duration far = 2s;         // a turn so far from now is of another clock
+constexpr duration asks_again = 1s;  // for a turn, where none is promised
+constexpr exponential_backoff repeats{.initial = tick, .multiplier = 2, .cap = rest};
+constexpr std::uint64_t began_anew = 2'000'000;  // µs: the engine's clock went back, and its state
+constexpr double golden = 0.6180339887498949;    // spreads members of consecutive numbers
+constexpr double expected = 0.25;                // seconds of arrivals that turns are asked for
 
 /// A member's own place between 0 and 1.
 double phase(member_id id) noexcept {
   auto const x = golden * id;
   return x - std::floor(x);
+}
+
+/// Returns whether a state of version `a` is not after one of version `b`.
+bool not_after(std::uint64_t a, std::uint64_t b) noexcept {
+  return a <= b && b - a < began_anew;
 }
 
 duration part(duration d, double share) noexcept {
@@ -26,8 +35,8 @@ duration part(duration d, double share) noexcept {
 
 }  // namespace
 
-member::member(member_id id, any_law const& begins, duration patience, ceilings with)
-    : id_(id), law_(begins), patience_(patience), with_(with) {}
+member::member(member_id id, any_law const& begins, ceilings with)
+    : id_(id), law_(begins), with_(with) {}
 member::~member() = default;
 
 // ── turns ─────────────────────────────────────────────────────────────────────────────────────
@@ -93,7 +102,7 @@ bool member::claim(time_point now, std::int64_t cost, fraction) noexcept {
       note({.what = event::kind::paid, .out = out_, .turn = t.number, .at = now});
       continue;
     }
-    owed_ += cost - t.cost;
+    owed_ = std::max<std::int64_t>(owed_ + cost - t.cost, 0);
     claimed_ = t;
     return true;
   }
@@ -125,7 +134,10 @@ stamp member::take(time_point now, std::int64_t cost, fraction) noexcept {
 // ── answers ───────────────────────────────────────────────────────────────────────────────────
 
 void member::note(event e) {
-  if (events_.size() >= events_max) events_.erase(events_.begin());
+  if (events_.size() >= events_max) {  // an answer without its send would teach nothing
+    events_.clear();
+    lost_ = true;
+  }
   events_.push_back(e);
 }
 
@@ -155,7 +167,10 @@ void member::on_success(time_point now, sample const& s, fraction) noexcept {
 
 void member::on_throttle(time_point now, sample const& s, resource r, fraction) noexcept {
   note_answer(event::kind::throttle, now, s, r);
-  if (s.sent.sends > 0) refused_ = std::max(refused_.value_or(0), s.sent.epoch);
+  // What comes by chance is no cut, and takes no turns back.
+  auto const* const known = std::get_if<seek>(&law_.choice);
+  if (s.sent.sends > 0 && (known == nullptr || known->luck.doubts() == 0))
+    refused_ = std::max(refused_.value_or(0), s.sent.epoch);
   wake(now);
 }
 
@@ -183,7 +198,8 @@ time_point member::look_again(time_point now) const noexcept {
 }
 
 time_point member::speaks_at() const noexcept {
-  return unheard_ ? later(spoke_, repeats) : speaks_;
+  return unheard_ ? later(spoke_, std::max(repeats.delay(repeated_, {}, 0), quick_ ? 0ns : rest))
+                  : speaks_;
 }
 
 report const& member::speak(time_point now) {
@@ -191,6 +207,7 @@ report const& member::speak(time_point now) {
   speaks_ = later(now, report_.number == 0 ? part(interval, 0.5 + phase(id_)) : interval);
   if (unheard_) {
     spoke_ = now;
+    repeated_ = std::min(repeated_ + 1, 16);
     return report_;
   }
   auto const passed = std::max(to_seconds(now - spoke_), to_seconds(tick) / 2);
@@ -207,10 +224,10 @@ report const& member::speak(time_point now) {
              .leaves = leaving_,
              .refused = std::exchange(refused_, std::nullopt),
              .held = held_ > now ? held_ : time_point::min(),
-             .interval = with_.interval,
-             .tolerance = with_.tolerance,
-             .out_max = with_.out_max};
+             .lost = std::exchange(lost_, false),
+             .with = with_};
   unheard_ = true;
+  repeated_ = 0;
   return report_;
 }
 
@@ -219,7 +236,8 @@ void member::hear(time_point now, grant const& g, std::uint64_t told, bool combi
   auto const quick = g.quick || combines;
   if (quick && !quick_) wake(now);  // that it is ready
   quick_ = quick;
-  if (g.version == 0 || g.version == version_) return;
+  if (g.version == 0 || not_after(g.version, version_)) return;
+  if (g.version < version_) used_ = 0;  // numbers of turns began anew, too
   version_ = g.version;
   fresh_ = now;
   coast_share_ = 1;
@@ -228,17 +246,22 @@ void member::hear(time_point now, grant const& g, std::uint64_t told, bool combi
   pace_ = g.pace;
   sharing_ = std::max(g.sharing, 1);
   company_ = std::max(company_, g.members - 1);
-  held_ = std::max(held_, g.held);  // beyond its patience a governor parks
+  if (g.law) law_ = {*g.law};
+  held_ = std::max(held_, std::min(g.held, later(now, hold_max)));
+  auto const cut = not_after(version_, cut_version_);
   turns_.clear();
   for (auto const& t : g.turns)
-    if (t.number > used_ && t.at <= later(now, 2s) && t.at >= now - 2s &&
-        turns_.size() < events_max)
+    if (t.number > used_ && t.at <= later(now, far) && t.at >= later(now, -far) &&
+        !(cut && t.epoch <= cut_epoch_) && turns_.size() < turns_max)
       turns_.push_back(t);
   drop_late(now);
 }
 
-void member::cut(time_point now, std::uint64_t epoch, time_point held) noexcept {
-  if (held <= later(now, patience_)) held_ = std::max(held_, held);
+void member::cut(time_point now, std::uint64_t version, std::uint64_t epoch,
+                 time_point held) noexcept {
+  held_ = std::max(held_, std::min(held, later(now, hold_max)));
+  cut_version_ = version;
+  cut_epoch_ = epoch;
   std::erase_if(turns_, [&](turn const& t) { return t.epoch <= epoch; });
 }
 

@@ -25,7 +25,7 @@ grant granted(std::uint64_t version, std::vector<turn> turns) {
 
 /// A member that wants ten turns, and was heard at the start.
 struct waiting : member {
-  waiting() : member(3, {}, 1h) {
+  waiting() : member(3, {}) {
     refresh(start, 0, 10);
     speak(start);
   }
@@ -58,7 +58,7 @@ TEST(member, drops_a_turn_that_it_comes_too_late_for) {
 
 TEST(member, adopts_what_differs_also_from_an_engine_that_began_anew) {
   waiting m;
-  m.hear(start, granted(1000, {at(7, 10ms)}), 1, false);
+  m.hear(start, granted(10'000'000, {at(7, 10ms)}), 1, false);
   m.hear(start, granted(5, {at(8, 20ms)}), 1, false);
   EXPECT_EQ(m.ready_at(1), start + 20ms);
 }
@@ -72,19 +72,71 @@ TEST(member, does_not_believe_turns_that_are_far_from_now) {
 TEST(member, a_cut_elsewhere_drops_the_turns_of_its_epoch) {
   waiting m;
   m.hear(start, granted(1, {at(1, 10ms, 4), at(2, 20ms, 5)}), 1, false);
-  m.cut(start, 4, time_point::min());
+  m.cut(start, 1, 4, time_point::min());
   EXPECT_EQ(m.ready_at(1), start + 20ms);
 }
 
 TEST(member, a_hold_elsewhere_holds_it) {
   waiting m;
   m.hear(start, granted(1, {at(1, 10ms)}), 1, false);
-  m.cut(start, 0, start + 5s);
+  m.cut(start, 1, 0, start + 5s);
   EXPECT_EQ(m.held_until(), start + 5s);
   m.hear(start, granted(2, {at(2, 10ms)}), 1, false);
   EXPECT_FALSE(m.claim(start + 20ms, 1, 0));
-  m.cut(start, 0, start + 2h);
-  EXPECT_EQ(m.held_until(), start + 5s);  // not beyond its patience
+}
+
+TEST(member, believes_a_hold_of_another_beyond_its_patience_and_for_a_day_at_most) {
+  waiting m;  // its governor parks
+  auto g = granted(1, {});
+  g.held = start + 3h;
+  m.hear(start, g, 1, false);
+  EXPECT_EQ(m.held_until(), start + 3h);
+  m.cut(start, 1, 0, start + 4h);
+  EXPECT_EQ(m.held_until(), start + 4h);
+  m.cut(start, 1, 0, start + 1000h);
+  EXPECT_EQ(m.held_until(), start + 24h);
+}
+
+TEST(member, takes_no_turn_back_that_a_cut_has_dropped) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms, 4)}), 1, false);
+  m.cut(start, 3, 4, time_point::min());
+  m.hear(start, granted(2, {at(1, 10ms, 4), at(2, 20ms, 4)}), 1, false);
+  m.hear(start, granted(3, {at(1, 10ms, 4), at(2, 20ms, 4)}), 1, false);
+  EXPECT_FALSE(m.claim(start + 30ms, 1, 0));  // made before the refusal was heard
+  m.hear(start, granted(4, {at(1, 10ms, 4), at(3, 20ms, 5)}), 1, false);
+  EXPECT_TRUE(m.claim(start + 30ms, 1, 0));
+}
+
+TEST(member, hears_no_state_that_another_has_overtaken) {
+  waiting m;
+  m.hear(start, granted(2, {at(2, 20ms)}), 1, false);
+  m.hear(start, granted(1, {at(1, 10ms)}), 1, false);
+  EXPECT_EQ(m.ready_at(1), start + 20ms);
+}
+
+TEST(member, begins_anew_where_the_engine_did_at_an_earlier_time) {
+  waiting m;
+  m.hear(start, granted(20'000'000, {at(1000, 1ms)}), 1, false);
+  ASSERT_TRUE(m.claim(start + 1ms, 1, 0));
+  m.take(start + 1ms, 1, 0);
+  m.hear(start + 2ms, granted(10'000'000, {at(7, 10ms)}), 1, false);
+  EXPECT_EQ(m.ready_at(1), start + 10ms);
+}
+
+TEST(member, shows_the_law_of_all) {
+  waiting m;
+  auto g = granted(1, {});
+  seek law;
+  for (int i = 0; i < 40; ++i) law.on_success(start, {.rtt = 10ms}, 0);
+  for (int i = 0; i < 40; ++i) law.on_failure(start, {.rtt = 10ms}, 0);
+  g.law = law;
+  m.hear(start, g, 1, false);
+  EXPECT_EQ(m.law(), any_law{law});
+  EXPECT_EQ(m.law().broken_since(), start);
+  g = granted(2, {});  // of another build
+  m.hear(start, g, 1, false);
+  EXPECT_EQ(m.law(), any_law{law});
 }
 
 TEST(member, tells_a_retry_after_at_once) {
@@ -124,6 +176,45 @@ TEST(member, pays_for_a_request_that_cost_more_than_its_turn) {
   EXPECT_EQ(m.take(start + 5ms, 1, 0).sends, 4);
 }
 
+TEST(member, keeps_no_credit_of_turns_that_cost_more_than_its_requests) {
+  waiting m;
+  std::vector<turn> turns;
+  for (std::uint64_t n = 1; n <= 300; ++n) {
+    turns.push_back(at(n, 1ms));
+    turns.back().cost = n <= 100 ? 1000 : 10;
+  }
+  m.hear(start, granted(1, turns), 1, false);
+  std::int64_t spent = 0;
+  int requests = 0;
+  for (; m.claim(start + 2ms, requests < 100 ? 1 : 1000, 0); ++requests) {
+    if (requests >= 100) spent += 1000;
+    m.take(start + 2ms, 1, 0);
+    m.refresh(start + 2ms, 0, 10);
+  }
+  EXPECT_GT(requests, 100);
+  EXPECT_LE(spent, 200 * 10 + 1000);
+}
+
+TEST(member, that_is_not_answered_speaks_ever_more_rarely) {
+  waiting m;
+  int said = 0;
+  for (auto now = start; now < start + 1min; now += 10ms)
+    if (m.speaks_at() <= now) m.speak(now), ++said;
+  EXPECT_LE(said, 65);
+  EXPECT_GE(said, 55);
+}
+
+TEST(member, that_has_too_much_to_tell_says_that_it_was_lost) {
+  waiting m;
+  for (std::size_t i = 0; i <= events_max; ++i) m.refresh(start, static_cast<int>(i % 2 + 1), 5);
+  m.hear(start, granted(1, {}), 1, false);
+  auto const& r = m.speak(start + 100ms);
+  EXPECT_TRUE(r.lost);
+  EXPECT_EQ(r.events.size(), 1U);
+  m.hear(start + 101ms, granted(2, {}), 2, false);
+  EXPECT_FALSE(m.speak(start + 200ms).lost);
+}
+
 /// The number of requests that it sends from then on for so long, with nothing heard.
 int coasted(member& m, time_point from, duration lasts) {
   int out = 0;
@@ -157,12 +248,12 @@ TEST(member, half_of_its_share_is_left_after_a_refusal) {
 TEST(member, does_not_coast_before_it_has_heard_anything_or_with_a_ceiling_of_its_caller) {
   waiting m;
   EXPECT_EQ(coasted(m, start, 5s), 0);
-  member capped(3, {}, 1h, {.interval = 1s});
+  member capped(3, {}, {.interval = 1s});
   capped.refresh(start, 0, 10);
   capped.speak(start);
   capped.hear(start, granted(1, {}), 1, false);
   EXPECT_EQ(coasted(capped, start, 5s), 0);
-  EXPECT_EQ(capped.spoken().interval, 1s);
+  EXPECT_EQ(capped.spoken().with.interval, 1s);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class world {
     bool served;
   };
   struct one {
-    explicit one(member_id id) : seat(id, {}, 1h) {}
+    explicit one(member_id id) : seat(id, {}) {}
     member seat;
     std::deque<flying> out{};
     time_point stopped = time_point::min();
@@ -147,7 +147,8 @@ class world {
     auto reply = board_.exchange(now_, r);
     if (r.refused && reply.fresh)
       for (auto& [id, other] : all_)
-        if (other.get() != &p && !lost()) other->seat.cut(now_, *r.refused, r.held);
+        if (other.get() != &p && !lost())
+          other->seat.cut(now_, reply.granted.version, *r.refused, r.held);
     if (lost()) return;
     p.reply = std::move(reply);
     p.reply_at = now_ + 2ms;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -45,6 +46,12 @@ struct event {
   ticket id{};
 };
 
+/// A refusal of a member, as the others hear of it.
+struct cut {
+  std::uint64_t version = 0, epoch = 0;
+  time_point held{};
+};
+
 /// A client: its governor, what it still has to ask for, and what came of it.
 struct client {
   client_governor governor;
@@ -70,10 +77,12 @@ struct client {
   std::vector<std::int32_t> done_in{};                 // by shares_slice; empty for a lone client
   std::shared_ptr<fleet::member> seat{};               // null: it paces alone
   time_point speaks = never;                           // its next report
-  fleet::board::reply answer{};                        // that is on its way
+  std::deque<fleet::report> reports{};                 // that are on their way, …
+  std::deque<fleet::board::reply> answers{};           // … and the answers to them
+  bool combines = false;                               // the last of them that came said so
   std::optional<fleet::board::collected> collected{};  // it combines
   std::uint64_t made_of = 0;                           // the version that it made its own of
-  std::uint64_t refused = 0;                           // the epoch of the cut that it is told of
+  std::deque<cut> cuts{};                              // of others, on their way
 };
 
 /// The standard mode of the AWS SDKs: full jitter from 1 s × 2^k, up to 20 s.
@@ -99,6 +108,9 @@ class world {
   world(scenario const& s, contender const& law, simulation_options const& o)
       : scenario_(s), options_(o), server_(seeded(s.server, o.seed)), chance_(o.seed) {
     if (s.fleet) way_to_board_ = s.fleet->round_trip / 2;
+    if (auto const begins = law.make(s);
+        auto const* const g = std::get_if<default_governor>(&begins))
+      board_ = fleet::board(g->law_state());  // one for all
     for (auto const& g : s.groups) add(g, law);
     if (options_.timeline_step > 0ns) figures_.timeline.reserve(256);
   }
@@ -138,7 +150,6 @@ class world {
     auto const pool = shared != nullptr                       ? scenario_.fleet->members
                       : std::holds_alternative<batch>(g.work) ? std::max(1, law.pool)
                                                               : 1;
-    if (shared != nullptr) board_ = fleet::board(shared->law_state());
     for (int i = 0; i < g.clients; ++i)
       for (int worker = 0; worker < pool; ++worker) {
         auto const index = static_cast<std::uint32_t>(clients_.size());
@@ -181,8 +192,8 @@ class world {
     auto with = alone.settings();
     with.first_alone = 0ns;  // the first turn of the fleet is alone
     any_law const begins{alone.law_state()};
-    c.seat = std::make_shared<fleet::member>(static_cast<fleet::member_id>(clients_.size()), begins,
-                                             duration::max());
+    c.seat =
+        std::make_shared<fleet::member>(static_cast<fleet::member_id>(clients_.size()), begins);
     c.governor = fleet_governor({}, {.own = begins, .with = c.seat}, with);
   }
 
@@ -198,7 +209,7 @@ class world {
     auto& c = clients_[e.client];
     if (e.what == kind::wake && c.armed != now_) return;  // outdated: armed for earlier since
     auto const resumes = later(time_point(c.of->suspended_at), c.of->suspended_for);
-    if (now_ >= time_point(c.of->suspended_at) && now_ < resumes && e.what != kind::arrival) {
+    if (now_ >= time_point(c.of->suspended_at) && now_ < resumes && !at_others(e.what)) {
       if (e.what == kind::wake) c.armed = resumes;
       if (e.what == kind::report && c.speaks == now_) c.speaks = resumes;
       return events_.push(resumes, e);
@@ -234,6 +245,12 @@ class world {
     }
     pump(e.client, c);
     if (options_.audit && !c.gone) audit(c);
+  }
+
+  /// Whether it happens at the server or at the board, and not at the client.
+  static bool at_others(kind what) {
+    return what == kind::arrival || what == kind::reported || what == kind::collected ||
+           what == kind::published;
   }
 
   void join(std::uint32_t index, client& c) {
@@ -374,34 +391,32 @@ class world {
 
   /// Carries out a step of the fleet's protocol; returns whether the member may have turns now.
   bool converse(event const& e, client& c) {
-    if (c.gone || !c.seat) return false;
+    if (!c.seat || (c.gone && !at_others(e.what))) return false;
     switch (e.what) {
       case kind::report:
         if (c.speaks != now_) return false;  // outdated
         c.speaks = never;
         if (c.seat->speaks_at() > now_) return true;
-        c.seat->speak(now_);
+        c.reports.push_back(c.seat->speak(now_));
         ++figures_.exchanges;
-        if (!is_lost()) tell(e.client, kind::reported);
+        tell(e.client, kind::reported);
         return true;
       case kind::reported:
-        c.answer = board_.exchange(now_, c.seat->spoken());
-        if (!is_lost()) tell(e.client, kind::answered);
-        if (auto const epoch = c.seat->spoken().refused; epoch && c.answer.fresh)
-          for (std::uint32_t i = 0; i < clients_.size(); ++i)
-            if (i != e.client && clients_[i].seat && clients_[i].seat->hears_cuts()) {
-              clients_[i].refused = *epoch;
-              tell(i, kind::cut);
-            }
+        exchange(e.client, c);
         return false;
-      case kind::answered:
-        c.seat->hear(now_, c.answer.granted, c.answer.told, c.answer.combine);
-        if (c.answer.combine) collect(e.client, c);
+      case kind::answered: {
+        auto const came = take_first(c.answers);
+        c.seat->hear(now_, came.granted, came.told, came.combine);
+        c.combines = came.combine;
+        if (c.combines) collect(e.client, c);
         return true;
-      case kind::cut:
-        c.seat->cut(now_, c.refused, board_.valid().held);
-        if (c.answer.combine) collect(e.client, c);
+      }
+      case kind::cut: {
+        auto const told = take_first(c.cuts);
+        c.seat->cut(now_, told.version, told.epoch, told.held);
+        if (c.combines) collect(e.client, c);
         return true;
+      }
       case kind::collected:
         c.collected = board_.collect();
         tell(e.client, kind::combined);
@@ -422,6 +437,29 @@ class world {
       default:
         return false;
     }
+  }
+
+  template <class T>
+  static T take_first(std::deque<T>& all) {
+    auto first = std::move(all.front());
+    all.pop_front();
+    return first;
+  }
+
+  /// The board takes a report, answers, and tells the others of a refusal.
+  void exchange(std::uint32_t index, client& c) {
+    auto const r = take_first(c.reports);
+    if (is_lost()) return;
+    auto answer = board_.exchange(now_, r);
+    if (r.refused && answer.fresh)
+      for (std::uint32_t i = 0; i < clients_.size(); ++i)
+        if (auto& other = clients_[i]; i != index && other.seat && other.seat->hears_cuts()) {
+          other.cuts.push_back({answer.granted.version, *r.refused, r.held});
+          tell(i, kind::cut);
+        }
+    if (is_lost()) return;
+    c.answers.push_back(std::move(answer));
+    tell(index, kind::answered);
   }
 
   void collect(std::uint32_t index, client& c) {

@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
   m.refresh(at, 0, 5);
   m.speak(at);
   if (auto const g = fleet::read_grant(blob, {})) m.hear(at, *g, 1, false);
-  if (auto const g = fleet::read_grant(common_blob({.version = 1}), blob)) {
+  if (auto const g = fleet::read_grant(fleet::common_blob({.version = 1}), blob)) {
     HEADWAY_REQUIRE(own_blob(*g) == blob);
     m.hear(at, *g, 1, true);
   }

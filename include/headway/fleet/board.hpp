@@ -2,9 +2,10 @@
 /// heard. This one keeps them in memory, for simulations and tests; a database does the same.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "headway/export.hpp"
@@ -35,20 +36,25 @@ class HEADWAY_EXPORT board {
   /// Starts with what a law knows.
   explicit board(seek const& begins = {}) { valid_.law = begins; }
 
-  /// Takes a report, unless it is here already. `now` is the engine's time.
+  static constexpr std::size_t reports_max = 100;  ///< of a member, not heard: of ten seconds
+
+  /// Takes a report, unless it is here already; drops the oldest beyond `reports_max`, and notes on
+  /// the next one that it was lost. `now` is the engine's time.
   reply exchange(time_point now, report const& r);
   /// Returns what a combiner needs.
   collected collect() const;
   /// Makes `next` the valid state, if it was made of the valid one, and drops the reports that it
-  /// has heard. Returns whether it did.
+  /// has heard, and the boxes of those it has forgotten. Returns whether it did.
   bool publish(time_point now, member_id by, std::uint64_t made_of, state next);
+  /// Returns the number of members that it keeps something of.
+  std::size_t size() const noexcept { return boxes_.size(); }
   /// Returns the valid state.
   state const& valid() const noexcept { return valid_; }
 
  private:
   struct box {
     std::uint64_t told = 0;
-    std::vector<report> unheard{};
+    std::deque<report> unheard{};
   };
 
   state valid_{};

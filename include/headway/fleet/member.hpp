@@ -13,14 +13,6 @@
 
 namespace headway::fleet {
 
-/// Settings of the caller, which become those of the fleet.
-struct ceilings {
-  duration interval{};       ///< between two units; 0: none
-  duration tolerance{};      ///< by how much a unit may be early
-  std::int32_t out_max = 0;  ///< permits; 0: none
-  friend bool operator==(ceilings const&, ceilings const&) = default;
-};
-
 /// Takes the turns that it is dealt, and tells what became of them. While nothing is heard of the
 /// others it *coasts*: at its last share of the pace, half of that after each minute and after each
 /// refusal of its own.
@@ -30,8 +22,9 @@ struct ceilings {
 /// at a time.
 class HEADWAY_EXPORT member : public pace {
  public:
-  /// Joins as `id`. What others were told to wait beyond `patience` is not believed.
-  member(member_id id, any_law const& begins, duration patience, ceilings with = {});
+  /// Joins as `id`; shows the law `begins` until it hears that of all. A hold is believed for at
+  /// most `hold_max`: beyond its own patience a governor parks.
+  member(member_id id, any_law const& begins, ceilings with = {});
   ~member() override;
 
   void refresh(time_point now, int out, int waiting) noexcept override;
@@ -40,6 +33,7 @@ class HEADWAY_EXPORT member : public pace {
   time_point held_until() const noexcept override { return held_; }
   time_point look_again(time_point now) const noexcept override;
   int company() const noexcept override { return company_; }
+  /// Returns the law of all, as it was when it was heard last.
   any_law const& law() const noexcept override { return law_; }
   time_point ready_at(std::int64_t cost) const noexcept override;
   double allowed() const noexcept override;
@@ -60,9 +54,9 @@ class HEADWAY_EXPORT member : public pace {
   /// Takes what a report was answered. `told`: the number of the last report that has arrived;
   /// `combines`: it is to make the next state, ten times a second.
   void hear(time_point now, grant const& g, std::uint64_t told, bool combines);
-  /// Takes that another member was refused in an epoch, or is held: no turn of it is used until
-  /// there are others.
-  void cut(time_point now, std::uint64_t epoch, time_point held) noexcept;
+  /// Takes that another member was refused in an epoch, or is held, while the state of `version`
+  /// was valid: no turn of that epoch is used until a later state deals some.
+  void cut(time_point now, std::uint64_t version, std::uint64_t epoch, time_point held) noexcept;
   /// Takes that there is something to hear: speaks_at() is now.
   void wake(time_point now) noexcept { speaks_ = std::min(speaks_, now); }
   /// Leaves: the next report that is new says so.
@@ -85,7 +79,6 @@ class HEADWAY_EXPORT member : public pace {
 
   member_id id_;
   any_law law_;
-  duration patience_;
   ceilings with_;
   time_point held_ = time_point::min();
   std::deque<turn> turns_;  // in order of time
@@ -98,7 +91,8 @@ class HEADWAY_EXPORT member : public pace {
   double arrivals_ = 0;             // of these a second, smoothed
   std::int32_t permits_ = 1;
   bool slots_ = false;
-  std::uint64_t version_ = 0;  // adopted last
+  std::uint64_t version_ = 0;                      // adopted last
+  std::uint64_t cut_version_ = 0, cut_epoch_ = 0;  // no turn so old is adopted
   double pace_ = 0;
   std::int32_t sharing_ = 1;
   int company_ = 0;
@@ -113,7 +107,9 @@ class HEADWAY_EXPORT member : public pace {
   // What it says.
   report report_{};            // the last one
   std::vector<event> events_;  // since then
-  bool unheard_ = false;       // report_ is to be repeated
+  bool unheard_ = false;       // report_ is to be repeated, …
+  int repeated_ = 0;           // … and was so often
+  bool lost_ = false;          // events were dropped
   bool quick_ = true, leaving_ = false;
   std::optional<std::uint64_t> refused_{};  // the epoch
   time_point speaks_{}, spoke_{};

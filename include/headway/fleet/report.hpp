@@ -57,6 +57,14 @@ struct event {
   friend bool operator==(event const&, event const&) = default;
 };
 
+/// Settings of a caller, which become those of the fleet.
+struct ceilings {
+  duration interval{};       ///< between two units; 0: none
+  duration tolerance{};      ///< by how much a unit may be early
+  std::int32_t out_max = 0;  ///< permits; 0: none
+  friend bool operator==(ceilings const&, ceilings const&) = default;
+};
+
 /// All that a member tells at once. Repeated under its number until it is known to be heard.
 struct report {
   member_id from = 0;                      ///< the member
@@ -69,9 +77,8 @@ struct report {
   bool leaves = false;                     ///< it goes; what it has out comes back unheard
   std::optional<std::uint64_t> refused{};  ///< since the last report, in this epoch
   time_point held = time_point::min();     ///< nothing goes before, as a server said
-  duration interval{};                     ///< the caller's ceiling: between two units; 0: none
-  duration tolerance{};                    ///< … and by how much a unit may be early
-  std::int32_t out_max = 0;                ///< the caller's ceiling of permits; 0: none
+  bool lost = false;                       ///< what it noted before these events was lost
+  ceilings with{};                         ///< of its caller
   friend bool operator==(report const&, report const&) = default;
 };
 

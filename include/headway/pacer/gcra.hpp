@@ -36,6 +36,10 @@ struct gcra {
   void take(time_point now, std::int64_t cost) noexcept {
     tat = later(std::max(tat, now), times(interval, cost));
   }
+  /// Takes units back that were spent ahead of time and not used.
+  void give_back(time_point now, std::int64_t cost) noexcept {
+    tat = std::max(std::min(tat, now), later(tat, -times(interval, cost)));
+  }
   void on_success(time_point, sample const&) noexcept {}
   void on_throttle(time_point, sample const&, fraction) noexcept {}
   friend bool operator==(gcra const&, gcra const&) = default;

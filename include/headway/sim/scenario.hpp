@@ -86,8 +86,9 @@ struct wire {
   friend bool operator==(wire const&, wire const&) = default;
 };
 
-/// A fleet: each measured client with the default law is so many members on as many hosts, which do
-/// its work in equal parts and share one limit through a board. Other laws have one client.
+/// A fleet: the measured clients with the default law share one limit through one board. Each is so
+/// many members, on as many hosts, which do its work in equal parts. Clients with other laws are
+/// what they are without.
 struct fleet_terms {
   int members = 10;           ///< of each client
   duration round_trip = 1ms;  ///< from a member to the board and back
@@ -118,7 +119,7 @@ struct scenario {
   wire net{};                                           ///< of every client
   telling hints = telling::nothing;                     ///< of the server
   std::vector<group> groups{group{}};                   ///< its clients
-  std::optional<fleet_terms> fleet{};                   ///< clients are fleets
+  std::optional<fleet_terms> fleet{};                   ///< the measured clients are one
   truth told{};                                         ///< to the limit-known sender
   duration lasts = 1h;                                  ///< ends at the latest
   duration first_alone = 250ms;                         ///< as governor_settings has it
