@@ -252,7 +252,7 @@ class step {
     if (m == nullptr || !m->live) return;
     auto const& e = p.what;
     if (e.what == event::kind::sent || e.what == event::kind::out) {
-      holds(*m, e.out, std::min(m->heads, e.out));
+      holds(*m, e.out, e.heard);
       if (e.what == event::kind::sent) went(p);
       return;
     }

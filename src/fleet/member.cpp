@@ -43,10 +43,12 @@ member::~member() = default;
 
 void member::refresh(time_point now, int out, int waiting) noexcept {
   looked_ = std::max(looked_, now);
-  if (out != out_) {
-    out_ = out;
-    note({.what = event::kind::out, .out = out, .at = now});
-  }
+  auto const was = std::pair(std::exchange(out_, out), heads_);
+  if (auto const before = std::exchange(out_at_success_, std::nullopt); before && out >= *before)
+    ++heads_;
+  heads_ = std::min(heads_, out);
+  if (was != std::pair(out_, heads_))
+    note({.what = event::kind::out, .out = out_, .heard = heads_, .at = now});
   began_waiting_ += std::max(0, waiting - waiting_);
   if (waiting == 0 || waiting_ == 0) wants_since_ = now;
   auto const begins = waiting > 0 && waiting_ == 0 && turns_.empty();
@@ -124,9 +126,14 @@ stamp member::take(time_point now, std::int64_t cost, fraction) noexcept {
   cost_ += (static_cast<double>(cost) - cost_) / 16;
   if (t.number == 0) {
     ++coasted_;
-    note({.what = event::kind::out, .out = out_, .at = now});
+    note({.what = event::kind::out, .out = out_, .heard = heads_, .at = now});
   } else {
-    note({.what = event::kind::sent, .out = out_, .turn = t.number, .at = now, .cost = cost});
+    note({.what = event::kind::sent,
+          .out = out_,
+          .heard = heads_,
+          .turn = t.number,
+          .at = now,
+          .cost = cost});
   }
   return {.sent = now, .epoch = t.epoch, .successes = t.successes, .sends = t.number};
 }
@@ -162,6 +169,8 @@ void member::note_answer(event::kind what, time_point now, sample const& s, reso
 }
 
 void member::on_success(time_point now, sample const& s, fraction) noexcept {
+  heads_ = s.heard;
+  out_at_success_ = s.in_flight;
   note_answer(event::kind::success, now, s, resource::unknown);
 }
 

@@ -195,6 +195,30 @@ TEST(member, keeps_no_credit_of_turns_that_cost_more_than_its_requests) {
   EXPECT_LE(spent, 200 * 10 + 1000);
 }
 
+TEST(member, tells_how_many_answers_are_being_read) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 1ms), at(2, 2ms)}), 1, false);
+  std::vector<stamp> sent;
+  for (auto now = start + 1ms; now <= start + 2ms; now += 1ms) {
+    ASSERT_TRUE(m.claim(now, 1, 0));
+    sent.push_back(m.take(now, 1, 0));
+    m.refresh(now, static_cast<int>(sent.size()), 5);
+  }
+  m.on_success(start + 10ms, of(sent[0], 2), 0);  // its head
+  m.refresh(start + 10ms, 2, 5);
+  auto second = of(sent[1], 2);
+  second.heard = 1;
+  m.on_success(start + 20ms, second, 0);  // its end
+  m.refresh(start + 20ms, 1, 5);
+  auto const& events = m.speak(start + 100ms).events;
+  ASSERT_EQ(events.size(), 6U);
+  EXPECT_EQ(events[3].what, event::kind::out);
+  EXPECT_EQ(events[3].out, 2);
+  EXPECT_EQ(events[3].heard, 1);
+  EXPECT_EQ(events[5].out, 1);
+  EXPECT_EQ(events[5].heard, 1);
+}
+
 TEST(member, that_is_not_answered_speaks_ever_more_rarely) {
   waiting m;
   int said = 0;

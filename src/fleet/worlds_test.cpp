@@ -10,7 +10,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
+#include "headway/fleet/blob.hpp"
 #include "headway/fleet/board.hpp"
 #include "headway/fleet/member.hpp"
 
@@ -55,8 +57,12 @@ class world {
     member seat;
     std::deque<flying> out{};
     time_point stopped = time_point::min();
-    std::optional<board::reply> reply{};
-    time_point reply_at{};
+    struct reply {
+      time_point at;
+      board::reply what;
+    };
+    std::vector<reply> replies{};  // one may overtake another
+    std::uint64_t heard = 0, cut_version = 0, cut_epoch = 0;
     std::optional<board::collected> collected{};
     std::uint64_t made_of = 0;
     time_point publishes_at{};
@@ -98,6 +104,8 @@ class world {
       ASSERT_NE(at, dealt_.end()) << "a turn that no valid state has dealt";
       ASSERT_EQ(at->second.to, p.seat.id()) << "the turn of another";
       ASSERT_GE(now_, at->second.at) << "sent before its pace";
+      ASSERT_TRUE(permit.epoch > p.cut_epoch || p.heard > p.cut_version)
+          << "sent on a turn that a cut had taken back";
     }
     bool const served = tokens_ >= 1;
     if (served) tokens_ -= 1;
@@ -131,9 +139,15 @@ class world {
   }
 
   void converse(one& p) {
-    if (p.reply && p.reply_at <= now_) {
-      auto const r = *std::exchange(p.reply, std::nullopt);
+    for (std::size_t i = 0; i < p.replies.size();) {
+      if (p.replies[i].at > now_) {
+        ++i;
+        continue;
+      }
+      auto const r = p.replies[i].what;
+      p.replies.erase(p.replies.begin() + static_cast<std::ptrdiff_t>(i));
       p.seat.hear(now_, r.granted, r.told, r.combine);
+      p.heard = std::max(p.heard, r.granted.version);
       if (r.combine && !p.collected) {
         p.collected = board_.collect();
         p.publishes_at = now_ + std::chrono::milliseconds(pick(20) == 0 ? 600 : 2);
@@ -144,14 +158,21 @@ class world {
     ++acts_;
     auto const& r = p.seat.speak(now_);
     if (lost()) return;
-    auto reply = board_.exchange(now_, r);
+    auto const sent = read_report(to_blob(r));  // as bytes, as a database has it
+    ASSERT_EQ(sent, r);
+    auto reply = board_.exchange(now_, *sent);
+    auto const read = read_grant(common_blob(reply.granted), own_blob(reply.granted));
+    ASSERT_EQ(read, reply.granted);
     if (r.refused && reply.fresh)
       for (auto& [id, other] : all_)
-        if (other.get() != &p && !lost())
+        if (other.get() != &p && !lost()) {
           other->seat.cut(now_, reply.granted.version, *r.refused, r.held);
+          other->cut_version = reply.granted.version;
+          other->cut_epoch = *r.refused;
+        }
     if (lost()) return;
-    p.reply = std::move(reply);
-    p.reply_at = now_ + 2ms;
+    p.replies.push_back(
+        {now_ + std::chrono::milliseconds(pick(20) == 0 ? 150 : 2), std::move(reply)});
   }
 
   void publish(one& p) {
@@ -166,6 +187,7 @@ class world {
     ASSERT_EQ(before.version, all.valid.version) << "a stale state was taken";
     ASSERT_GT(next.version, before.version);
     ASSERT_LE(next.law.epoch, before.law.epoch + all.reports.size() * 1000);
+    ASSERT_EQ(read_state(to_blob(next)), next);
     audit(before, next);
     for (auto const id : to_wake(next, before, now_))
       if (auto const at = all_.find(id); at != all_.end() && !lost()) at->second->seat.wake(now_);

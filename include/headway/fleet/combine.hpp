@@ -61,22 +61,22 @@ struct HEADWAY_EXPORT state {
   seek law{};                               ///< of all
   time_point held = time_point::min();      ///< nothing goes before, as a server asked
   std::optional<std::int64_t> remaining{};  ///< units that a server told, less what was dealt since
-  std::uint64_t remaining_as_of = 0;        ///< the turn whose answer told it
+  std::uint64_t remaining_as_of = 0;        ///< told by the answer on this turn
   time_point resets = time_point::min();    ///< until then `remaining` is all there is
   std::optional<gcra> ceiling{};            ///< the smallest that a live member brought
   std::uint64_t charged_from = 0;           ///< the first turn that this ceiling paid for
   std::int32_t out_max = 0;                 ///< the smallest of permits; 0: none
-  bool recalled = false;                    ///< members were told to drop turns that are still valid
-  std::int32_t live = 0;                    ///< members that reported lately
-  std::int32_t sharing = 0;                 ///< of these, that want turns
-  std::vector<member_state> members{};      ///< by id
-  std::vector<pending_event> pending{};     ///< by time
-  std::vector<flight> flights{};            ///< by the number of the turn
-  std::uint64_t dealt = 0;                  ///< number of the last turn
-  member_id last = 0;                       ///< the member that was dealt one last
-  member_id front = 0;                      ///< the first active one in the ring
-  time_point term{};                        ///< its begin
-  std::optional<time_point> began{};        ///< the first turn of all
+  bool recalled = false;                 ///< members were told to drop turns that are still valid
+  std::int32_t live = 0;                 ///< members that reported lately
+  std::int32_t sharing = 0;              ///< of these, that want turns
+  std::vector<member_state> members{};   ///< by id
+  std::vector<pending_event> pending{};  ///< by time
+  std::vector<flight> flights{};         ///< by the number of the turn
+  std::uint64_t dealt = 0;               ///< number of the last turn
+  member_id last = 0;                    ///< the member that was dealt one last
+  member_id front = 0;                   ///< the first active one in the ring
+  time_point term{};                     ///< its begin
+  std::optional<time_point> began{};     ///< the first turn of all
   friend bool operator==(state const&, state const&) = default;
 };
 

@@ -87,8 +87,10 @@ class HEADWAY_EXPORT member : public pace {
   std::int64_t owed_ = 0;  // cost of requests above that of their turns
   double cost_ = 1;        // of a request, smoothed
   int out_ = 0, waiting_ = 0;
-  std::int64_t began_waiting_ = 0;  // requests, since the last report
-  double arrivals_ = 0;             // of these a second, smoothed
+  int heads_ = 0;                      // of these out, the head of the answer has come
+  std::optional<int> out_at_success_;  // of the last one: were all still out, it was a head
+  std::int64_t began_waiting_ = 0;     // requests, since the last report
+  double arrivals_ = 0;                // of these a second, smoothed
   std::int32_t permits_ = 1;
   bool slots_ = false;
   std::uint64_t version_ = 0;                      // adopted last
