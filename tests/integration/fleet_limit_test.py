@@ -55,7 +55,7 @@ def with_faults():
     many = 8 if LONG else 6
     rounds = 20 if LONG else 1
     with together(fleet.limit(), many, 100_000 if LONG else 3000) as (nginx, database, all):
-        time.sleep(5)
+        time.sleep(5 if LONG else 4)
 
         def strike(what, member=None):
             faults.append((time.time(), what))
@@ -67,7 +67,7 @@ def with_faults():
         for _ in range(rounds):
             first = combiner(database, all)
             strike("kill", first)  # the combiner
-            time.sleep(2)
+            time.sleep(2 if LONG else 1.5)
             other = chance.choice([m for m in all if m.process.poll() is None])
             strike("stop", other)
             time.sleep(chance.uniform(1.5, 3) if LONG else 1.5)
@@ -87,15 +87,15 @@ def with_faults():
 
 def engine_away():
     """The log of members whose database crashed, lost the state, and came back; when."""
-    away = 10 if LONG else 3
+    away = 10 if LONG else 2.5
     with together(fleet.limit(), 8 if LONG else 4, 100_000 if LONG else 3000) as (nginx, database, all):
-        time.sleep(12 if LONG else 5)
+        time.sleep(12 if LONG else 4)
         gone = time.time()
         database.kill()
         time.sleep(away)
         back = time.time()
         database.start()
-        time.sleep(12 if LONG else 5)
+        time.sleep(12 if LONG else 4)
         end = time.time()
         return nginx.log(), gone, back, end
 
@@ -103,7 +103,7 @@ def engine_away():
 def held():
     """The log of members that are told when to come back."""
     with together(fleet.limit(50, 5, retry_after=2), 4, 5000) as (nginx, database, all):
-        time.sleep(60 if LONG else 9)
+        time.sleep(60 if LONG else 8)
         return nginx.log()
 
 
