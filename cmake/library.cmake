@@ -1,6 +1,6 @@
 # What each component of the library is called and made of; the targets themselves are in src/. A component is what has
 # a target headway_<name>.
-set(headway_components core http shared fleet sim blocking asio)
+set(headway_components core http shared fleet sim postgres blocking asio)
 foreach(component IN LISTS headway_components)
   if(NOT TARGET headway_${component})
     list(REMOVE_ITEM headway_components ${component})
@@ -10,6 +10,9 @@ endforeach()
 # Every header belongs to one component: to that of its folder, those of driver/ to blocking or asio, all others to
 # core.
 file(GLOB_RECURSE headers_of_core CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} include/*.hpp)
+if(NOT HEADWAY_FLEET)
+  list(FILTER headers_of_core EXCLUDE REGEX "^include/headway/postgres/")
+endif()
 function(headway_headers component regex)  # moves those that match from core to `component`, if that is built
   set(rest ${headers_of_core})
   set(its ${headers_of_core})
@@ -22,6 +25,7 @@ function(headway_headers component regex)  # moves those that match from core to
 endfunction()
 headway_headers(http "http/")
 headway_headers(fleet "fleet/")
+headway_headers(postgres "postgres/")
 headway_headers(sim "sim/")
 headway_headers(asio "driver/([a-z_]+_)?asio")
 headway_headers(shared "shared/")

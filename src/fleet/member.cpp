@@ -82,7 +82,7 @@ time_point member::ready_at(std::int64_t) const noexcept {
   if (claimed_) return claimed_->at;
   if (!turns_.empty()) return turns_.front().at;
   if (version_ > 0 && with_.interval == 0ns && pace_ > 0)
-    return std::max({coasts_from(), coast_next_, later(looked_, 1ms)});
+    return std::max(coasts_from(), coast_next_);
   return later(looked_, asks_again);
 }
 

@@ -83,7 +83,7 @@ struct arguments {
   exec_options options;
   std::vector<std::string> const* tail = nullptr;  // what stands after --
   std::vector<std::string> arg_files, quotas;
-  std::string jobs, timeout, halt, rate, concurrency, law, leave, speaks,
+  std::string jobs, limit_at, timeout, halt, rate, concurrency, law, leave, speaks,
       level = "power", progress = "auto", again, wait_max = "15min", time_max, throttle_exit;
   bool null = false;
   std::optional<bounds_options> may{};
@@ -158,6 +158,8 @@ struct arguments {
     if (o.out.empty() && !o.journal.empty()) o.out = o.journal + ".results.jsonl";
     require_state(o.state);
     if (!law.empty()) o.law = law_named(law);
+    o.fleet = checked_limit_at(
+        limit_at, {.alone = o.alone, .traced = !o.trace.empty(), .law = o.law ? &*o.law : nullptr});
     if (!leave.empty()) {
       if (!o.law) o.law = shipped_laws().front();
       if (!leave_of(o.law->law)) throw fatal(exit_usage, "--leave is for the default law only");
@@ -374,6 +376,7 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
   exec->add_flag("--cold", o.cold, "Ignore what was learned earlier, and keep nothing")
       ->excludes(state);
   exec->add_flag("--alone", o.alone, "Share no pace with other runs of this user and machine");
+  add_limit_at(*exec, a->limit_at);
   a->may.emplace(*exec, "Go on even if the first 20 jobs all fail with the same exit code");
   exec->add_flag("--exit-failures", o.exit_failures,
                  "Exit with the number of failed jobs, at most 101, as GNU parallel does");

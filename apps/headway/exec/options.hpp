@@ -11,6 +11,7 @@
 #include "exec/input.hpp"
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
+#include "hosts/limit_at.hpp"
 #include "pacing/quota_book.hpp"
 #include "status/bounds.hpp"
 #include "status/progress.hpp"
@@ -67,6 +68,7 @@ struct exec_options {
   int concurrency = 0;  ///< 0: as many as the machine carries
   std::string state;
   bool cold = false, alone = false;
+  limit_at fleet{};  ///< of many hosts
 
   bounds may{};  ///< go wrong
   bool exit_failures = false;

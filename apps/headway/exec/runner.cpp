@@ -72,6 +72,7 @@ class runner {
         safe_(options_.safe || speaks_.safe(recipe_.words_for_profile())),
         room_(room::here(options_.concurrency, speaks_.local())),
         http_(profile::named("generic")),
+        fleet_(fleet()),
         lanes_(pacing()) {}
 
   int run() {
@@ -88,6 +89,7 @@ class runner {
     become_subreaper();
     events_.watch(signals_.fd(), EPOLLIN);
     if (auto* const log = outputs_->log()) events_.watch(log->event_fd(), EPOLLIN);
+    if (fleet_) events_.watch(fleet_->event_fd(), EPOLLIN);
     visible_.open(options_.metrics);
     say_what_is_done();
     loop();
@@ -96,6 +98,16 @@ class runner {
 
  private:
   // ── before ──────────────────────────────────────────────────────────────────────────────────
+
+  /// Null where no host shares the limit; so for programs that ask no server.
+  std::shared_ptr<fleet_link> fleet() const {
+    if (options_.fleet.from_arguments && speaks_.local())
+      throw fatal(exit_usage,
+                  fmt::format("--limit-at: {} asks no server; its limit is this machine",
+                              in_quotes(recipe_.own_name())));
+    if (options_.dry_run || speaks_.local()) return nullptr;
+    return join_fleet(options_.fleet, options_.wait_max);
+  }
 
   pacing_settings pacing() const {
     pacing_settings s{.law = options_.law      ? *options_.law
@@ -110,7 +122,9 @@ class runner {
                       .quotas = options_.quotas,
                       .speaks = http_,
                       .state = options_.state,
-                      .alone = options_.alone || speaks_.local()};
+                      .alone = options_.alone || speaks_.local(),
+                      .fleet = fleet_,
+                      .in_flight_most = options_.concurrency > 0 ? 0 : room_.most};
     s.governor.throttled = s.law.throttled;
     s.governor.budget = {.balance_max = 1e18, .balance = 1e18};  // --attempts-max is the limit
     if (speaks_.local()) s.governor.first_alone = 0ns;
@@ -217,6 +231,9 @@ class runner {
     } else if (auto* const log = outputs_->log(); log != nullptr && e.fd == log->event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
+    } else if (fleet_ && e.fd == fleet_->event_fd()) {
+      fleet_->heard();
+      lanes_.wake(clock_now());
     } else if (e.fd == STDIN_FILENO) {
       jobs_->readable();
     } else if (static_cast<std::size_t>(e.fd) >= watched_.size()) {
@@ -762,6 +779,7 @@ class runner {
     visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
+    if (auto const hosts = lanes_.hosts()) standing_.fleet = words_of(*hosts, now);
     if (outputs_->full())
       standing_.waiting = {
           {hindrance::kind::turn, "",
@@ -859,6 +877,7 @@ class runner {
   bool no_room_ = false;
   std::optional<job_outputs> outputs_{};
 
+  std::shared_ptr<fleet_link> fleet_;
   lanes lanes_;
   canary canary_;
   halt halt_;

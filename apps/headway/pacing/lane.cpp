@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "pacing/fleet_link.hpp"
 #include "pacing/laws.hpp"
 #include "pacing/settle.hpp"
 
@@ -62,6 +63,8 @@ void lane::open(time_point now, bool may_send) {
   held_ = {};
   if (paused()) held_ = {reason::paused, never};
   look_at_others(now, may_send);
+  if (auto const fleet = hosts(); fleet && fleet->members > 0)  // those cut off spend theirs, too
+    parts_.quotas.take_part(now, 1.0 / (fleet->members + fleet->unheard));
 }
 
 std::optional<lane::turn> lane::next(time_point now, rng& chance) {
@@ -166,7 +169,7 @@ void lane::hear(time_point now, ticket t, judgement const& said, int status, fra
   auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
   auto const& head = less ? *less : said;
   auto& e = of(t);
-  auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max);
+  auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
   parts_.quotas.hear(now, e.receipt, head.quotas);
   taught.held_elsewhere = held_elsewhere(now, e);
@@ -180,7 +183,8 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
   auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
   auto const& told = less ? *less : said;
   auto& e = of(t);
-  auto taught = lesson_of(told, end.status, parts_.quotas, parts_.wait_max);
+  auto taught =
+      lesson_of(told, end.status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (end.says_nothing) taught.what = outcome::ignore;
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
@@ -279,7 +283,9 @@ hindrance lane::hindered(time_point now) const {
     case turn: {
       auto words = std::string(words_of(held.why));
       auto const shared = held.why == reason::pace || held.why == reason::window;
-      if (auto const n = company(); shared && n > 0)
+      if (auto const fleet = hosts(); fleet && shared)
+        words = why_in_fleet(*fleet, now, std::move(words));
+      else if (auto const n = company(); shared && n > 0)
         words += fmt::format(", shared with {} other run{}", n, n > 1 ? "s" : "");
       return {what, title_, std::move(words), "", held.until};
     }

@@ -102,6 +102,18 @@ quota_book::quota_book(std::span<quota_ceiling const> ceilings,
     }
 }
 
+void quota_book::take_part(time_point now, double part) noexcept {
+  if (part == part_) return;
+  auto const factor = part / std::exchange(part_, part);
+  for (auto& q : quotas_)
+    if (q.set) {
+      q.set->refill(now);
+      q.set->per_second *= factor;
+      q.set->burst *= factor;
+      q.set->level = std::min(q.set->level, q.set->burst);
+    }
+}
+
 quota_book::held quota_book::ready_at(time_point now, request_size const& size) const {
   held latest;
   auto const at_least = [&](quota const& q, time_point until) {

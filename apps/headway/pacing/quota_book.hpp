@@ -74,6 +74,9 @@ class quota_book {
   explicit quota_book(std::span<quota_ceiling const> ceilings = {},
                       std::span<quota_units const> per_byte = {});
 
+  /// Spends that part of the ceilings from now on: the rest is for hosts that share them.
+  void take_part(time_point now, double part) noexcept;
+
   struct held {
     std::string_view quota{};              ///< that binds; valid as long as the book
     time_point until = time_point::min();  ///< `never`: until an answer
@@ -197,6 +200,7 @@ class quota_book {
 
   std::vector<quota> quotas_;
   int flying_ = 0;
+  double part_ = 1;  // of the ceilings
 };
 
 }  // namespace headway::app

@@ -38,12 +38,13 @@ resource short_of(reaction what) {
                                          : resource::unknown;
 }
 
-/// The quota of which least is left, of those that the book does not keep. What is not counted in
+/// The quota of which least is left, of those that the book does not keep; where hosts share it, of
+/// requests that it keeps, too: the fleet counts for all. What is not counted in
 /// requests matters once nothing of it is left.
-http::quota const* scarcest(judgement const& told, quota_book const& book) {
+http::quota const* scarcest(judgement const& told, quota_book const& book, bool hosted) {
   http::quota const* least = nullptr;
   for (auto const& q : told.quotas) {
-    if (book.keeps(q)) continue;
+    if (book.keeps(q) && !(hosted && q.of_requests())) continue;
     if (!q.remaining || !q.reset || (!q.of_requests() && *q.remaining >= 1)) continue;
     if (least == nullptr || *q.remaining < *least->remaining) least = &q;
   }
@@ -53,13 +54,13 @@ http::quota const* scarcest(judgement const& told, quota_book const& book) {
 }  // namespace
 
 attempt_result lesson_of(judgement const& told, int status, quota_book const& book,
-                         duration wait_max) {
+                         duration wait_max, bool hosted) {
   attempt_result taught;
   taught.what = outcome_of(told.what, status);
   taught.short_of = short_of(told.what);
   auto& hold = taught.advice.retry_after;
   hold = told.hold;
-  if (auto const* const least = scarcest(told, book)) {
+  if (auto const* const least = scarcest(told, book, hosted)) {
     taught.advice.remaining = static_cast<std::int64_t>(std::min(*least->remaining, 1e15));
     taught.advice.reset = *least->reset;
     if (told.what == reaction::quota && !hold) hold = *least->reset;

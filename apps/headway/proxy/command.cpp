@@ -67,6 +67,7 @@ void add_proxy(CLI::App& program, action& chosen) {
   sub->add_flag("--alone", w->alone,
                 "Share no pace with runs and proxies of this user and machine that call the same "
                 "API");
+  if (offers_limit_at()) option("--limit-at", w->limit_at, "URL", limit_at_help);
   option("--wait-max", w->pacing.wait_max, "TIME",
          "Answer 503 if a request would wait for longer than this [15min]");
   option("--attempts-max", w->pacing.attempts_max, "N",

@@ -321,6 +321,10 @@ config read_config(config_words const& w) {
   c.retry_unsafe = in.flag("retry-unsafe") || w.retry_unsafe;
   common.cold = in.flag("cold") || w.cold;
   common.alone = in.flag("alone") || w.alone;
+  std::string database;
+  set(database, w.limit_at, "limit-at", path);
+  c.limit = checked_limit_at(database, {.alone = common.alone});
+  if (!w.limit_at) c.limit.from_arguments = false;  // a file is not for all to read
   if (c.body_max > c.hold_max)
     throw fatal(exit_usage, "--body-max is more than --hold-max; want at most that");
 
@@ -366,7 +370,8 @@ config read_config(config_words const& w) {
       throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
     for (auto const& line : header_commands::stand_ins_of(u.header_commands))
       u.headers.push_back(line);
-    static_cast<void>(settings_of(u));  // or it is wrong now
+    auto const paced = settings_of(u);  // or it is wrong now
+    static_cast<void>(checked_limit_at(c.limit.url, {.alone = u.alone, .law = &paced.law}));
   }
   if (c.upstreams.size() > 1 && (!w.headers.empty() || !w.header_commands.empty()))
     throw fatal(exit_usage, fmt::format("--{0} is for one upstream; want {1} = […] in --config",
@@ -405,6 +410,8 @@ pacing_settings settings_of(upstream_config const& u) {
   s.state = u.state;
   s.alone = u.alone;
   s.hold_max = std::max(g.hint_max, hold_believed);
+  s.fleet = u.fleet;
+  s.in_flight_most = w.concurrency ? 0 : g.in_flight_max;
   return s;
 }
 

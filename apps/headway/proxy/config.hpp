@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/address.hpp"
 #include "headway/time.hpp"
+#include "hosts/limit_at.hpp"
 #include "pacing/settings.hpp"
 
 namespace headway::app::proxy {
@@ -45,6 +47,7 @@ struct upstream_config {
   std::size_t queue_max = 1000;
   std::string state;
   bool cold = false, alone = false;
+  std::shared_ptr<fleet_link> fleet{};  ///< that the service has joined
 
   /// Whether both spend one limit: a server by one credential.
   bool has_limit_of(upstream_config const& other) const noexcept {
@@ -65,6 +68,7 @@ struct config {
   std::string access_log;  ///< a path, - for standard output; "": none
   duration drain = 30s;
   bool retry_unsafe = false;
+  limit_at limit{};  ///< of many hosts
 
   /// Whether a request to one of the servers spends credentials of ours.
   bool adds_credentials() const noexcept;
@@ -75,7 +79,7 @@ struct config_words {
   std::string file;  ///< of --config
   std::vector<std::string> upstreams;
   std::optional<std::string> listen, admin, queue, body_max, hold_max, connections, access_log,
-      drain, state, cacert, admin_token_file, client_token_file, host_header, header_ttl;
+      drain, state, limit_at, cacert, admin_token_file, client_token_file, host_header, header_ttl;
   std::vector<std::string> headers, header_commands;
   bool retry_unsafe = false, cold = false, alone = false;
   pacing_words pacing;

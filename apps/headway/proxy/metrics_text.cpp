@@ -28,6 +28,7 @@ void write_scopes(exposition& page, proxy_state const& s) {
       g.slots = scope.window.value_or(scope_gauges::unknown);
       g.in_flight = whole(scope.in_flight);
       g.waiting = whole(scope.waiting);
+      g.fleet = scope.fleet;
       for (auto const& q : scope.quotas) g.quotas.emplace_back(q.name, q.remaining);
     }
   }

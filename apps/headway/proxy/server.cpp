@@ -12,6 +12,7 @@
 #include "base/url.hpp"
 #include "base/words.hpp"
 #include "pacing/laws.hpp"
+#include "watch/scopes.hpp"
 
 namespace headway::app::proxy {
 namespace {
@@ -498,6 +499,7 @@ upstream_state server::state(time_point now) {
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});
     shown.expected_wait = expected_wait(now, *s, priority::normal, "");
     shown.expected_wait_interactive = expected_wait(now, *s, priority::interactive, "");
+    shown.fleet = fleet_of(now, *l);
     shown.stopped = l->stopped();
     for (auto t = second - 120; t < second; ++t)
       shown.recent.push_back(

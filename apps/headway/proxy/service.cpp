@@ -47,6 +47,8 @@ void find(std::vector<std::shared_ptr<server>> const& all,
 service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
+  fleet_ = join_fleet(config_.limit, settings_of(config_.upstreams[0]).governor.hint_max);
+  for (auto& u : config_.upstreams) u.fleet = fleet_;
   for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));
   std::optional<std::string> problem;
   find(servers_, [&](std::string const& p) { problem = p; });
@@ -67,6 +69,7 @@ service::service(config c, std::function<config()> reread)
 
 service::~service() {
   listener_->close();
+  if (news_of_fleet_.is_open()) news_of_fleet_.release();  // the link closes it
   if (admin_) admin_->close();
   if (control_) control_->close();
   want_room_.clear();
@@ -96,11 +99,28 @@ int service::run() {
   fmt::print("{}\n", line);
   std::fflush(stdout);
   notify_manager("READY=1");
+  if (fleet_) {
+    news_of_fleet_.assign(fleet_->event_fd());
+    hear_fleet();
+  }
   tick();
   io_.run();
   for (auto const& s : servers_) s->keep();
   if (signal_ == 0 || !cut_off_) return exit_ok;
   return 128 + signal_;
+}
+
+void service::hear_fleet() {
+  news_of_fleet_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code e) {
+    if (e) return;
+    fleet_->heard();
+    for (auto const* const all : {&servers_, &leaving_})
+      for (auto const& s : *all) {
+        s->paces().wake(clock_now());
+        s->wake(clock_now());
+      }
+    hear_fleet();
+  });
 }
 
 // ── for its parts ────────────────────────────────────────────────────────────────────────────────
@@ -187,8 +207,10 @@ void service::reload() {
   try {
     auto fresh = reread_();
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
-    if (fresh.listen != config_.listen || fresh.admin != config_.admin)
-      throw fatal(exit_usage, "listen and admin are taken at the start only");
+    if (fresh.listen != config_.listen || fresh.admin != config_.admin ||
+        fresh.limit.url != config_.limit.url)
+      throw fatal(exit_usage, "listen, admin and limit-at are taken at the start only");
+    for (auto& u : fresh.upstreams) u.fleet = fleet_;
     std::vector<std::shared_ptr<server>> all, news;
     for (auto const& u : fresh.upstreams) {
       auto const same =

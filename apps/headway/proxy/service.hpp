@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
@@ -72,6 +73,7 @@ class service {
   void hurry();
   void tick();
   void check_drained();
+  void hear_fleet();
   std::optional<admin_page> page(std::string_view path);
   std::string obey(command const&);
   std::variant<std::size_t, fatal> order(server&, command const&);
@@ -79,6 +81,7 @@ class service {
 
   asio::io_context io_{1};
   config config_;
+  std::shared_ptr<fleet_link> fleet_{};  // null: no other host shares a limit
   std::function<config()> reread_;
   time_point const began_;
   std::vector<std::shared_ptr<server>> servers_;
@@ -92,6 +95,7 @@ class service {
   std::unique_ptr<control> control_;
   asio::signal_set signals_{io_};
   asio::steady_timer tick_{io_}, drain_{io_};
+  asio::posix::stream_descriptor news_of_fleet_{io_};
   bool draining_ = false;
   int signal_ = 0;
   bool cut_off_ = false;

@@ -53,8 +53,9 @@ struct scope_state {
   std::vector<quota_state> quotas{};
   std::optional<duration> expected_wait{};  ///< of a normal request that comes now
   std::optional<duration> expected_wait_interactive{};
-  bool stopped = false;                ///< its account is refused: nothing more is sent
-  std::vector<scope_second> recent{};  ///< the last 120 s, oldest first
+  std::optional<fleet_gauges> fleet{};  ///< the hosts that share it
+  bool stopped = false;                 ///< its account is refused: nothing more is sent
+  std::vector<scope_second> recent{};   ///< the last 120 s, oldest first
 };
 
 struct client_state {

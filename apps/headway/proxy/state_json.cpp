@@ -109,13 +109,21 @@ void add_scope(json& out, scope_state const& s) {
                      .member("reset_s", q.reset);
                })
       .member("expected_wait_s", s.expected_wait)
-      .member("expected_wait_interactive_s", s.expected_wait_interactive)
-      .objects("recent", s.recent, [&](scope_second const& second) {
-        out.member("t", -second.ago)
-            .member("sent", second.sent)
-            .member("throttled", second.throttled)
-            .member("waiting", second.waiting);
-      });
+      .member("expected_wait_interactive_s", s.expected_wait_interactive);
+  if (auto const& f = s.fleet)
+    out.object("fleet", [&] {
+      out.member("hosts", f->members)
+          .member("unheard", f->unheard)
+          .member("excess", f->excess)
+          .member("away_s", f->away)
+          .member("coasts", f->coasts);
+    });
+  out.objects("recent", s.recent, [&](scope_second const& second) {
+    out.member("t", -second.ago)
+        .member("sent", second.sent)
+        .member("throttled", second.throttled)
+        .member("waiting", second.waiting);
+  });
 }
 
 void add_upstream(json& out, upstream_state const& u) {

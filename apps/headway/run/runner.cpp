@@ -50,7 +50,7 @@
 namespace headway::app {
 namespace {
 
-pacing_settings pacing_of(run_options const& o) {
+pacing_settings pacing_of(run_options const& o, std::shared_ptr<fleet_link> fleet) {
   auto const most = o.concurrency_ceiling;
   auto highest = most;
   for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
@@ -68,7 +68,9 @@ pacing_settings pacing_of(run_options const& o) {
           .quotas = o.quotas,
           .speaks = o.speaks,
           .state = o.state,
-          .alone = o.alone};
+          .alone = o.alone,
+          .fleet = std::move(fleet),
+          .in_flight_most = connections};
 }
 
 /// Lines that are named, up to a number of them.
@@ -104,7 +106,8 @@ class runner {
       : options_(options),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         input_(options_, header_commands_.stand_ins()),
-        lanes_(pacing_of(options_)),
+        fleet_(options_.dry_run ? nullptr : join_fleet(options_.fleet, options_.wait_max)),
+        lanes_(pacing_of(options_, fleet_)),
         http_(
             events_, options_.http,
             [this](std::uint64_t key, reply const& r) { return on_head(key, r); },
@@ -123,6 +126,7 @@ class runner {
     note_selection();
     out_.emplace(options_, input_.log(), input_.own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
+    if (fleet_) events_.watch(fleet_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     visible_.open(options_.metrics);
     standing_.failed_before = input_.before().failed;
@@ -224,6 +228,9 @@ class runner {
     if (e.fd == out_->log().event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
+    } else if (fleet_ && e.fd == fleet_->event_fd()) {
+      fleet_->heard();
+      lanes_.wake(now);
     } else if (e.fd == signals_.fd()) {
       take_signal();
       if (!halt_.draining() || halt_.hurried()) return;
@@ -793,6 +800,7 @@ class runner {
     visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
+    if (auto const hosts = lanes_.hosts()) standing_.fleet = words_of(*hosts, now);
     progress_.update(now, standing_);
   }
 
@@ -937,6 +945,7 @@ class runner {
   intake input_;
   std::optional<outputs> out_;
 
+  std::shared_ptr<fleet_link> fleet_;
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send

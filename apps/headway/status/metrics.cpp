@@ -86,6 +86,23 @@ void write_gauges(exposition& page, std::span<scope_gauges const> now,
   for (auto const& [scope, g] : shown)
     for (auto const& [quota, left] : g.quotas)
       page.sample({{"scope", scope}, {"quota", quota}}, left);
+  if (std::ranges::none_of(shown, [](auto const& s) { return s.second.fleet.has_value(); })) return;
+  auto const of_fleet = [&](std::string_view name, std::string_view help, auto figure) {
+    page.family(name, gauge, help);
+    for (auto const& [scope, g] : shown)
+      if (g.fleet) page.sample({{"scope", scope}}, figure(*g.fleet));
+  };
+  of_fleet("headway_fleet_hosts", "Hosts that share the limit.",
+           [](fleet_gauges const& f) { return f.members; });
+  of_fleet("headway_fleet_unheard", "Hosts that went silent in the last ten minutes.",
+           [](fleet_gauges const& f) { return f.unheard; });
+  of_fleet("headway_fleet_excess_ratio",
+           "By how much of the limit unheard hosts may exceed it, at most.",
+           [](fleet_gauges const& f) { return f.excess; });
+  of_fleet("headway_fleet_away_seconds", "Time for which the database has not answered.",
+           [](fleet_gauges const& f) { return f.away; });
+  of_fleet("headway_fleet_coasting", "1 while this host paces by itself.",
+           [](fleet_gauges const& f) { return std::int64_t{f.coasts}; });
 }
 
 void metrics::write(exposition& page, std::span<scope_gauges const> now) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,15 @@
 
 namespace headway::app {
 
+/// The hosts that share the limit of a scope.
+struct fleet_gauges {
+  std::int64_t members = 0;  ///< this one included
+  std::int64_t unheard = 0;  ///< that went silent lately
+  double excess = 0;         ///< by which these may exceed the limit, as a share of it
+  double away = 0;           ///< seconds for which the database has not answered
+  bool coasts = false;       ///< it paces by itself
+};
+
 /// Where a scope stands at the moment. NaN: not known.
 struct scope_gauges {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -29,6 +39,7 @@ struct scope_gauges {
   std::int64_t in_flight = 0;
   std::int64_t waiting = 0;
   std::vector<std::pair<std::string, double>> quotas{};  ///< what is left, by name
+  std::optional<fleet_gauges> fleet{};
 };
 
 /// Adds where the scopes stand to a page, each under the name that `name_of` gives it; those of one

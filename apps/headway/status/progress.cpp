@@ -148,7 +148,7 @@ std::string progress_json(standing const& s, double per_second, time_point now, 
       worst == nullptr || worst->how_often.empty() ? std::string() : " (" + worst->how_often + ")";
   return fmt::format(
       R"({{"elapsed_s":{:.3f},"done":{},"total":{},"success":{},"failed":{},"unknown":{},"attempts":{},"throttled":{},)"
-      R"("broken":{},"in_flight":{},"per_second":{:.3f},"left_s":{},"waiting_for":{},"waiting_at":{},"waiting_s":{},"last_error":{}}})",
+      R"("broken":{},"in_flight":{},"per_second":{:.3f},"left_s":{},"waiting_for":{},"waiting_at":{},"waiting_s":{},"last_error":{}{}}})",
       to_seconds(elapsed), s.before + s.ended(),
       s.total < 0 ? std::string("null") : std::to_string(s.total), s.success, s.failed, s.unknown,
       s.attempts, s.throttled, s.broken, s.in_flight, per_second,
@@ -156,7 +156,8 @@ std::string progress_json(standing const& s, double per_second, time_point now, 
           ? fmt::format("{:.1f}", static_cast<double>(s.left()) / per_second)
           : "null",
       json_string(worst == nullptr ? "" : worst->why + how_often),
-      json_string(worst == nullptr ? "" : worst->where), until, json_string(s.last_error));
+      json_string(worst == nullptr ? "" : worst->where), until, json_string(s.last_error),
+      s.fleet.empty() ? "" : R"(,"fleet":)" + json_string(s.fleet));
 }
 
 std::string progress_line(standing const& s, double per_second, time_point now,
@@ -170,6 +171,7 @@ std::string progress_line(standing const& s, double per_second, time_point now,
     at_left,
     at_failed,
     at_why,
+    at_fleet,
     at_throttled,
     at_flight,
     at_error,
@@ -200,6 +202,7 @@ std::string progress_line(standing const& s, double per_second, time_point now,
   if (per_second > 0 && s.left() > 0)
     add(at_left, in_words(from_seconds(static_cast<double>(s.left()) / per_second)) + " left");
   if (per_second > 0) add(at_speed, rate_in_words(per_second));
+  if (!s.fleet.empty()) add(at_fleet, "fleet: " + s.fleet);
   add(at_flight, fmt::format("{} in flight", s.in_flight));
   if (s.throttled > 0)
     add(at_throttled,

@@ -24,6 +24,7 @@ struct standing {
   std::int64_t in_flight = 0;
   std::int64_t in_flight_peak = 0;
   std::vector<hindrance> waiting{};  ///< the worst first
+  std::string fleet{};               ///< "12 hosts, ~197/s"; "": no other host shares the limit
   std::string last_error{};          ///< "api.example: status 500"; "": none so far
 
   std::int64_t ended() const noexcept { return success + failed + unknown; }
@@ -63,7 +64,7 @@ class progress {
 };
 
 /// Returns what fits in so many columns, by rank: what is done, why it waits, what failed, time
-/// left, speed, the rest.
+/// left, speed, the fleet, the rest.
 std::string progress_line(standing const&, double per_second, time_point now, std::size_t columns);
 
 /// Returns the same as a JSON object.

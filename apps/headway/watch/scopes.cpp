@@ -13,6 +13,16 @@
 
 namespace headway::app {
 
+std::optional<fleet_gauges> fleet_of(time_point now, lane const& l) {
+  auto const s = l.hosts();
+  if (!s) return std::nullopt;
+  return fleet_gauges{.members = s->members,
+                      .unheard = s->unheard,
+                      .excess = s->excess(),
+                      .away = s->away ? to_seconds(now - *s->away) : 0,
+                      .coasts = s->coasts};
+}
+
 std::vector<scope_gauges> gauges_of(time_point now, lanes& all) {
   auto const known = [](double n) { return std::isfinite(n) ? n : scope_gauges::unknown; };
   std::vector<scope_gauges> scopes;
@@ -24,10 +34,23 @@ std::vector<scope_gauges> gauges_of(time_point now, lanes& all) {
                    .in_flight = l.flying(),
                    .waiting = static_cast<std::int64_t>(l.waiting())};
     for (auto const& q : l.quotas().look(now)) g.quotas.emplace_back(q.name, q.remaining);
+    g.fleet = fleet_of(now, l);
     scopes.push_back(std::move(g));
   }
   return scopes;
 }
+
+namespace {
+
+/// The member of a scope's JSON, or "".
+std::string fleet_json(std::optional<fleet_gauges> const& f) {
+  if (!f) return "";
+  return fmt::format(
+      R"(,"fleet":{{"hosts":{},"unheard":{},"excess":{:.6g},"away_s":{:.3f},"coasts":{}}})",
+      f->members, f->unheard, f->excess, f->away, f->coasts);
+}
+
+}  // namespace
 
 void append_states(std::string& json, time_point now, lanes& all) {
   auto const number = [](double n) {
@@ -38,10 +61,11 @@ void append_states(std::string& json, time_point now, lanes& all) {
     auto const held = why.why == reason::none || why.until == never ? 0ns : why.until - now;
     auto const s = speeds_of(l.law_state());
     json += fmt::format(
-        R"({}{{"scope":{},"rate":{},"slots":{},"in_flight":{},"waiting":{},"held":{},"held_s":{:.3f},"company":{},"paused":{}}})",
+        R"({}{{"scope":{},"rate":{},"slots":{},"in_flight":{},"waiting":{},"held":{},"held_s":{:.3f},"company":{},"paused":{}{}}})",
         json.ends_with('}') ? "," : "", json_string(l.name()), number(s.rate), number(s.slots),
         l.flying(), l.waiting(), json_string(to_string(why.why)),
-        to_seconds(std::max(held, duration(0))), l.company(), l.paused());
+        to_seconds(std::max(held, duration(0))), l.company(), l.paused(),
+        fleet_json(fleet_of(now, l)));
   }
 }
 

@@ -15,6 +15,8 @@ namespace headway::app {
 
 /// Where each lane stands, for monitoring.
 std::vector<scope_gauges> gauges_of(time_point now, lanes&);
+/// Returns what is known of the hosts that share the limit of a lane; nothing where none do.
+std::optional<fleet_gauges> fleet_of(time_point now, lane const&);
 
 /// Adds a JSON object for each lane, with commas between.
 void append_states(std::string& json, time_point now, lanes&);

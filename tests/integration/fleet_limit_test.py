@@ -1,0 +1,205 @@
+"""One limit for the hosts of a fleet: real PostgreSQL keeps it, real nginx has it, and its log judges.
+
+HEADWAY_LONG=1 takes as many members and faults as the goals name; HEADWAY_SECONDS=1800 is the length of the soak.
+"""
+import contextlib
+import os
+import random
+import signal
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import fleet
+import postgres
+from fleet import LONG, RATE, Steady, by_second, refused
+from work import measured
+
+SEED = int(os.environ.get("HEADWAY_SEED", random.randrange(2**32)))
+
+
+@contextlib.contextmanager
+def together(server, many, jobs, *options):
+    """nginx, a database, and as many members at work."""
+    with server as nginx, postgres.postgres() as database, fleet.members(nginx, database.url, many, jobs, *options) as all:
+        yield nginx, database, all
+
+
+def pid_of(host):
+    """Of a host's name in the database."""
+    return int(host.rpartition(":")[2])
+
+
+def combiner(database, all):
+    """The member that combines; it alone may hold the lease."""
+    name = database.psql("select h.name from headway1.scope s join headway1.host h on h.id = s.combiner")
+    return next((m for m in all if name and m.process.pid == pid_of(name)), None)
+
+
+def finished(server, many, jobs, limit, words, *options):
+    """The log of as many members that do all of their work, and what it says of the time when all were there."""
+    with together(server, many, jobs, *options) as (nginx, database, all):
+        all.finish()
+        log = nginx.log()
+    assert len(log.accepted()) == many * jobs and not log.twice()
+    steady = Steady(log, many)
+    measured(f"{words}, {many} members: {steady}, {steady.rate / limit:.3f} of the limit, {100 * log.throttled_share():.2f} % refused")
+    return log, steady
+
+
+def with_faults():
+    """The log of members at work, when each fault happened, and what it is."""
+    chance = random.Random(SEED)
+    faults = []
+    many = 8 if LONG else 6
+    rounds = 20 if LONG else 1
+    with together(fleet.limit(), many, 100_000 if LONG else 3000) as (nginx, database, all):
+        time.sleep(5 if LONG else 4)
+
+        def strike(what, member=None):
+            faults.append((time.time(), what))
+            if what == "kill":
+                member.kill()
+            elif what == "stop":
+                member.stop()
+
+        for _ in range(rounds):
+            first = combiner(database, all)
+            strike("kill", first)  # the combiner
+            time.sleep(2 if LONG else 1.5)
+            other = chance.choice([m for m in all if m.process.poll() is None])
+            strike("stop", other)
+            time.sleep(chance.uniform(1.5, 3) if LONG else 1.5)
+            other.go_on()
+            database.psql("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headway'")
+            faults.append((time.time(), "sessions ended"))
+            time.sleep(2 if LONG else 1)
+            if LONG:
+                all.add()
+                time.sleep(3)
+        end = time.time()
+        log = nginx.log()
+        problems = [m.work.stderr() for m in all if m.process.poll() not in (None, -signal.SIGKILL)]
+    assert not problems, problems
+    return log, faults, end
+
+
+def engine_away():
+    """The log of members whose database crashed, lost the state, and came back; when."""
+    away = 10 if LONG else 2.5
+    with together(fleet.limit(), 8 if LONG else 4, 100_000 if LONG else 3000) as (nginx, database, all):
+        time.sleep(12 if LONG else 4)
+        gone = time.time()
+        database.kill()
+        time.sleep(away)
+        back = time.time()
+        database.start()
+        time.sleep(12 if LONG else 4)
+        end = time.time()
+        return nginx.log(), gone, back, end
+
+
+def held():
+    """The log of members that are told when to come back."""
+    with together(fleet.limit(50, 5, retry_after=2), 4, 5000) as (nginx, database, all):
+        time.sleep(60 if LONG else 8)
+        return nginx.log()
+
+
+def sizes(database, all):
+    """Of the tables, and of the largest member: bytes, resident kB, descriptors."""
+    tables = int(database.psql("select sum(pg_total_relation_size(c.oid)) from pg_class c where relnamespace = 'headway1'::regnamespace and relkind = 'r'"))
+    alive = [m.process.pid for m in all if m.process.poll() is None]
+    resident = max(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 for pid in alive)
+    return tables, resident, max(len(os.listdir(f"/proc/{pid}/fd")) for pid in alive)
+
+
+class Fleet(unittest.TestCase):
+    """They run beside each other: they wait for most of their time."""
+
+    @classmethod
+    def setUpClass(cls):
+        postgres.template()  # not by several threads at once
+        pool = ThreadPoolExecutor(1 if LONG else 4)
+        cls.addClassCleanup(pool.shutdown)
+        cls.one_limit = pool.submit(finished, fleet.limit(), 8, 500 if LONG else 150, RATE, "200/s")
+        cls.with_faults, cls.away, cls.held = (pool.submit(f) for f in (with_faults, engine_away, held))
+
+    def test_eight_are_as_one(self):
+        log, steady = self.one_limit.result()
+        self.assertGreaterEqual(steady.rate, (0.96 if LONG else 0.85) * RATE)
+        self.assertGreaterEqual(steady.jain, 0.995 if LONG else 0.98)
+        self.assertLessEqual(log.throttled_share(), 0.006 if LONG else 0.03)
+
+    def test_the_living_use_what_the_dead_and_the_stopped_had(self):
+        log, faults, end = self.with_faults.result()
+        begin = faults[0][0] - 1
+        seconds = by_second(log, begin, end)
+        pairs = [(a + b) / 2 for a, b in zip(seconds, seconds[1:])]
+        measured(f"seed {SEED}: {len(faults)} faults: {seconds} a second, {refused(log, begin)} refused")
+        self.assertEqual(log.twice(), [])
+        self.assertGreaterEqual(min(pairs), (0.8 if LONG else 0.55) * RATE)
+
+    def test_an_engine_that_is_away_and_forgets_costs_little(self):
+        log, gone, back, end = self.away.result()
+        ok = lambda a, b: sum(a <= r.end < b for r in log.accepted()) / (b - a)
+        later = back + (5 if LONG else 3)
+        measured(
+            f"away {back - gone:.1f} s: {ok(gone, back):.1f}/s, {refused(log, gone + 0.2, back)} refused; back: "
+            f"{refused(log, back, later)} refused, then {ok(later, end):.1f}/s; {by_second(log, gone - 2, end)}"
+        )
+        self.assertGreaterEqual(ok(gone, back), (0.88 if LONG else 0.7) * RATE)
+        self.assertLessEqual(refused(log, gone + 0.2, back), 0 if LONG else 3)
+        self.assertLessEqual(refused(log, back, later), 25)
+        self.assertGreaterEqual(ok(later, end), (0.95 if LONG else 0.7) * RATE)
+
+    def test_nothing_goes_while_a_server_asks_all_to_wait(self):
+        log = self.held.result()
+        ends = sorted({r.end for r in log.throttled()})
+        self.assertTrue(ends, "no refusal: the test proves nothing")
+        episodes = [t for i, t in enumerate(ends) if i == 0 or t > ends[i - 1] + 2]
+        starts = log.starts()
+        at_once = sum(any(0.003 < s - t <= 0.02 for s in starts) for t in episodes)
+        while_held = [(t, s - t) for t in episodes for s in starts if 0.02 < s - t < 1.95]
+        measured(f"{len(episodes)} episodes of Retry-After: {at_once} with a request within 20 ms, {len(while_held)} later")
+        self.assertEqual(while_held, [])
+        self.assertGreaterEqual(len(log.accepted()), 20)
+
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1 measures it")
+    def test_thirty_two(self):
+        log, steady = finished(fleet.limit(), 32, 125, RATE, "200/s")
+        self.assertGreaterEqual(steady.rate, 0.96 * RATE)
+        self.assertGreaterEqual(steady.jain, 0.995)
+        self.assertLessEqual(log.throttled_share(), 0.006)
+
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1 measures it")
+    def test_fewer_turns_than_members(self):
+        log, steady = finished(fleet.limit(20, 5), 32, 25, 20, "20/s")
+        self.assertGreaterEqual(steady.rate, 0.95 * 20)
+        self.assertLessEqual(log.throttled_share(), 0.03)
+
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1 measures it")
+    def test_slots(self):
+        for many in (8, 32):
+            log, steady = finished(fleet.slots(), many, 4000 // many, RATE, "20 slots")
+            self.assertGreaterEqual(steady.rate, 0.92 * RATE)
+            self.assertLessEqual(log.throttled_share(), 0.004)
+
+
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1 soaks it")
+    def test_a_soak_stays_flat(self):
+        seconds = int(os.environ.get("HEADWAY_SECONDS", 1800))
+        with together(fleet.limit(), 8, 1_000_000) as (nginx, database, all):
+            time.sleep(seconds / 3)
+            before = sizes(database, all)
+            time.sleep(seconds * 2 / 3)
+            after = sizes(database, all)
+        measured(f"soak of {seconds} s: tables, resident kB, descriptors: {before}, then {after}")
+        self.assertLessEqual(after[0], 10_000_000)
+        self.assertLessEqual(after[1], before[1] * 1.2 + 2000)
+        self.assertLessEqual(after[2], before[2] + 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
