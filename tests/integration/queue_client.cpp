@@ -219,7 +219,7 @@ int act(std::vector<std::string> const& args) {
   auto const until = clock_type::now() + 60s;
   queue_engine engine(postgres::endpoint(args[1], postgres::source::arguments), [&](auto const&) {
     std::this_thread::sleep_for(20ms);
-    return clock_type::now() < until;
+    return std::getenv("GIVES_UP") == nullptr && clock_type::now() < until;
   });
   auto const& verb = args[2];
   auto const& last = args.back();

@@ -16,7 +16,7 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
-from postgres import Postgres, SUPERUSER, binaries, free_port, other_user, postgres
+from postgres import SUPERUSER, Postgres, binaries, free_port, other_user, pgbouncer, postgres
 from work import measured
 
 CLIENT = os.environ["HEADWAY_QUEUE_CLIENT"]
@@ -127,7 +127,7 @@ def fleet(lines=0, databases=itertools.count()):
             made.end()
 
 
-def campaign(lines, kills, stops, outages):
+def campaign(lines, kills, stops, outages, cuts):
     """Four workers through all of it, then a collector: the fleet's faults, and what hit."""
     dice = random.Random(f"{SEED} {lines} {kills}")
     with fleet(lines) as f:
@@ -148,7 +148,7 @@ def campaign(lines, kills, stops, outages):
         def over():
             return f.status()["ended"] == f.status()["blocks"]
 
-        faults = ["kill"] * kills + ["stop"] * stops + ["outage"] * outages
+        faults = ["kill"] * kills + ["stop"] * stops + ["outage"] * outages + ["cut"] * cuts
         dice.shuffle(faults)
         for fault in faults:
             tend()
@@ -163,6 +163,8 @@ def campaign(lines, kills, stops, outages):
                 child = dice.choice(running)
                 child.send_signal(signal.SIGSTOP)
                 stopped.append((child, time.monotonic() + 3 * LEASE_MS / 1000))
+            elif fault == "cut":  # of all workers, whatever they wait for
+                f.psql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'headway'")
             else:
                 server.kill()
                 time.sleep(dice.uniform(0, 0.1))
@@ -245,12 +247,12 @@ class Queue(unittest.TestCase):
         self.assertEqual({}, {name: count for name, count in faults.items() if count})
 
     def test_workers_and_the_database_are_killed(self):
-        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES)
+        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES, 8 * TIMES)
         measured(f"queue: seed {SEED}: {hits}")
         self.clean(faults)
 
     def killed_while_it_sends(self, **client):
-        with fleet(1_280) as f:  # blocks of 20
+        with fleet(640) as f:  # blocks of 10
             worker = f.start("work", "jobs", f.log, 50, 5_000, **client)
             f.wait_until(lambda: "5" in f.log.read_text().split())
             worker.kill()
@@ -262,7 +264,7 @@ class Queue(unittest.TestCase):
     def test_an_intent_comes_before_its_request(self):
         faults, unknown = self.killed_while_it_sends()
         self.clean(faults)
-        self.assertEqual(4, unknown)
+        self.assertEqual(2, unknown)
         faults, _ = self.killed_while_it_sends(SENDS_FIRST="1")
         self.assertGreater(faults["sent twice"], 0)
 
@@ -351,11 +353,11 @@ class Queue(unittest.TestCase):
         zero = "decode('00', 'hex')"
         for damage, said in (
             (f"state = decode('07', 'hex') || substr(state, 2)", "line 1 has the state 7"),
-            (f"state = state || {zero}", "it has 20 lines and 21 states"),
-            (f"lines = substr(lines, 5, 40)", "it has the text of"),
+            (f"state = state || {zero}", "it has 4 lines and 5 states"),
+            (f"lines = substr(lines, 5, 20)", "it has the text of"),
             (f"n = 1001", "it has 1001 lines from 1 on"),
         ):
-            with self.subTest(damage), fleet(1_280) as f:
+            with self.subTest(damage), fleet(256) as f:
                 f.psql("alter table headway1.block drop constraint block_check, drop constraint block_check1, drop constraint block_n_check;"
                               "create table kept as select * from headway1.block where first = 1;"
                               f"update headway1.block set {damage} where first = 1")
@@ -412,6 +414,13 @@ class Queue(unittest.TestCase):
             for table in ("run", "block", "result", "worker"):
                 with self.assertRaisesRegex(AssertionError, "permission denied"):
                     f.psql(f"select * from headway1.{table}", role="one")
+
+    def test_by_a_pooler_that_shares_sessions(self):
+        with fleet(2_000) as f, pgbouncer(server) as url:
+            f.url = f"{url.rsplit('/', 1)[0]}/{f.database}"
+            self.assertEqual([0] * 3, [child.wait() for child in [f.start("work", "jobs", f.log, 20) for _ in range(3)]])
+            f.do("collect", "jobs", f.out)
+            self.clean(f.judge()[0])
 
     def test_mutations_are_found_out(self):
         with fleet(1_000) as f:

@@ -230,8 +230,9 @@ queue_facts upload(queue_engine& engine, steady_file& jobs, upload_plan const& p
 }
 
 std::string with_its_body(std::string_view line, std::filesystem::path const& folder) {
-  auto const begin = line.find('{');
-  if (begin == line.npos || line.find("file") == line.npos) return std::string(line);
+  auto const begin = line.find_first_not_of(" \t\xef\xbb\xbf");  // JOBS may begin with U+FEFF
+  if (begin == line.npos || line[begin] != '{') return std::string(line);
+  if (line.find("file") == line.npos) return std::string(line);
   line.remove_prefix(begin);
   thread_local simdjson::dom::parser parser;
   auto const members = members_of(line);
