@@ -162,11 +162,10 @@ class uploading {
       auto const full = static_cast<std::int64_t>(block_.size()) >= block_lines_ ||
                         bytes_ + e.text.size() > block_bytes_usual;
       if (!block_.empty() && full && !e.goes_on && !flush()) return false;
-      if (static_cast<std::int64_t>(block_.size()) >= block_lines_max)
-        throw fatal(exit_usage,
-                    fmt::format("{}:{}: the record that begins here has more than {} lines",
-                                plan_.jobs, first_, block_lines_max));
-      bytes_ += e.text.size() + 1;
+      bytes_ += e.text.size();
+      if (static_cast<std::int64_t>(block_.size()) >= block_lines_max || bytes_ > block_bytes_max)
+        throw fatal(exit_usage, fmt::format("{}:{}: the record has more than {} lines or {} bytes",
+                                            plan_.jobs, number, block_lines_max, block_bytes_max));
       block_.push_back(std::move(e));
       return true;
     });
