@@ -20,7 +20,7 @@ namespace headway::app::proxy {
 namespace {
 
 constexpr std::size_t read_bytes = 16 * 1024;
-constexpr std::size_t idle_max = 1024;
+constexpr std::size_t idle_wires_max = 1024;
 constexpr duration idle_for = 60s;
 constexpr duration addresses_for = 30s;
 constexpr std::chrono::milliseconds next_address_after{250};  // RFC 8305's connection attempt delay
@@ -324,7 +324,7 @@ std::shared_ptr<wire> wires::take(wire_user& u, bool fresh) {
 }
 
 void wires::give_back(std::shared_ptr<wire> const& w) {
-  if (!w->open() || idle_.size() >= idle_max || !leads_here(*w)) return drop(w);
+  if (!w->open() || idle_.size() >= idle_wires_max || !leads_here(*w)) return drop(w);
   --busy_;
   w->user_ = nullptr;
   w->resume();
