@@ -7,8 +7,8 @@
 
 namespace headway::postgres {
 
-error::error(failure kind_, std::string sqlstate_, std::string const& what)
-    : std::runtime_error(what), kind(kind_), sqlstate(std::move(sqlstate_)) {}
+error::error(failure meaning, std::string state, std::string const& what)
+    : std::runtime_error(what), kind(meaning), sqlstate(std::move(state)) {}
 
 error::~error() = default;
 
@@ -107,7 +107,9 @@ constexpr std::array sayings = {
 
 judgement judge_connection(std::string_view text, std::string_view role,
                            std::string_view database) {
-  auto const [state, message] = last_said(text);
+  auto const server = last_said(text);
+  auto const& state = server.sqlstate;
+  auto const& message = server.message;
   auto const is = [&](failure kind, std::string sentence) {
     return judgement{kind, state, std::move(sentence)};
   };

@@ -78,6 +78,11 @@ class Fleet(unittest.TestCase):
             nameless = fleet("status", "--fleet", re.sub(r"//headway@127.0.0.1", "//headway@127.0.0.2", verified))
             self.assertNotEqual(nameless.returncode, 0)
 
+            with servers.limit_req(100, "burst=10 nodelay") as api, Work(gets(api, 40)) as a, Work(gets(api, 40)) as b:
+                workers = [work.start("--limit-at", url, XDG_RUNTIME_DIR=str(work.path)) for work in (a, b)]
+                self.assertEqual([a.wait(workers[0]), b.wait(workers[1])], [0, 0])
+                measured(f"from nothing to two workers that have ended in {time.monotonic() - began:.1f} s")
+
             password = (folder / "join/pgpass").read_text().strip().rpartition(":")[2]
             self.assertRegex(password, r"^\w{32}$")
             for path in (folder / "join/pgpass", folder / "authority.key", folder / "data/server.key"):
@@ -153,6 +158,37 @@ class Fleet(unittest.TestCase):
                 "select proname from pg_proc where pronamespace = 'headway1'::regnamespace and prosecdef "
                 "and not coalesce(proconfig::text ~ 'search_path', false)")
             self.assertEqual(loose, "")  # each that runs as its owner has a fixed search_path
+
+    def test_faults_at_the_start(self):
+        with servers.nginx() as api, Work(gets(api, 20)) as work:
+            with postgres.postgres(max_connections="5", superuser_reserved_connections="1") as server:
+                taken = [subprocess.Popen([postgres.binaries() / "psql", "-X", server.url.replace("headway@", "postgres@")],
+                                          stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) for _ in range(4)]  # fmt: skip
+                wait_for(lambda: server.psql("select count(*) from pg_stat_activity where backend_type = 'client backend'") == "5")
+                self.assertEqual(work.run("--limit-at", server.url, "--wait-max", "1s"), 75)
+                self.assertIn("max_connections", work.stderr())
+                for psql in taken:
+                    psql.communicate()
+                self.assertEqual(work.run("--limit-at", server.url), 0)
+                server.psql("alter role headway set default_transaction_read_only = on")
+                self.assertEqual(work.run("--limit-at", server.url), 2)
+                self.assertIn("read-only", work.stderr())
+                server.psql("alter role headway reset default_transaction_read_only; update headway1.about set revision = 1000")
+                self.assertEqual(work.run("--limit-at", server.url), 2)
+                self.assertIn("the same headway on all hosts", work.stderr())
+            self.assertEqual(work.run("--limit-at", server.url, "--wait-max", "1s"), 75)
+            self.assertIn("is the server running", work.stderr())
+
+    def test_poolers(self):
+        """In transaction mode statements of many share a session; a role's own timeout is no other than theirs."""
+        with postgres.postgres() as server, postgres.pgbouncer(server) as url, servers.limit_req(100, "burst=10 nodelay") as api:
+            server.psql("alter role headway set statement_timeout = '1s'")
+            with Work(gets(api, 150)) as a, Work(gets(api, 150)) as b:
+                hosts = [work.start("--limit-at", url, XDG_RUNTIME_DIR=str(work.path)) for work in (a, b)]
+                self.assertEqual([a.wait(hosts[0]), b.wait(hosts[1])], [0, 0])
+                refused = api.log().throttled_share()
+                measured(f"two hosts by pgbouncer in transaction mode: {100 * refused:.1f} % refused")
+                self.assertLess(refused, 0.15)
 
     def test_status(self):
         """Two hosts, one of which is killed: it is unheard, and may exceed the limit by a half."""

@@ -144,16 +144,16 @@ void add_fleet(CLI::App& program, action& chosen) {
   fleet->add_option("ACTION", a->what, "up, init, status, results, stop, resume or drop")
       ->required()
       ->check(CLI::IsMember({"up", "init", "status", "results", "stop", "resume", "drop"}));
-  fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server; else a queue's name");
-  fleet->add_option("--fleet", a->url, "Database, as postgresql://role@host/work [HEADWAY_FLEET]");
-  fleet->add_option("--listen", a->listen, "Of up: address and port")->capture_default_str();
-  fleet->add_option("--name", a->name, "Of up: how other hosts call this one [its own name]");
-  fleet->add_option("--out", a->out, "Of results: collect them into this file");
-  fleet->add_flag("--follow", a->follow, "Of results: until all are there");
-  fleet->add_flag("--force", a->force, "Of drop: results that are not collected, too");
-  fleet->add_flag("--sql", a->sql, "Of init: print the schema for psql, touch nothing");
-  fleet->add_flag("--watch", a->watches, "Of status: once a second, until Ctrl-C");
-  fleet->add_flag("--json", a->json, "Of status: as JSON, one object a line");
+  fleet->add_option("SUBJECT", a->subject, "Folder of the server, for up; else name of a queue");
+  fleet->add_option("--fleet", a->url, "Database as postgresql://role@host/work [HEADWAY_FLEET]");
+  fleet->add_option("--listen", a->listen, "Address and port, for up")->capture_default_str();
+  fleet->add_option("--name", a->name, "Name of this host for others, for up [its own]");
+  fleet->add_option("--out", a->out, "File to collect into, for results");
+  fleet->add_flag("--follow", a->follow, "Wait until all are there, for results");
+  fleet->add_flag("--force", a->force, "Drop results that are not collected too, for drop");
+  fleet->add_flag("--sql", a->sql, "Print the schema for psql and touch nothing, for init");
+  fleet->add_flag("--watch", a->watches, "Show it each second until Ctrl-C, for status");
+  fleet->add_flag("--json", a->json, "Print one JSON object a line, for status");
   fleet->callback([a, &chosen] { chosen = [a] { return a->act(); }; });
 }
 

@@ -199,7 +199,7 @@ std::vector<std::string> names_of_this_machine(private_server const& server) {
     freeifaddrs(all);
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
