@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/digest.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"

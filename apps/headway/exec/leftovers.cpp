@@ -8,7 +8,7 @@
 #include <iterator>
 #include <thread>
 
-#include "base/digest.hpp"
+#include "base/sha256.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {

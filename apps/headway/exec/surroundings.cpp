@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/digest.hpp"
+#include "base/sha256.hpp"
 
 namespace headway::app {
 

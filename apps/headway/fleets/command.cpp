@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "base/quantity.hpp"
 #include "base/words.hpp"
 #include "command.hpp"
+#include "fleets/queues.hpp"
 #include "fleets/status.hpp"
 #include "fleets/up.hpp"
 #include "headway/postgres/connection.hpp"
@@ -26,8 +28,8 @@ namespace {
 using namespace std::chrono_literals;
 
 struct arguments {
-  std::string what, subject, url, listen = "127.0.0.1:5433", name;
-  bool sql = false, watches = false, json = false;
+  std::string what, subject, url, listen = "127.0.0.1:5433", name, out;
+  bool sql = false, watches = false, json = false, follow = false, force = false;
 
   void want(bool is, std::string_view usage) const {
     if (!is) throw fatal(exit_usage, fmt::format("want headway fleet {}", usage));
@@ -100,10 +102,16 @@ struct arguments {
   int act() const {
     want((!watches && !json) || what == "status", "status [--watch] [--json]");
     want(!sql || what == "init", "init --sql");
+    want((out.empty() && !follow) || what == "results", "results NAME [--out FILE] [--follow]");
+    want(!force || what == "drop", "drop NAME [--force]");
     try {
       if (what == "up") {
         want(!subject.empty(), "up DIR");
         return up({subject, option_value("listen", listen, address::parse), name});
+      }
+      if (std::ranges::find(queue_verbs, what) != queue_verbs.end()) {
+        want(is_queue_name(subject), what + " NAME: 1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'");
+        return act_on_queue(where(), {what, subject, out, follow, force});
       }
       return what == "init" ? init() : status();
     } catch (postgres::error const& e) {
@@ -125,16 +133,24 @@ void add_fleet(CLI::App& program, action& chosen) {
       "  headway fleet init --sql | psql work\n"
       "  headway fleet status --watch\n\n"
       "up runs the installed PostgreSQL in the foreground: private, with TLS and a password, and\n"
-      "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n"
+      "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n\n"
+      "  headway fleet results jobs --out jobs.results.jsonl --follow\n"
+      "  headway fleet stop jobs\n\n"
+      "results of a queue are collected in the order of its lines, each once, and then deleted\n"
+      "there; without --out they are printed, and stay. stop parks its workers, resume lets them\n"
+      "go on, drop deletes it.\n"
       "Exit codes: 0 done, 2 usage error, 74 the database fails, 75 it does not answer.");
   auto const a = std::make_shared<arguments>();
-  fleet->add_option("ACTION", a->what, "up, init or status")
+  fleet->add_option("ACTION", a->what, "up, init, status, results, stop, resume or drop")
       ->required()
-      ->check(CLI::IsMember({"up", "init", "status"}));
-  fleet->add_option("SUBJECT", a->subject, "Folder of the server, for up");
+      ->check(CLI::IsMember({"up", "init", "status", "results", "stop", "resume", "drop"}));
+  fleet->add_option("SUBJECT", a->subject, "Folder of the server, for up; else name of a queue");
   fleet->add_option("--fleet", a->url, "Database as postgresql://role@host/work [HEADWAY_FLEET]");
   fleet->add_option("--listen", a->listen, "Address and port, for up")->capture_default_str();
   fleet->add_option("--name", a->name, "Name of this host for others, for up [its own]");
+  fleet->add_option("--out", a->out, "File to collect into, for results");
+  fleet->add_flag("--follow", a->follow, "Wait until all are there, for results");
+  fleet->add_flag("--force", a->force, "Drop results that are not collected too, for drop");
   fleet->add_flag("--sql", a->sql, "Print the schema for psql and touch nothing, for init");
   fleet->add_flag("--watch", a->watches, "Show it each second until Ctrl-C, for status");
   fleet->add_flag("--json", a->json, "Print one JSON object a line, for status");

@@ -9,6 +9,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "fleets/queues.hpp"
 #include "headway/fleet/blob.hpp"
 
 namespace headway::app {
@@ -55,6 +56,15 @@ double dealt_a_second(limit_status const& limit, fleet_status const& now,
 double calls_a_second(fleet_status const& now, fleet_status const& before) {
   auto const seconds = seconds_between(before, now);
   return seconds > 0 ? std::max(0.0, static_cast<double>(now.calls - before.calls)) / seconds : 0;
+}
+
+double done_a_second(queue_status const& queue, fleet_status const& now,
+                     fleet_status const& before) {
+  auto const id = [](queue_status const& q) { return q.facts.id; };
+  auto const was = std::ranges::find(before.queues, queue.facts.id, id);
+  auto const seconds = seconds_between(before, now);
+  if (was == before.queues.end() || !(seconds > 0)) return 0;
+  return std::max(0.0, static_cast<double>(queue.done() - was->done())) / seconds;
 }
 
 std::string name_of(limit_status const& limit, std::int64_t id) {
@@ -128,6 +138,7 @@ fleet_status look(postgres::connection& database) {
          .version = std::string(rows.text(row, 8)),
          .silent_s = std::max(0.0, static_cast<double>(now - seen) * microsecond)});
   }
+  status.queues = status_of(database);
   status.calls = database
                      .execute(
                          "select coalesce(sum(xact_commit + xact_rollback), 0)::bigint "
@@ -157,6 +168,13 @@ std::string in_lines(fleet_status const& now, fleet_status const& before) {
     out += fmt::format("hosts    {}{}\n", roll_of(limit), unheard_of(limit));
   }
   if (now.limits.empty()) out += "limit    none is shared yet\n";
+  for (auto const& queue : now.queues) {
+    auto const lines = in_words(queue);
+    auto const speed = done_a_second(queue, now, before);
+    out += fmt::format("queue    {}: {}{}\n", printable(queue.facts.name), lines[0],
+                       speed > 0 ? ", " + rate_in_words(speed) : "");
+    out += fmt::format("results  {}\n", lines[1]);
+  }
   out += fmt::format("engine   answers in {:.1f} ms, {:.0f} calls/s\n", 1e3 * now.answer_s,
                      calls_a_second(now, before));
   return out;
@@ -179,9 +197,19 @@ std::string in_json(fleet_status const& now, fleet_status const& before) {
         limit.cut_s ? fmt::format("{:.3f}", *limit.cut_s) : "null", limit.held_s, limit.combiner,
         limit.unheard(), limit.excess(), hosts);
   }
+  std::string queues;
+  for (auto const& q : now.queues)
+    queues += fmt::format(
+        R"({}{{"name":{},"lines":{},"uploaded":{},"sealed":{},"stopped":{},"requests":{},)"
+        R"("success":{},"failed":{},"unknown":{},"in_hand":{},"done_per_second":{:.6g},)"
+        R"("blocks":{},"ended":{},"waiting":{},"waiting_bytes":{},"taken_over":{},"parked":{}}})",
+        queues.empty() ? "" : ",", json_string(q.facts.name), q.facts.lines, q.facts.uploaded,
+        q.facts.sealed, q.facts.stopped, q.facts.requests, q.success, q.failed, q.unknown,
+        q.in_hand, done_a_second(q, now, before), q.blocks, q.ended, q.waiting, q.waiting_bytes,
+        q.taken_over, q.parked);
   return fmt::format(
-      R"({{"limits":[{}],"engine":{{"answer_ms":{:.3f},"calls_per_second":{:.1f}}}}})", limits,
-      1e3 * now.answer_s, calls_a_second(now, before));
+      R"({{"limits":[{}],"queues":[{}],"engine":{{"answer_ms":{:.3f},"calls_per_second":{:.1f}}}}})",
+      limits, queues, 1e3 * now.answer_s, calls_a_second(now, before));
 }
 
 }  // namespace headway::app

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headway/postgres/connection.hpp"
+#include "queue/queue.hpp"
 
 namespace headway::app {
 
@@ -45,6 +46,7 @@ struct fleet_status {
   double answer_s = 0;     ///< the time that the database took
   std::int64_t calls = 0;  ///< transactions in it so far, of all
   std::vector<limit_status> limits{};
+  std::vector<queue_status> queues{};
 };
 
 /// Asks the database. Errors: postgres::error.
