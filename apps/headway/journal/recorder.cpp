@@ -28,16 +28,13 @@ void keep(std::vector<note>& all, note n) {
     same->value = std::move(n.value);
 }
 
-std::size_t memory(std::size_t changes, std::size_t bytes) {
-  return changes * sizeof(change) + bytes;
-}
-
 }  // namespace
 
 recorder::recorder(journal* log, file results, int echo_fd)
-    : log_(log),
-      results_(std::move(results)),
-      results_size_(results_.size()),
+    : recorder(std::make_unique<file_ledger>(log, std::move(results)), echo_fd) {}
+
+recorder::recorder(std::unique_ptr<ledger> to, int echo_fd)
+    : ledger_(std::move(to)),
       echo_fd_(echo_fd),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd") {
   // The thread takes no signals: they are the event loop's, and SIGPIPE and SIGXFSZ become errors
@@ -56,28 +53,28 @@ recorder::~recorder() {
   }
   wake_.notify_one();
   thread_.join();
-  if (log_ == nullptr || failure_) return;
+  if (failure_) return;
   try {
-    log_->close();
+    ledger_->close();
   } catch (fatal const&) {  // the next run takes it for one that was killed
   }
 }
 
 std::uint64_t recorder::intend(std::int64_t line) {
-  return add({line, line_state::intended}, {});
+  return add(line, line_state::intended);
 }
 
 std::uint64_t recorder::clear(std::int64_t line) {
-  return add({line, line_state::open}, {});
+  return add(line, line_state::open);
 }
 
 std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line) {
-  return add({line, static_cast<line_state>(how)}, json_line);
+  return add(line, static_cast<line_state>(how), json_line);
 }
 
 std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line,
                                std::vector<kept_body> bodies) {
-  return add({line, static_cast<line_state>(how)}, json_line, std::move(bodies));
+  return add(line, static_cast<line_state>(how), json_line, std::move(bodies));
 }
 
 void recorder::put(note n) {
@@ -85,7 +82,7 @@ void recorder::put(note n) {
   keep(next_notes_, std::move(n));
 }
 
-std::uint64_t recorder::add(change what, std::string_view json_line,
+std::uint64_t recorder::add(std::int64_t line, line_state to, std::string_view json_line,
                             std::vector<kept_body> bodies) {
   bool wake = false;
   std::uint64_t number = 0;
@@ -93,20 +90,17 @@ std::uint64_t recorder::add(change what, std::string_view json_line,
     std::lock_guard const held(mutex_);
     number = ++added_;
     if (failure_) return number;
-    auto const before = gathering_.all_bytes();
-    gathering_.changes.push_back(what);
-    if (!json_line.empty()) {
-      gathering_.bytes += json_line;
-      gathering_.bytes += '\n';
-    }
-    for (auto& body : bodies) {
-      gathering_.body_bytes += body.bytes.size();
-      gathering_.bodies.push_back(std::move(body));
-    }
+    auto const result_bytes = json_line.empty() ? 0 : json_line.size() + 1;
+    auto bytes = result_bytes;
+    for (auto const& body : bodies) bytes += body.bytes.size();
+    gathering_.changes.push_back({line, to, result_bytes});
+    if (result_bytes > 0) (gathering_.results += json_line) += '\n';
+    for (auto& body : bodies) gathering_.bodies.push_back(std::move(body));
     for (auto& n : next_notes_) keep(gathering_.notes, std::move(n));
     next_notes_.clear();
-    pending_ += memory(1, gathering_.all_bytes() - before);
-    bool const hurry = what.to == line_state::intended || gathering_.all_bytes() >= gather_bytes;
+    gathered_ += bytes;
+    pending_ += sizeof(change) + bytes;
+    bool const hurry = to == line_state::intended || gathered_ >= gather_bytes;
     wake = idle_ || (hurry && !urgent_);
     idle_ = false;
     urgent_ = urgent_ || hurry;
@@ -122,7 +116,7 @@ void recorder::drain() {
   wake_.notify_one();
   drained_.wait(held, [&] { return failure_ || committed() >= last; });
   if (failure_) std::rethrow_exception(failure_);
-  results_.require_untouched(results_size_);
+  ledger_->require_untouched();
 }
 
 std::exception_ptr recorder::failure() const {
@@ -131,7 +125,7 @@ std::exception_ptr recorder::failure() const {
 }
 
 void recorder::work() {
-  group current;
+  change_group current;
   std::unique_lock held(mutex_);
   for (;;) {
     idle_ = true;
@@ -140,13 +134,14 @@ void recorder::work() {
     if (gathering_.changes.empty()) return;
     wake_.wait_for(held, gather_for, [&] { return stopping_ || urgent_; });
     std::swap(current, gathering_);
+    auto const held_bytes = current.changes.size() * sizeof(change) + std::exchange(gathered_, 0);
     urgent_ = false;
     auto const last = added_;
 
     held.unlock();
     std::exception_ptr failed;
     try {
-      write(current);
+      ledger_->commit(current);
     } catch (...) {
       failed = std::current_exception();
     }
@@ -160,31 +155,17 @@ void recorder::work() {
     ::eventfd_write(event_.fd(), 1);
     if (failed) return;
 
-    if (!current.bytes.empty() && echo_fd_ >= 0) {
+    if (!current.results.empty() && echo_fd_ >= 0) {
       held.unlock();
-      echo(current.bytes);
+      echo(current.results);
       held.lock();
     }
-    pending_ -= memory(current.changes.size(), current.all_bytes());
+    pending_ -= held_bytes;
     current.changes.clear();
-    current.bytes.clear();
+    current.results.clear();
     current.bodies.clear();
     current.notes.clear();
-    current.body_bytes = 0;
   }
-}
-
-void recorder::write(group const& g) {
-  // Else the next run would not know that the files are its own.
-  if (!g.bodies.empty() && log_ && log_->behind()) log_->commit({}, results_size_);
-  if (!g.bodies.empty()) write_bodies(g.bodies, log_ && log_->level() == durability::power);
-  if (!g.bytes.empty()) {
-    results_.append(g.bytes);
-    results_size_ += static_cast<std::int64_t>(g.bytes.size());
-    if (log_ && log_->level() == durability::power) results_.sync();
-  }
-  results_.require_untouched(results_size_);
-  if (log_) log_->commit(g.changes, results_size_, g.notes);
 }
 
 void recorder::echo(std::string_view bytes) {
