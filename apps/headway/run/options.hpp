@@ -79,4 +79,7 @@ struct run_options {
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };
 
+/// Returns what the lanes of a run are made from.
+pacing_settings pacing_of(run_options const&);
+
 }  // namespace headway::app

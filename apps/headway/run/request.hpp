@@ -74,6 +74,9 @@ struct request {
 /// Returns what it asks of the lane that it is in.
 load load_of(request const&);
 
+/// Returns where it stands, a sentence.
+std::string words_of(request const&, time_point now);
+
 /// All of them, by an index that stays while the request lives; bounded. References stay valid.
 class requests {
  public:

@@ -1,7 +1,6 @@
 #include "run/runner.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -27,7 +26,6 @@
 #include "headway/headway.hpp"
 #include "jobs/request_headers.hpp"
 #include "journal/result.hpp"
-#include "os/descriptors.hpp"
 #include "os/poller.hpp"
 #include "os/signals.hpp"
 #include "pacing/lanes.hpp"
@@ -37,6 +35,7 @@
 #include "run/ending.hpp"
 #include "run/estimate.hpp"
 #include "run/intake.hpp"
+#include "run/named_lines.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
@@ -49,49 +48,6 @@
 
 namespace headway::app {
 namespace {
-
-pacing_settings pacing_of(run_options const& o) {
-  auto const most = o.concurrency_ceiling;
-  auto highest = most;
-  for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
-  auto const connections = room_for_connections(highest);
-  return {.law = o.law,
-          .governor = {.attempts_max = o.attempts_max,
-                       .queue_max = requests::requests_max,
-                       .hint_max = o.wait_max,
-                       .throttled = o.law.throttled,
-                       .quiet_successes = o.law.quiet_successes,
-                       .rate_ceiling = o.rate_ceiling,
-                       .in_flight_max = most > 0 ? most : connections,
-                       .budget = o.budget},
-          .hosts = o.hosts,
-          .quotas = o.quotas,
-          .speaks = o.speaks,
-          .state = o.state,
-          .alone = o.alone};
-}
-
-/// Lines that are named, up to a number of them.
-class named_lines {
- public:
-  void add(std::int64_t line) {
-    if (named_.size() < named_max)
-      named_.push_back(line);
-    else
-      ++more_;
-  }
-  bool empty() const noexcept { return named_.empty(); }
-  /// "line 3", or "lines 3, 5, 8 and 12 more".
-  std::string words() const {
-    return fmt::format("line{} {}{}", named_.size() > 1 ? "s" : "", fmt::join(named_, ", "),
-                       more_ > 0 ? fmt::format(" and {} more", more_) : "");
-  }
-
- private:
-  static constexpr std::size_t named_max = 20;
-  std::vector<std::int64_t> named_;
-  std::int64_t more_ = 0;
-};
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
@@ -830,27 +786,7 @@ class runner {
     auto const now = clock_now();
     std::string found;
     requests_.each([&](request const& r) { return r.what.line == line; },
-                   [&](std::uint32_t index) {
-                     auto const& r = requests_[index];
-                     auto const often = fmt::format("attempt {}", r.attempts + (r.out ? 0 : 1));
-                     if (r.out) {
-                       found = fmt::format("in flight to {} for {}, {}", r.where->title(),
-                                           in_words(now - r.sent), often);
-                       return;
-                     }
-                     auto const held = r.where->why(now);
-                     found = fmt::format(
-                         "waits in the queue of {} for {}, for {}{}{}", r.where->title(),
-                         in_words(now - r.read), often,
-                         held.why == reason::none
-                             ? std::string()
-                             : fmt::format("; what holds the first there: {}", to_string(held.why)),
-                         held.why != reason::none && held.until != never && held.until > now
-                             ? fmt::format(", for {}", in_words(held.until - now))
-                             : "");
-                     if (r.throttled > 0) found += fmt::format("; throttled {} times", r.throttled);
-                     if (!r.said.empty()) found += ", last: " + printable(r.said);
-                   });
+                   [&](std::uint32_t index) { found = words_of(requests_[index], now); });
     if (!found.empty()) return found;
     if (last_read_ >= line) return "ended, blank or a comment: see the results";
     return fmt::format("not read yet: line {} was the last", last_read_);
