@@ -82,12 +82,12 @@ intake::intake(run_options const& options, std::vector<std::string> headers)
 
 intake::intake(run_options const& options, line_options lines, std::vector<std::string> headers)
     : log_(open_journal(options, lines)),
-      headers_(bind(options, std::move(headers))),
       only_(options.only),
       out_name_(options.out_name),
       jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
         if (log_) log_->check(line, begins);
       }) {
+  headers_ = bind(options, std::move(headers));
   if (!options.out_dir.empty()) {
     if (log_) {
       bodies_key_ =
@@ -144,25 +144,13 @@ bool intake::in_doubt(job const& j) const noexcept {
   return log_ && std::ranges::binary_search(log_->intents(), j.line);
 }
 
-bool intake::perhaps_sent(job const& j) const noexcept {
-  return !idempotent(j) && in_doubt(j);
-}
-
-std::optional<job> intake::next() {
-  if (put_back_) return std::exchange(put_back_, std::nullopt);
-  if (ended_) return std::nullopt;
-  try {
-    auto next = take();
-    if (next && log_ && log_->done(next->line)) return std::nullopt;
-    return next;
-  } catch (fatal const&) {
-    failure_ = std::current_exception();
-    ended_ = true;
-    return std::nullopt;
-  }
-}
-
 std::optional<job> intake::take() {
+  auto next = read();
+  if (next && log_ && log_->done(next->line)) return std::nullopt;
+  return next;
+}
+
+std::optional<job> intake::read() {
   if (only_ > 0 && taken_ == only_) {
     ended_ = true;
     return std::nullopt;
@@ -186,12 +174,8 @@ std::optional<job> intake::take() {
   return next;
 }
 
-void intake::put_back(job j) {
-  put_back_ = std::move(j);
-}
-
 void intake::watch(poller& events, bool wanted) const {
-  if (polls_) events.watch(jobs_.fd(), wanted && !ended_ && !readable_ ? EPOLLIN : 0U);
+  if (polls_) events.watch(jobs_.fd(), wanted && !ended() && !readable_ ? EPOLLIN : 0U);
 }
 
 bool intake::ready(poller::event const& e) noexcept {
