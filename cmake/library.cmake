@@ -1,6 +1,6 @@
 # What each component of the library is called and made of; the targets themselves are in src/. A component is what has
 # a target headway_<name>.
-set(headway_components core http shared fleet sim blocking asio)
+set(headway_components core http shared fleet sim postgres blocking asio)
 foreach(component IN LISTS headway_components)
   if(NOT TARGET headway_${component})
     list(REMOVE_ITEM headway_components ${component})
@@ -22,6 +22,7 @@ function(headway_headers component regex)  # moves those that match from core to
 endfunction()
 headway_headers(http "http/")
 headway_headers(fleet "fleet/")
+headway_headers(postgres "postgres/")
 headway_headers(sim "sim/")
 headway_headers(asio "driver/([a-z_]+_)?asio")
 headway_headers(shared "shared/")

@@ -1,0 +1,484 @@
+-- One queue for the processes of many hosts: JOBS in blocks of consecutive lines, which workers lease.
+--
+-- Each call of a function is one transaction, and may be made again when its answer was lost. What makes the results right
+-- are two comparisons in queue_commit(), `fence =` and `part`; the lease only spares work. docs/design/017.
+
+create table if not exists headway1.run(
+  id bigint generated always as identity primary key,
+  name text not null unique check (name ~ '^[A-Za-z0-9._-]{1,64}$'),
+  digest bytea not null check (length(digest) = 32),  -- of all lines of JOBS
+  shape text not null,                                -- what else makes requests of them
+  options text not null check (octet_length(options) <= 1048576),
+  lines bigint not null check (lines >= 0),
+  uploaded bigint not null default 0,                 -- lines of the blocks that are there
+  requests bigint not null default 0,
+  sealed timestamptz,                                 -- since then all are there
+  stopped boolean not null default false,
+  round integer not null default 1,
+  blocks bigint not null default 0,
+  -- sums over the blocks that have ended
+  ended bigint not null default 0,
+  success bigint not null default 0,
+  failed bigint not null default 0,
+  unknown bigint not null default 0,
+  waiting bigint not null default 0,                  -- blocks with results to collect
+  waiting_bytes bigint not null default 0,
+  taken_over bigint not null default 0,               -- blocks, from owners that were not heard any longer
+  collector text,                                     -- which file has the results
+  created timestamptz not null default clock_timestamp());
+
+-- state: a byte a line: 0 open, 1 success, 2 failed, 3 unknown, 4 intended, 5 no request.
+-- Updates touch no indexed column but at the lease and at the end, so they stay on their page (HOT).
+create table if not exists headway1.block(
+  run bigint not null,
+  first bigint not null check (first > 0),
+  n integer not null check (n between 1 and 1000),
+  fence bigint not null default 0,
+  part bigint not null default 0,                     -- commits under this fence
+  owner bigint,
+  until timestamptz,
+  left_open integer not null,
+  success integer not null default 0,
+  failed integer not null default 0,
+  unknown integer not null default 0,
+  ended boolean not null default false,
+  round integer not null default 1,
+  collected boolean not null default false,
+  bytes bigint not null default 0,                    -- of results that are not collected
+  parked text,                                        -- why it is not worked on
+  state bytea not null check (length(state) = n),
+  lines bytea not null,                               -- each with a line feed
+  digests bytea not null check (length(digests) = 8 * n),
+  primary key(run, first)) with (fillfactor = 50);
+alter table headway1.block alter column state set storage plain;
+create index if not exists block_to_do on headway1.block(run, first) where not ended;
+create index if not exists block_begun on headway1.block(run, first) where fence > 0 and not ended;
+create index if not exists block_to_collect on headway1.block(run, round, first) where not collected;
+
+-- A group of a block: its changes (line of the block from 0, 2 bytes; state, 1 byte), and of each that is final a line.
+create table if not exists headway1.result(
+  run bigint not null,
+  first bigint not null,
+  fence bigint not null,
+  part bigint not null,
+  changes bytea not null,
+  bytes bytea not null,
+  primary key(run, first, fence, part));
+
+create table if not exists headway1.worker(
+  id bigint generated always as identity primary key,
+  run bigint not null,
+  name text not null,
+  seen timestamptz not null,
+  figures text not null check (octet_length(figures) <= 65536)) with (fillfactor = 50);
+create index if not exists worker_of on headway1.worker(run);
+
+-- What is acknowledged is on the disk, whatever the database's default is.
+create or replace function headway1.queue_durable() returns void language plpgsql
+set search_path = headway1, pg_temp as $$
+begin
+  if current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end $$;
+
+create or replace function headway1.queue_find(_name text)
+returns table(id bigint, digest bytea, shape text, options text, lines bigint, uploaded bigint, requests bigint,
+  sealed boolean, stopped boolean)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select r.id, r.digest, r.shape, r.options, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped
+    from run r where r.name = _name
+$$;
+
+-- Upload: blocks come in their order, so what is there is always the beginning of JOBS.
+
+create or replace function headway1.queue_create(_name text, _digest bytea, _shape text, _options text, _lines bigint)
+returns void language sql security definer set search_path = headway1, pg_temp as $$
+  insert into run(name, digest, shape, options, lines) values(_name, _digest, _shape, _options, _lines)
+    on conflict (name) do nothing
+$$;
+
+-- Returns how many lines are there now; null: there is no such run. What is not next is left alone. Durable with the seal.
+create or replace function headway1.queue_upload(_run bigint, _first bigint, _n integer, _requests integer, _lines bytea,
+  _state bytea, _digests bytea)
+returns bigint language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  there bigint;
+begin
+  select uploaded into there from run where id = _run and sealed is null for update;
+  if not found then
+    return (select uploaded from run where id = _run);
+  end if;
+  if there <> _first - 1 then
+    return there;
+  end if;
+  perform set_config('synchronous_commit', 'off', true);
+  insert into block(run, first, n, left_open, state, lines, digests, ended, collected)
+    values(_run, _first, _n, _requests, _state, _lines, _digests, _requests = 0, _requests = 0);
+  update run set uploaded = there + _n, requests = requests + _requests, blocks = blocks + 1,
+    ended = ended + (_requests = 0)::integer where id = _run;
+  return there + _n;
+end $$;
+
+create or replace function headway1.queue_seal(_run bigint)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+begin
+  perform queue_durable();
+  update run set sealed = coalesce(sealed, clock_timestamp()) where id = _run and uploaded = lines;
+  return found;
+end $$;
+
+-- The digests of the lines of the block with this line, to say which one is another.
+create or replace function headway1.queue_digests(_run bigint, _line bigint)
+returns table(first bigint, digests bytea)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select b.first, b.digests from block b where b.run = _run and b.first <= _line order by b.first desc limit 1
+$$;
+
+-- Work.
+
+create or replace function headway1.queue_join(_run bigint, _name text)
+returns bigint language sql security definer set search_path = headway1, pg_temp as $$
+  insert into worker(run, name, seen, figures) values(_run, left(_name, 200), clock_timestamp(), '') returning id
+$$;
+
+-- What there is to do: 'block', or why there is none: 'wait' (others have it), 'ended', 'parked' (all that is left),
+-- 'stopped', 'unsealed', 'gone'.
+create or replace function headway1.queue_lease(_run bigint, _worker bigint, _lease_ms integer)
+returns table(what text, first bigint, n integer, fence bigint, state bytea, lines bytea)
+language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  r record;
+  b record;
+  lease interval := _lease_ms * interval '1 ms';
+  at timestamptz := clock_timestamp();
+begin
+  select sealed, stopped, ended = blocks as all_ended into r from run where id = _run;
+  if not found then
+    what := 'gone';
+  elsif r.sealed is null then
+    what := 'unsealed';
+  elsif r.all_ended then
+    what := 'ended';
+  elsif r.stopped then
+    what := 'stopped';
+  else
+    -- A lease far ahead is of a clock that was set back since.
+    select k.first, k.owner into b from block k
+      where k.run = _run and not k.ended and k.parked is null
+        and (k.until is null or k.until < at or k.until > at + 2 * lease)
+      order by k.first limit 1 for no key update skip locked;
+    if found then
+      perform queue_durable();
+      if b.owner is not null then
+        update run set taken_over = taken_over + 1 where id = _run;
+      end if;
+      return query update block k
+        set fence = k.fence + 1, part = 0, owner = _worker, until = clock_timestamp() + lease
+        where k.run = _run and k.first = b.first
+        returning 'block', k.first, k.n, k.fence, k.state, k.lines;
+      return;
+    end if;
+    what := case when exists(select from block k where k.run = _run and not k.ended and k.parked is null)
+      then 'wait' else 'parked' end;
+  end if;
+  return next;
+end $$;
+
+-- Commits a group, all of it or, of a block that has another owner by now, nothing. `_changes` as in result. Blocks come
+-- in ascending order. Returns for each: 'committed'; 'known': it was committed before, by a call whose answer was lost;
+-- 'fenced'; 'lost': the database has forgotten commits that it had acknowledged.
+create or replace function headway1.queue_commit(_run bigint, _firsts bigint[], _fences bigint[], _parts bigint[],
+  _changes bytea[], _bytes bytea[], _lease_ms integer)
+returns table(first bigint, verdict text)
+language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_variable
+declare
+  b record;
+  s bytea;
+  c bytea;
+  at integer;
+  was integer;
+  becomes integer;
+  done integer[];
+  all_ended integer := 0;
+  all_done bigint[] := '{0,0,0}';
+  all_bytes bigint := 0;
+begin
+  perform queue_durable();
+  for i in 1..cardinality(_firsts) loop
+    first := _firsts[i];
+    select k.part, k.state, k.left_open, k.success, k.failed, k.unknown, k.bytes into b from block k
+      where k.run = _run and k.first = _firsts[i] and k.fence = _fences[i] for no key update;
+    if not found then
+      verdict := 'fenced';
+    elsif b.part = _parts[i] then
+      verdict := 'known';
+    elsif b.part <> _parts[i] - 1 then
+      verdict := 'lost';
+    else
+      verdict := 'committed';
+      s := b.state;
+      c := _changes[i];
+      done := '{0,0,0}';
+      for j in 0..length(c) / 3 - 1 loop
+        at := get_byte(c, 3 * j) * 256 + get_byte(c, 3 * j + 1);
+        becomes := get_byte(c, 3 * j + 2);
+        was := get_byte(s, at);
+        if (was <> 0 and was <> 4) or becomes > 4 then
+          raise exception 'line % has ended already', _firsts[i] + at using errcode = 'HW001';
+        end if;
+        s := set_byte(s, at, becomes);
+        if becomes between 1 and 3 then
+          done[becomes] := done[becomes] + 1;
+        end if;
+      end loop;
+      at := b.left_open - done[1] - done[2] - done[3];  -- left
+      if length(_bytes[i]) > 0 then
+        insert into result values(_run, _firsts[i], _fences[i], _parts[i], c, _bytes[i]);
+      end if;
+      update block k set state = s, part = _parts[i], left_open = at, bytes = k.bytes + length(_bytes[i]),
+          success = k.success + done[1], failed = k.failed + done[2], unknown = k.unknown + done[3],
+          until = case when at > 0 then clock_timestamp() + _lease_ms * interval '1 ms' end,
+          owner = case when at > 0 then k.owner end, ended = at = 0
+        where k.run = _run and k.first = _firsts[i];
+      if at = 0 then
+        all_ended := all_ended + 1;
+        all_done[1] := all_done[1] + b.success + done[1];
+        all_done[2] := all_done[2] + b.failed + done[2];
+        all_done[3] := all_done[3] + b.unknown + done[3];
+        all_bytes := all_bytes + b.bytes + length(_bytes[i]);
+      end if;
+    end if;
+    return next;
+  end loop;
+  if all_ended > 0 then
+    update run r set ended = r.ended + all_ended, waiting = r.waiting + all_ended,
+        waiting_bytes = r.waiting_bytes + all_bytes,
+        success = r.success + all_done[1], failed = r.failed + all_done[2], unknown = r.unknown + all_done[3]
+      where r.id = _run;
+  end if;
+end $$;
+
+-- Renews leases and tells of the worker. Returns which blocks are its own still; then a row with first null: whether the
+-- run was stopped, or is gone (null).
+create or replace function headway1.queue_renew(_run bigint, _worker bigint, _firsts bigint[], _fences bigint[],
+  _lease_ms integer, _figures text)
+returns table(first bigint, stopped boolean)
+language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  update worker set seen = clock_timestamp(), figures = _figures where id = _worker and run = _run;
+  for i in 1..cardinality(_firsts) loop
+    update block k set until = clock_timestamp() + _lease_ms * interval '1 ms'
+      where k.run = _run and k.first = _firsts[i] and k.fence = _fences[i] and not k.ended;
+    if found then
+      first := _firsts[i];
+      return next;
+    end if;
+  end loop;
+  first := null;
+  stopped := (select r.stopped from run r where r.id = _run);
+  return next;
+end $$;
+
+-- Gives blocks back, at once for others.
+create or replace function headway1.queue_release(_run bigint, _firsts bigint[], _fences bigint[])
+returns void language sql security definer set search_path = headway1, pg_temp as $$
+  update block k set owner = null, until = null
+    from unnest(_firsts, _fences) as mine(first, fence)
+    where k.run = _run and k.first = mine.first and k.fence = mine.fence
+$$;
+
+-- This block is not worked on any longer, until the run is resumed.
+create or replace function headway1.queue_park(_run bigint, _first bigint, _fence bigint, _why text)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+begin
+  update block k set owner = null, until = null, parked = left(_why, 1000)
+    where k.run = _run and k.first = _first and k.fence = _fence and not k.ended;
+  return found;
+end $$;
+
+-- Collecting: in the order of round and line, by one file.
+
+-- Returns which file has the results: this one, if there was none.
+create or replace function headway1.queue_collector(_run bigint, _collector text)
+returns text language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+begin
+  perform queue_durable();
+  update run set collector = _collector where id = _run and collector is null;
+  return (select collector from run where id = _run);
+end $$;
+
+-- The next block to collect after this one: 'block', or 'wait', 'parked', 'ended', 'unsealed', 'gone'.
+create or replace function headway1.queue_to_collect(_run bigint, _round integer, _first bigint)
+returns table(what text, round integer, first bigint, n integer, why text)
+language plpgsql stable security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  r record;
+  b record;
+begin
+  select sealed into r from run where id = _run;
+  if not found then
+    what := 'gone';
+  elsif r.sealed is null then
+    what := 'unsealed';
+  else
+    select k.round, k.first, k.n, k.ended, k.parked into b from block k
+      where k.run = _run and not k.collected and (k.round, k.first) > (_round, _first)
+      order by k.round, k.first limit 1;
+    if not found then
+      what := 'ended';
+    else
+      what := case when b.ended then 'block' when b.parked is null then 'wait' else 'parked' end;
+      round := b.round;
+      first := b.first;
+      n := b.n;
+      why := b.parked;
+    end if;
+  end if;
+  return next;
+end $$;
+
+-- The parts of a block after this one, about `_bytes` of them, at least one.
+create or replace function headway1.queue_parts(_run bigint, _first bigint, _fence bigint, _part bigint, _bytes bigint)
+returns table(fence bigint, part bigint, changes bytea, bytes bytea)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select p.fence, p.part, r.changes, r.bytes
+    from (select p.fence, p.part, sum(octet_length(p.bytes)) over (order by p.fence, p.part) - octet_length(p.bytes) as before
+            from result p
+            where p.run = _run and p.first = _first and (p.fence, p.part) > (_fence, _part)
+            order by p.fence, p.part limit 1000) p
+      join result r on r.run = _run and r.first = _first and r.fence = p.fence and r.part = p.part
+    where p.before < _bytes order by p.fence, p.part
+$$;
+
+-- The results of this block are in the file; also if this was said before.
+create or replace function headway1.queue_collected(_run bigint, _collector text, _round integer, _first bigint)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  held bigint;
+begin
+  if not exists(select from run where id = _run and collector = _collector) then
+    return false;
+  end if;
+  select k.bytes into held from block k
+    where k.run = _run and k.first = _first and k.round = _round and k.ended and not k.collected for no key update;
+  if found then
+    delete from result p where p.run = _run and p.first = _first;
+    update block k set collected = true, bytes = 0 where k.run = _run and k.first = _first;
+    update run set waiting = waiting - 1, waiting_bytes = waiting_bytes - held where id = _run;
+  end if;
+  return true;
+end $$;
+
+-- People.
+
+-- Opens lines again that ended in one of `_states`; returns how many, null while workers hold blocks. What was collected
+-- is collected again, behind the rest.
+create or replace function headway1.queue_reopen(_run bigint, _states bigint[])
+returns bigint language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  b record;
+  s bytea;
+  opened integer[];
+  next_round integer;
+  total bigint := 0;
+begin
+  perform queue_durable();
+  select round + 1 into next_round from run where id = _run for update;
+  if exists(select from block k where k.run = _run and k.until >= clock_timestamp()) then
+    return null;
+  end if;
+  for b in select k.first, k.n, k.state, k.success, k.failed, k.unknown, k.ended, k.collected, k.bytes
+      from block k
+      where k.run = _run and ((1 = any(_states) and k.success > 0) or (2 = any(_states) and k.failed > 0)
+        or (3 = any(_states) and k.unknown > 0))
+      order by k.first for no key update loop
+    s := b.state;
+    opened := '{0,0,0}';
+    for i in 0..b.n - 1 loop
+      if get_byte(s, i) between 1 and 3 and get_byte(s, i) = any(_states) then
+        opened[get_byte(s, i)] := opened[get_byte(s, i)] + 1;
+        s := set_byte(s, i, 0);
+      end if;
+    end loop;
+    total := total + opened[1] + opened[2] + opened[3];
+    if b.ended then
+      update run set ended = ended - 1, waiting = waiting - (not b.collected)::integer,
+          waiting_bytes = waiting_bytes - b.bytes,
+          success = success - b.success, failed = failed - b.failed, unknown = unknown - b.unknown where id = _run;
+    end if;
+    update block k set state = s, fence = k.fence + 1, part = 0, ended = false, owner = null, until = null,
+        left_open = k.left_open + opened[1] + opened[2] + opened[3], success = k.success - opened[1],
+        failed = k.failed - opened[2], unknown = k.unknown - opened[3],
+        round = case when b.collected then next_round else k.round end, collected = false
+      where k.run = _run and k.first = b.first;
+  end loop;
+  update run set round = next_round where id = _run;
+  return total;
+end $$;
+
+-- Stops or resumes; what was parked is worked on again. Returns whether there is such a run.
+create or replace function headway1.queue_stop(_name text, _stopped boolean)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  the_run bigint;
+begin
+  perform queue_durable();
+  update run set stopped = _stopped where name = _name returning id into the_run;
+  if not _stopped then
+    update block k set parked = null where k.run = the_run and not k.ended and k.parked is not null;
+  end if;
+  return the_run is not null;
+end $$;
+
+create or replace function headway1.queue_drop(_name text)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  the_run bigint;
+begin
+  perform queue_durable();
+  delete from run where name = _name returning id into the_run;
+  delete from block where run = the_run;
+  delete from result where run = the_run;
+  delete from worker where run = the_run;
+  return the_run is not null;
+end $$;
+
+-- `_name` null: all runs.
+create or replace function headway1.queue_status(_name text)
+returns table(id bigint, name text, lines bigint, uploaded bigint, requests bigint, sealed boolean, stopped boolean,
+  success bigint, failed bigint, unknown bigint, in_hand bigint, blocks bigint, ended bigint, waiting bigint,
+  waiting_bytes bigint, taken_over bigint, parked bigint, parked_first bigint, parked_why text, collector text)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select r.id, r.name, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped,
+      r.success + b.success, r.failed + b.failed, r.unknown + b.unknown, b.in_hand,
+      r.blocks, r.ended, r.waiting, r.waiting_bytes, r.taken_over, b.parked, b.parked_first,
+      (select k.parked from block k where k.run = r.id and k.first = b.parked_first), r.collector
+    from run r, lateral (
+      select coalesce(sum(k.success), 0)::bigint as success, coalesce(sum(k.failed), 0)::bigint as failed,
+          coalesce(sum(k.unknown), 0)::bigint as unknown,
+          coalesce(sum(k.left_open) filter (where k.until >= clock_timestamp()), 0)::bigint as in_hand,
+          count(k.parked) as parked, min(k.first) filter (where k.parked is not null) as parked_first
+        from block k where k.run = r.id and k.fence > 0 and not k.ended) b
+    where _name is null or r.name = _name order by r.id
+$$;
+
+create or replace function headway1.queue_workers(_run bigint)
+returns table(id bigint, name text, unheard_ms bigint, blocks bigint, figures text)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select w.id, w.name, (extract(epoch from clock_timestamp() - w.seen) * 1000)::bigint,
+      (select count(*) from block k where k.run = _run and k.fence > 0 and not k.ended and k.owner = w.id),
+      w.figures
+    from worker w where w.run = _run order by w.id
+$$;

@@ -1,0 +1,39 @@
+-- Schema of headway: tables that only its functions touch. Carried out again, this changes nothing.
+-- A function is "security definer set search_path = pg_catalog, pg_temp" and names what it uses in full.
+select pg_advisory_xact_lock(x'686561647761790a'::bigint);  -- sessions that make it at once wait here
+
+-- Roles belong to the whole server. Where they cannot be made, the role that makes the schema owns it.
+do $$
+begin
+  if to_regrole('headway_owner') is null then create role headway_owner nologin; end if;
+  if to_regrole('headway_worker') is null then create role headway_worker nologin; end if;
+exception when insufficient_privilege or duplicate_object or unique_violation then null;
+end $$;
+
+create schema if not exists headway1;
+
+do $$
+begin
+  if to_regrole('headway_owner') is not null and pg_has_role('headway_owner', 'member') then
+    execute format('grant create on database %I to headway_owner', current_database());
+    alter schema headway1 owner to headway_owner;
+    set local role headway_owner;
+  end if;
+exception when insufficient_privilege then null;
+end $$;
+
+create table if not exists headway1.about (
+  one boolean primary key default true check (one),
+  revision int not null,
+  salt bytea not null  -- of the digests that scopes are known by
+);
+insert into headway1.about (revision, salt)
+  values (@revision@, decode(replace(gen_random_uuid()::text, '-', ''), 'hex'))
+  on conflict (one) do update set revision = excluded.revision;
+
+create or replace function headway1.revision() returns int
+  language sql stable security definer set search_path = pg_catalog, pg_temp
+  as 'select revision from headway1.about';
+create or replace function headway1.salt() returns bytea
+  language sql stable security definer set search_path = pg_catalog, pg_temp
+  as 'select salt from headway1.about';
