@@ -524,9 +524,7 @@ void journal::commit(std::span<change const> group, std::int64_t results_size,
   if (!edits_.empty()) store_corrected();
   for (auto const& [key, value] : std::exchange(to_note_, {})) store_note({key, value});
   for (auto const& n : notes) store_note(n);
-  for (auto const& c : group) {
-    auto const line = c.line;
-    auto const to = c.to;
+  for (auto const& [line, to] : group) {
     auto const& s = to == line_state::open ? reopen_ : settle_;
     sqlite3_bind_int64(s.get(), 1, line);
     if (to == line_state::open) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,7 +34,6 @@ enum class line_state : std::uint8_t {
 struct change {
   std::int64_t line;
   line_state to;
-  std::size_t result_bytes = 0;  ///< line feed included; 0: it has none
 };
 
 /// What a run leaves for the next ones: a value by its key.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headway/time.hpp"
 #include "journal/bodies.hpp"
 #include "journal/journal.hpp"
 #include "os/file.hpp"
@@ -14,7 +15,7 @@ namespace headway::app {
 /// Changes of lines, in their order, and all that goes with them.
 struct change_group {
   std::vector<change> changes{};
-  std::string results{};  ///< of those that have ended: a line each, as long as their change says
+  std::string results{};  ///< of those that have ended, a line each
   std::vector<kept_body> bodies{};
   std::vector<note> notes{};  ///< each key once
 };
@@ -30,8 +31,16 @@ class ledger {
 
   /// Makes `group` durable, all or nothing.
   virtual void commit(change_group const& group) = 0;
+  /// Does what is due beside commits; `idle`: all that was handed over is committed.
+  virtual void tend(bool /*idle*/) {}
+  /// When tend() is to be called next at the latest.
+  virtual time_point due() const { return never; }
+
   /// Throws where another process has touched what was committed.
   virtual void require_untouched() const = 0;
+  /// The run ends: from now on what keeps it from writing is waited for no longer than this. To be
+  /// called in any thread.
+  virtual void leave(duration /*patience*/) {}
   /// Nothing follows, and all that was handed over is durable.
   virtual void close() = 0;
 };

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/fatal.hpp"
 
 namespace headway::app {
@@ -19,6 +20,8 @@ namespace {
 // to requests that may be sent again.
 constexpr std::chrono::milliseconds gather_for{25};
 constexpr std::size_t gather_bytes = 256 * 1024;
+
+constexpr std::chrono::seconds end_patience{3};
 
 void keep(std::vector<note>& all, note n) {
   auto const same = std::ranges::find(all, n.key, &note::key);
@@ -51,6 +54,7 @@ recorder::~recorder() {
     std::lock_guard const held(mutex_);
     stopping_ = true;
   }
+  ledger_->leave(end_patience);
   wake_.notify_one();
   thread_.join();
   if (failure_) return;
@@ -90,11 +94,10 @@ std::uint64_t recorder::add(std::int64_t line, line_state to, std::string_view j
     std::lock_guard const held(mutex_);
     number = ++added_;
     if (failure_) return number;
-    auto const result_bytes = json_line.empty() ? 0 : json_line.size() + 1;
-    auto bytes = result_bytes;
+    auto bytes = json_line.empty() ? 0 : json_line.size() + 1;
+    if (!json_line.empty()) (gathering_.results += json_line) += '\n';
     for (auto const& body : bodies) bytes += body.bytes.size();
-    gathering_.changes.push_back({line, to, result_bytes});
-    if (result_bytes > 0) (gathering_.results += json_line) += '\n';
+    gathering_.changes.push_back({line, to});
     for (auto& body : bodies) gathering_.bodies.push_back(std::move(body));
     for (auto& n : next_notes_) keep(gathering_.notes, std::move(n));
     next_notes_.clear();
@@ -124,36 +127,65 @@ std::exception_ptr recorder::failure() const {
   return failure_;
 }
 
+void recorder::leave(duration patience) {
+  ledger_->leave(patience);
+}
+
+void recorder::poke() {
+  {
+    std::lock_guard const held(mutex_);
+    poked_ = true;
+  }
+  wake_.notify_one();
+}
+
+/// Without the lock. False where it threw: nothing more is to be written.
+bool recorder::attempt(std::unique_lock<std::mutex>& held, std::function<void()> const& act) {
+  held.unlock();
+  std::exception_ptr failed;
+  try {
+    act();
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  held.lock();
+  if (!failed) return true;
+  failure_ = failed;
+  drained_.notify_all();
+  ::eventfd_write(event_.fd(), 1);
+  return false;
+}
+
 void recorder::work() {
   change_group current;
   std::unique_lock held(mutex_);
   for (;;) {
     idle_ = true;
-    wake_.wait(held, [&] { return stopping_ || !gathering_.changes.empty(); });
-    idle_ = false;
-    if (gathering_.changes.empty()) return;
+    auto const called = [&] { return stopping_ || poked_ || !gathering_.changes.empty(); };
+    if (auto const due = ledger_->due(); due == never)
+      wake_.wait(held, called);
+    else
+      wake_.wait_until(held, std::chrono::steady_clock::time_point(due.time_since_epoch()), called);
+    idle_ = poked_ = false;
+    auto const idle = gathering_.changes.empty();
+    if (!stopping_ && ledger_->due() <= clock_now()) {
+      if (!attempt(held, [&] { ledger_->tend(idle); })) return;
+      ::eventfd_write(event_.fd(), 1);
+    }
+    if (gathering_.changes.empty()) {
+      if (stopping_) return;
+      continue;
+    }
     wake_.wait_for(held, gather_for, [&] { return stopping_ || urgent_; });
     std::swap(current, gathering_);
     auto const held_bytes = current.changes.size() * sizeof(change) + std::exchange(gathered_, 0);
     urgent_ = false;
     auto const last = added_;
 
-    held.unlock();
-    std::exception_ptr failed;
-    try {
-      ledger_->commit(current);
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    held.lock();
-
-    if (failed)
-      failure_ = failed;
-    else
-      committed_.store(last, std::memory_order_release);
+    if (!attempt(held, [&] { ledger_->commit(current); })) return;
+    committed_.store(last, std::memory_order_release);
     drained_.notify_all();
     ::eventfd_write(event_.fd(), 1);
-    if (failed) return;
 
     if (!current.results.empty() && echo_fd_ >= 0) {
       held.unlock();

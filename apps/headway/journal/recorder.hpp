@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -59,8 +60,14 @@ class recorder {
   /// All numbers up to this one are durable.
   std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
-  /// Readable after committed() or failure() changed, or copying ended; read it to reset it
-  /// (eventfd(2), non-blocking).
+  /// The run ends: what keeps the ledger from writing is waited for no longer than this.
+  void leave(duration patience);
+
+  /// When the ledger is due has changed: it is looked at again.
+  void poke();
+
+  /// Readable after committed() or failure() changed, copying ended or the ledger has something
+  /// new; read it to reset it (eventfd(2), non-blocking).
   int event_fd() const noexcept { return event_.fd(); }
 
   /// Bytes of memory held by what is not yet committed and copied.
@@ -80,6 +87,7 @@ class recorder {
   std::uint64_t add(std::int64_t line, line_state to, std::string_view json_line = {},
                     std::vector<kept_body> bodies = {});
   void work();
+  bool attempt(std::unique_lock<std::mutex>& held, std::function<void()> const& act);
   void echo(std::string_view bytes);
 
   std::unique_ptr<ledger> const ledger_;
@@ -95,6 +103,7 @@ class recorder {
   std::uint64_t added_ = 0;
   bool urgent_ = false;  // a thread waits: do not gather any longer
   bool idle_ = false;    // the thread waits for the first change
+  bool poked_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;
 

@@ -1,23 +1,21 @@
 /// A source: where the requests of a run come from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "client/headers.hpp"
+#include "headway/time.hpp"
 #include "jobs/job.hpp"
 #include "os/poller.hpp"
+#include "status/progress.hpp"
 
 namespace headway::app {
-
-/// Whether a request that was taken may be sent.
-enum class permission : std::uint8_t {
-  go,
-  wait,  ///< not now: what keeps track of it does not answer
-  lost,  ///< never by this run: it has become another one's
-};
 
 /// Each request comes once, without those that have ended. Threads: one.
 class source {
@@ -36,7 +34,28 @@ class source {
   virtual bool in_doubt(job const&) const noexcept = 0;
   /// The same, and it must not be repeated.
   bool perhaps_sent(job const& j) const noexcept { return !idempotent(j) && in_doubt(j); }
-  virtual permission permit(job const&) const noexcept { return permission::go; }
+  /// Whether a request that was taken may be sent now; else it waits until look() says more.
+  virtual bool may_go(time_point, job const&) const { return true; }
+  /// What has become of the lines that were taken.
+  struct news {
+    struct lines {
+      std::int64_t first, last;
+    };
+    std::vector<lines> lost{};        ///< another run has them: they are not ours any longer
+    std::vector<std::string> said{};  ///< for people, sentences
+    std::string over{};               ///< why nothing more goes out; "": it goes on
+  };
+  virtual news look(time_point) { return {}; }
+  /// How many requests there are that were taken, and how many of these wait for their turn; all
+  /// for longer than we have patience if they are `parked`. Where it returns true, the recorder is
+  /// to look after its ledger.
+  virtual bool demand(std::size_t /*live*/, std::size_t /*waiting*/, bool /*parked*/) {
+    return false;
+  }
+  /// A line is left for another run.
+  virtual void leave_open(job const&) {}
+  /// Adds what is known of the whole of which this is a part.
+  virtual void tell(standing&, time_point) const {}
 
   /// The next request; nullopt: there is none, or not yet. Reads at most once. An error ends it
   /// with a failure().
