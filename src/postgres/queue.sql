@@ -55,13 +55,12 @@ create index if not exists block_to_do on headway1.block(run, first) where not e
 create index if not exists block_begun on headway1.block(run, first) where fence > 0 and not ended;
 create index if not exists block_to_collect on headway1.block(run, round, first) where not collected;
 
--- A group of a block: its changes (line of the block from 0, 2 bytes; state, 1 byte), and of each that is final a line.
+-- What a commit left of a block: results, each a line.
 create table if not exists headway1.result(
   run bigint not null,
   first bigint not null,
   fence bigint not null,
   part bigint not null,
-  changes bytea not null,
   bytes bytea not null,
   primary key(run, first, fence, part));
 
@@ -83,10 +82,10 @@ begin
 end $$;
 
 create or replace function headway1.queue_find(_name text)
-returns table(id bigint, digest bytea, shape text, options text, lines bigint, uploaded bigint, requests bigint,
+returns table(id bigint, name text, digest bytea, shape text, options text, lines bigint, uploaded bigint, requests bigint,
   sealed boolean, stopped boolean)
 language sql stable security definer set search_path = headway1, pg_temp as $$
-  select r.id, r.digest, r.shape, r.options, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped
+  select r.id, r.name, r.digest, r.shape, r.options, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped
     from run r where r.name = _name
 $$;
 
@@ -144,8 +143,8 @@ returns bigint language sql security definer set search_path = headway1, pg_temp
 $$;
 
 -- What there is to do: 'block', or why there is none: 'wait' (others have it), 'ended', 'parked' (all that is left),
--- 'stopped', 'unsealed', 'gone'.
-create or replace function headway1.queue_lease(_run bigint, _worker bigint, _lease_ms integer)
+-- 'stopped', 'unsealed', 'gone'. A block that is the worker's, but that it does not hold, is one whose answer was lost.
+create or replace function headway1.queue_lease(_run bigint, _worker bigint, _held bigint[], _lease_ms integer)
 returns table(what text, first bigint, n integer, fence bigint, state bytea, lines bytea)
 language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
@@ -168,11 +167,12 @@ begin
     -- A lease far ahead is of a clock that was set back since.
     select k.first, k.owner into b from block k
       where k.run = _run and not k.ended and k.parked is null
-        and (k.until is null or k.until < at or k.until > at + 2 * lease)
+        and (k.until is null or k.until < at or k.until > at + 2 * lease
+          or (k.owner = _worker and k.first <> all(_held)))
       order by k.first limit 1 for no key update skip locked;
     if found then
       perform queue_durable();
-      if b.owner is not null then
+      if b.owner <> _worker then
         update run set taken_over = taken_over + 1 where id = _run;
       end if;
       return query update block k
@@ -187,9 +187,10 @@ begin
   return next;
 end $$;
 
--- Commits a group, all of it or, of a block that has another owner by now, nothing. `_changes` as in result. Blocks come
--- in ascending order. Returns for each: 'committed'; 'known': it was committed before, by a call whose answer was lost;
--- 'fenced'; 'lost': the database has forgotten commits that it had acknowledged.
+-- Commits a group, all of it or, of a block that has another owner by now, nothing. Blocks come in ascending order.
+-- `_changes`: of each block, 3 bytes a change: its line there, from 0, in two; its state. `_bytes`: the results. Returns for
+-- each block: 'committed'; 'known': it was committed before, by a call whose answer was lost; 'fenced'; 'lost': the database
+-- has forgotten commits that it had acknowledged.
 create or replace function headway1.queue_commit(_run bigint, _firsts bigint[], _fences bigint[], _parts bigint[],
   _changes bytea[], _bytes bytea[], _lease_ms integer)
 returns table(first bigint, verdict text)
@@ -237,7 +238,7 @@ begin
       end loop;
       at := b.left_open - done[1] - done[2] - done[3];  -- left
       if length(_bytes[i]) > 0 then
-        insert into result values(_run, _firsts[i], _fences[i], _parts[i], c, _bytes[i]);
+        insert into result values(_run, _firsts[i], _fences[i], _parts[i], _bytes[i]);
       end if;
       update block k set state = s, part = _parts[i], left_open = at, bytes = k.bytes + length(_bytes[i]),
           success = k.success + done[1], failed = k.failed + done[2], unknown = k.unknown + done[3],
@@ -304,13 +305,13 @@ end $$;
 
 -- Collecting: in the order of round and line, by one file.
 
--- Returns which file has the results: this one, if there was none.
-create or replace function headway1.queue_collector(_run bigint, _collector text)
+-- Returns which file has the results; `_claim`: this one, if there is none.
+create or replace function headway1.queue_collector(_run bigint, _collector text, _claim boolean)
 returns text language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
 begin
   perform queue_durable();
-  update run set collector = _collector where id = _run and collector is null;
+  update run set collector = _collector where id = _run and collector is null and _claim;
   return (select collector from run where id = _run);
 end $$;
 
@@ -347,9 +348,9 @@ end $$;
 
 -- The parts of a block after this one, about `_bytes` of them, at least one.
 create or replace function headway1.queue_parts(_run bigint, _first bigint, _fence bigint, _part bigint, _bytes bigint)
-returns table(fence bigint, part bigint, changes bytea, bytes bytea)
+returns table(fence bigint, part bigint, bytes bytea)
 language sql stable security definer set search_path = headway1, pg_temp as $$
-  select p.fence, p.part, r.changes, r.bytes
+  select p.fence, p.part, r.bytes
     from (select p.fence, p.part, sum(octet_length(p.bytes)) over (order by p.fence, p.part) - octet_length(p.bytes) as before
             from result p
             where p.run = _run and p.first = _first and (p.fence, p.part) > (_fence, _part)
@@ -457,11 +458,11 @@ end $$;
 
 -- `_name` null: all runs.
 create or replace function headway1.queue_status(_name text)
-returns table(id bigint, name text, lines bigint, uploaded bigint, requests bigint, sealed boolean, stopped boolean,
-  success bigint, failed bigint, unknown bigint, in_hand bigint, blocks bigint, ended bigint, waiting bigint,
+returns table(id bigint, name text, digest bytea, shape text, options text, lines bigint, uploaded bigint,
+  requests bigint, sealed boolean, stopped boolean, success bigint, failed bigint, unknown bigint, in_hand bigint, blocks bigint, ended bigint, waiting bigint,
   waiting_bytes bigint, taken_over bigint, parked bigint, parked_first bigint, parked_why text, collector text)
 language sql stable security definer set search_path = headway1, pg_temp as $$
-  select r.id, r.name, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped,
+  select r.id, r.name, r.digest, r.shape, r.options, r.lines, r.uploaded, r.requests, r.sealed is not null, r.stopped,
       r.success + b.success, r.failed + b.failed, r.unknown + b.unknown, b.in_hand,
       r.blocks, r.ended, r.waiting, r.waiting_bytes, r.taken_over, b.parked, b.parked_first,
       (select k.parked from block k where k.run = r.id and k.first = b.parked_first), r.collector

@@ -29,6 +29,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "pacing": {"base", "os", "provider"},
     "jobs": {"base", "os", "provider", "client"},
     "journal": {"base", "os"},
+    "queue": {"base", "os", "jobs", "journal"},
     "status": {"base"},
     "watch": {"base", "os", "provider", "pacing", "status"},
     "scenario": {"base"},

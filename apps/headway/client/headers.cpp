@@ -1,7 +1,6 @@
 #include "client/headers.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/sha256.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
@@ -208,9 +208,7 @@ std::string credential_digest(std::span<std::string const> headers) {
       if (equal_ignoring_case(name_of(line), name))
         all += fmt::format("{}:{}\n", name, line.substr(name.size() + 1));
   if (all.empty()) return {};
-  std::array<unsigned char, EVP_MAX_MD_SIZE> hash{};
-  if (EVP_Digest(all.data(), all.size(), hash.data(), nullptr, EVP_sha256(), nullptr) != 1)
-    throw fatal(exit_io, "SHA-256 is not available");
+  auto const hash = sha256(all);
   std::string hex;
   for (std::size_t i = 0; i < 8; ++i) hex += fmt::format("{:02x}", hash[i]);
   return hex;

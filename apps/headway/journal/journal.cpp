@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <openssl/evp.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/sha256.hpp"
 
 namespace headway::app {
 namespace {
@@ -38,17 +38,7 @@ constexpr std::size_t lines_per_chunk = 4096;
 
 template <class Digest>
 Digest digest_of(std::string_view line) {
-  struct free {
-    void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
-  };
-  // Looking the algorithm up costs more than hashing a line does.
-  static EVP_MD const* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  thread_local std::unique_ptr<EVP_MD_CTX, free> const context(EVP_MD_CTX_new());
-  std::array<unsigned char, EVP_MAX_MD_SIZE> whole;
-  if (EVP_DigestInit_ex2(context.get(), sha256, nullptr) != 1 ||
-      EVP_DigestUpdate(context.get(), line.data(), line.size()) != 1 ||
-      EVP_DigestFinal_ex(context.get(), whole.data(), nullptr) != 1)
-    throw std::runtime_error("OpenSSL cannot compute SHA-256");
+  auto const whole = sha256(line);
   Digest kept;
   std::copy_n(whole.begin(), kept.size(), kept.begin());
   return kept;

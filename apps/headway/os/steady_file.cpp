@@ -1,16 +1,15 @@
 #include "os/steady_file.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/sha256.hpp"
 
 namespace headway::app {
 
@@ -33,9 +32,7 @@ std::string_view steady_file::block(std::size_t number) {
     done += static_cast<std::size_t>(n);
   }
 
-  std::array<unsigned char, EVP_MAX_MD_SIZE> whole{};
-  if (EVP_Digest(block_.data(), block_.size(), whole.data(), nullptr, EVP_sha256(), nullptr) != 1)
-    throw std::runtime_error("OpenSSL cannot compute SHA-256");
+  auto const whole = sha256(block_);
   digest now{};
   std::copy_n(whole.begin(), now.size(), now.begin());
   if (number == known_.size())

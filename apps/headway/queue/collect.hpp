@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,33 +12,39 @@
 
 namespace headway::app {
 
-/// What there is to collect next. `wait`: it has not ended yet. `parked`: nor will it until the
-/// queue is resumed; `why` says the block. `ended`: all is collected.
+/// A block of a queue in the order in which results are collected; 0: before all.
+struct place_in_queue {
+  std::int64_t round = 0;  ///< lines that were opened again are of a later one
+  std::int64_t first = 0;  ///< line
+};
+
+/// What there is to collect.
 struct to_collect {
+  /// `block`: one was. `wait`: the next has not ended yet; `parked`: nor will it until the queue is
+  /// resumed. `ended`: all has been.
   enum class what : std::uint8_t { block, wait, parked, ended, gone } what;
-  std::string why{};
+  std::string why{};  ///< it is parked
 };
 
 /// Moves the results of a queue into a file, in the order of lines, each once: a journal knows how
 /// long the file is and which block was the last, in one transaction; only then the engine deletes.
 /// Killed at any point, the next collector with the same journal goes on.
 ///
-/// Lines that were opened again follow in the same order. Errors: those of queue_engine, journal
-/// and file; fatal(exit_usage) where another file has the results. Threads: one.
+/// Results of lines that were opened again follow in the same order. Errors: those of queue_engine,
+/// journal and file; fatal(exit_usage) where another file has the results. Threads: one.
 class collector {
  public:
   /// Results go to the file `out`; the journal is at `journal_path`.
   collector(queue_engine&, queue_facts, std::string const& journal_path, std::string const& out,
             durability);
-  ~collector();
   collector(collector const&) = delete;
   collector& operator=(collector const&) = delete;
 
   /// Collects the next block if it has ended.
   to_collect next();
 
-  /// The next run of this journal finds nothing to mend.
-  void close();
+  /// The next run with this journal has nothing to mend.
+  void close() { log_.close(); }
 
  private:
   queue_engine& engine_;
@@ -45,16 +52,24 @@ class collector {
   journal log_;
   file out_;
   std::int64_t size_ = 0;
-  std::string id_{};                    // of journal and file, as the engine knows them
-  std::int64_t round_ = 0, first_ = 0;  // of the last block
+  std::string id_{};  // of the journal, as the engine knows it
+  place_in_queue last_{};
 };
 
-/// Writes the results that are not collected, in order, to the descriptor `out`, and leaves them in
-/// the engine. `after`: of the last block that was written, moves on. False: its reader is gone.
-struct place_in_queue {
-  std::int64_t round = 0, first = 0;
+/// Prints results that are not collected, in order, and leaves them where they are. Threads: one.
+class queue_printer {
+ public:
+  queue_printer(queue_engine& engine, queue_facts facts, int out)
+      : engine_(engine), facts_(std::move(facts)), out_(out) {}
+
+  /// Prints the next block if it has ended; nullopt: the reader of the descriptor is gone.
+  std::optional<to_collect> next();
+
+ private:
+  queue_engine& engine_;
+  queue_facts facts_;
+  int out_;
+  place_in_queue last_{};
 };
-bool print_results(queue_engine&, queue_facts const&, int out, place_in_queue& after,
-                   to_collect& next);
 
 }  // namespace headway::app

@@ -32,6 +32,8 @@ struct queue_facts {
   bool stopped = false;       ///< until it is resumed nothing is handed out
 };
 
+inline constexpr std::int64_t block_lines_max = 1000;
+
 /// Returns whether it is `[A-Za-z0-9._-]{1,64}`.
 bool is_queue_name(std::string_view) noexcept;
 
@@ -148,11 +150,12 @@ class queue_worker {
 
  private:
   struct held {
-    std::int64_t fence, last, parts = 0, left = 0;
-    std::chrono::steady_clock::time_point until;
+    std::int64_t fence, last;
+    std::int64_t parts = 0, left = 0;  // commits; lines that have not ended
+    std::chrono::steady_clock::time_point until{};
   };
   std::map<std::int64_t, held>::iterator block_of(std::int64_t line);
-  std::string damage_of(queue_block const&) const;
+  int milliseconds_of_lease() const { return static_cast<int>(lease_.count()); }
 
   queue_engine& engine_;
   queue_facts facts_;

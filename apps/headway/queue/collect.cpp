@@ -1,0 +1,143 @@
+#include "queue/collect.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "journal/input_order.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr std::int64_t parts_bytes = 4 << 20;  // that are asked for at once
+constexpr char place_key[] = "collected", id_key[] = "collector", queue_key[] = "queue";
+
+struct candidate {
+  to_collect is;
+  place_in_queue at{};
+};
+
+/// What comes after a block.
+candidate after(queue_engine& engine, queue_facts const& facts, place_in_queue const& last) {
+  using what = enum to_collect::what;
+  auto const found = engine.ask("select * from headway1.queue_to_collect($1, $2, $3)",
+                                {facts.id, static_cast<int>(last.round), last.first});
+  auto const said = found.text(0, 0);
+  place_in_queue const at{found.number(0, 1), found.number(0, 2)};
+  if (said == "block") return {{what::block, {}}, at};
+  if (said == "wait" || said == "unsealed") return {{what::wait, {}}, at};
+  if (said == "ended") return {{what::ended, {}}, at};
+  if (said == "parked")
+    return {{what::parked, fmt::format("queue {}: the block of line {} is parked: {}", facts.name,
+                                       at.first, printable(found.text(0, 4)))},
+            at};
+  return {{what::gone, {}}, at};
+}
+
+/// The results of a block, in the order of its commits.
+file spooled(queue_engine& engine, queue_facts const& facts, std::int64_t first,
+             std::string const& beside) {
+  auto spool = nameless_file(beside);
+  std::int64_t fence = 0, part = 0;
+  for (;;) {
+    auto const parts = engine.ask("select * from headway1.queue_parts($1, $2, $3, $4, $5)",
+                                  {facts.id, first, fence, part, parts_bytes});
+    if (parts.size() == 0) return spool;
+    for (int row = 0; row < parts.size(); ++row) {
+      fence = parts.number(row, 0);
+      part = parts.number(row, 1);
+      spool.append(parts.text(row, 2));
+    }
+  }
+}
+
+std::string new_id(std::string const& out) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  std::random_device random;
+  return fmt::format("{}:{} {:08x}{:08x}", host.data(),
+                     std::filesystem::absolute(out).lexically_normal().string(), random(),
+                     random());
+}
+
+place_in_queue place_of(std::string const& noted) {
+  place_in_queue at;
+  std::sscanf(noted.c_str(), "%ld %ld", &at.round, &at.first);
+  return at;
+}
+
+}  // namespace
+
+collector::collector(queue_engine& engine, queue_facts facts, std::string const& journal_path,
+                     std::string const& out, durability level)
+    : engine_(engine),
+      facts_(std::move(facts)),
+      log_(journal_path, "queue " + facts_.name, level),
+      out_(file::results(out)) {
+  auto const queue = std::to_string(facts_.id);
+  auto const refuse = [&](std::string const& why) {
+    throw fatal(exit_usage, fmt::format("queue {}: {}", facts_.name, why));
+  };
+  id_ = log_.noted(id_key);
+  last_ = place_of(log_.noted(place_key));
+  if (id_.empty()) {
+    id_ = new_id(out);
+    log_.put({id_key, id_});
+    log_.put({queue_key, queue});
+  }
+  log_.start(out_);
+  size_ = out_.size();
+  auto const claims = log_.noted(queue_key) == queue && last_.round == 0;
+  auto const found =
+      engine_.ask("select headway1.queue_collector($1, $2, $3)", {facts_.id, id_, claims});
+  if (std::string const holder(found.text(0, 0)); holder != id_) {
+    if (holder.empty())
+      refuse(fmt::format("it is not the one whose results are in {}; choose another --out", out));
+    refuse(fmt::format("its results are collected into {}; collect them there",
+                       printable(holder.substr(0, holder.rfind(' ')))));
+  }
+  // The last one was killed between its journal and the engine.
+  if (last_.round > 0)
+    engine_.ask("select headway1.queue_collected($1, $2, $3, $4)",
+                {facts_.id, id_, static_cast<int>(last_.round), last_.first});
+}
+
+to_collect collector::next() {
+  auto next = after(engine_, facts_, last_);
+  if (next.is.what != to_collect::what::block) return next.is;
+  auto const spool = spooled(engine_, facts_, next.at.first, out_.path());
+  if (!write_in_order(spool, out_.fd())) {
+    int const error = errno;
+    if (out_.regular()) out_.truncate(size_);
+    throw fatal(exit_io, fmt::format("cannot write {}: {}", out_.path(), std::strerror(error)));
+  }
+  size_ += spool.size();
+  if (log_.level() == durability::power) out_.sync();
+  out_.require_untouched(size_);
+  note const place{place_key, fmt::format("{} {}", next.at.round, next.at.first)};
+  log_.commit({}, size_, {&place, 1});
+  last_ = next.at;
+  engine_.ask("select headway1.queue_collected($1, $2, $3, $4)",
+              {facts_.id, id_, static_cast<int>(last_.round), last_.first});
+  return next.is;
+}
+
+std::optional<to_collect> queue_printer::next() {
+  auto next = after(engine_, facts_, last_);
+  if (next.is.what != to_collect::what::block) return next.is;
+  if (!write_in_order(spooled(engine_, facts_, next.at.first, {}), out_)) return std::nullopt;
+  last_ = next.at;
+  return next.is;
+}
+
+}  // namespace headway::app

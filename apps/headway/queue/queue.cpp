@@ -1,0 +1,325 @@
+#include "queue/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "headway/postgres/schema.hpp"
+#include "headway/require.hpp"
+
+namespace headway::app {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using bytes = std::vector<std::byte>;
+
+void append(bytes& to, std::string_view text) {
+  auto const* const begin = reinterpret_cast<std::byte const*>(text.data());
+  to.insert(to.end(), begin, begin + text.size());
+}
+
+bool is_final(line_state s) noexcept {
+  return s == line_state::success || s == line_state::failed || s == line_state::unknown;
+}
+
+queue_facts facts_of(postgres::rows const& found, int row) {
+  queue_facts f;
+  f.id = found.number(row, 0);
+  f.name = found.text(row, 1);
+  f.digest = found.text(row, 2);
+  f.shape = found.text(row, 3);
+  f.options = found.text(row, 4);
+  f.lines = found.number(row, 5);
+  f.uploaded = found.number(row, 6);
+  f.requests = found.number(row, 7);
+  f.sealed = found.number(row, 8) != 0;
+  f.stopped = found.number(row, 9) != 0;
+  return f;
+}
+
+/// What is wrong with a block; "" if nothing is.
+std::string damage_of(queue_block const& b, std::int64_t n) {
+  auto const states = static_cast<std::int64_t>(b.state.size());
+  if (b.first < 1 || n < 1 || n > block_lines_max)
+    return fmt::format("it has {} lines from {} on", n, b.first);
+  if (states != n) return fmt::format("it has {} lines and {} states", n, states);
+  if (auto const bad = std::ranges::find_if(
+          b.state, [](char s) { return s < 0 || s > queue_block::no_request; });
+      bad != b.state.end())
+    return fmt::format("line {} has the state {}", b.first + (bad - b.state.begin()),
+                       static_cast<int>(static_cast<unsigned char>(*bad)));
+  auto const ends = std::ranges::count(b.lines, '\n');
+  if (ends != n || !b.lines.ends_with('\n'))
+    return fmt::format("it has the text of {} lines, not of {}", ends, n);
+  return "";
+}
+
+std::string in_words(postgres::error const& e) {
+  return printable(e.what());
+}
+
+}  // namespace
+
+bool is_queue_name(std::string_view name) noexcept {
+  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+    return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
+  });
+}
+
+queue_engine::queue_engine(postgres::endpoint where, patience again, postgres::patience limits,
+                           std::stop_token stop)
+    : where_(std::move(where)), again_(std::move(again)), limits_(limits), stop_(std::move(stop)) {}
+
+postgres::rows queue_engine::ask(std::string_view sql,
+                                 std::initializer_list<postgres::parameter> values) {
+  using postgres::failure;
+  constexpr std::string_view read_only = "25006";  // a primary that became a standby
+  for (;;) try {
+      if (!connection_) connection_.emplace(where_, limits_, stop_);
+      if (!has_schema_) postgres::ensure_schema(*connection_, where_);
+      has_schema_ = true;
+      return connection_->execute(sql, values);
+    } catch (postgres::error const& e) {
+      // Once it has worked, what keeps us out will be mended.
+      auto const away = !connection_ || e.sqlstate == read_only;
+      auto const passes = e.kind == failure::unavailable || e.kind == failure::unknown_fate ||
+                          (e.kind == failure::usage && has_schema_ && away);
+      if (away || connection_->lost()) connection_.reset();
+      if (!passes) throw fatal(e.kind == failure::usage ? exit_usage : exit_io, in_words(e));
+      if (stop_.stop_requested() || !again_(in_words(e))) throw fatal(exit_parked, in_words(e));
+    }
+}
+
+std::optional<queue_facts> queue_engine::find(std::string const& name) {
+  auto const found = ask("select * from headway1.queue_find($1)", {name});
+  if (found.size() == 0) return std::nullopt;
+  return facts_of(found, 0);
+}
+
+queue_worker::queue_worker(queue_engine& engine, queue_facts facts, std::string const& name,
+                           std::chrono::milliseconds lease)
+    : engine_(engine), facts_(std::move(facts)), lease_(lease) {
+  HEADWAY_REQUIRE(facts_.sealed);
+  id_ = engine_.ask("select headway1.queue_join($1, $2)", {facts_.id, name}).number(0, 0);
+}
+
+queue_worker::leased queue_worker::lease() {
+  for (;;) {
+    std::vector<std::int64_t> ours;
+    for (auto const& [first, its] : held_) ours.push_back(first);
+    auto const asked = clock::now();
+    auto const found =
+        engine_.ask("select * from headway1.queue_lease($1, $2, $3, $4)",
+                    {facts_.id, id_, std::span<std::int64_t const>(ours), milliseconds_of_lease()});
+    auto const what = found.text(0, 0);
+    if (what == "wait") return {{}, none::wait};
+    if (what == "ended") return {{}, none::ended};
+    if (what == "parked") return {{}, none::parked};
+    if (what == "stopped") return {{}, none::stopped};
+    if (what != "block") return {{}, none::gone};
+
+    queue_block b;
+    b.first = found.number(0, 1);
+    b.fence = found.number(0, 3);
+    b.state = found.text(0, 4);
+    b.lines = found.text(0, 5);
+    held its{.fence = b.fence, .last = b.first + b.size() - 1, .until = asked + lease_};
+    for (std::size_t i = 0; i < b.state.size(); ++i) {
+      auto const state = static_cast<line_state>(b.state[i]);
+      if (state == line_state::intended)
+        b.intended.push_back(b.first + static_cast<std::int64_t>(i));
+      if (state == line_state::intended || state == line_state::open) ++its.left;
+    }
+    held_[b.first] = its;
+    auto const damage = damage_of(b, found.number(0, 2));
+    if (damage.empty()) return {std::move(b), none::wait};
+    park(b.first, damage);
+  }
+}
+
+auto queue_worker::block_of(std::int64_t line) -> std::map<std::int64_t, held>::iterator {
+  auto const after = held_.upper_bound(line);
+  if (after == held_.begin()) return held_.end();
+  auto const at = std::prev(after);
+  return line <= at->second.last ? at : held_.end();
+}
+
+std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> group,
+                                                        std::string_view results) {
+  struct part {
+    bytes changes, results;
+    std::int64_t ended = 0;
+  };
+  std::map<std::int64_t, part> parts;
+  for (auto const& [line, to] : group) {
+    std::string_view result;
+    if (is_final(to)) {
+      auto const end = results.find('\n');
+      HEADWAY_REQUIRE(end != results.npos);
+      result = results.substr(0, end + 1);
+      results.remove_prefix(end + 1);
+    }
+    auto const at = block_of(line);
+    if (at == held_.end()) continue;
+    auto& p = parts[at->first];
+    auto const offset = static_cast<std::uint16_t>(line - at->first);
+    for (auto const byte : {offset >> 8, offset & 0xff, static_cast<int>(to)})
+      p.changes.push_back(static_cast<std::byte>(byte));
+    append(p.results, result);
+    if (is_final(to)) ++p.ended;
+  }
+  HEADWAY_REQUIRE(results.empty());
+  if (parts.empty()) return {};
+
+  std::vector<std::int64_t> firsts, fences, numbers;
+  std::vector<bytes> changes, texts;
+  for (auto& [first, p] : parts) {
+    auto const& its = held_.at(first);
+    firsts.push_back(first);
+    fences.push_back(its.fence);
+    numbers.push_back(its.parts + 1);
+    changes.push_back(std::move(p.changes));
+    texts.push_back(std::move(p.results));
+  }
+  using int64s = std::span<std::int64_t const>;
+  using arrays = std::span<bytes const>;
+  auto const asked = clock::now();
+  auto const said = engine_.ask("select * from headway1.queue_commit($1, $2, $3, $4, $5, $6, $7)",
+                                {facts_.id, int64s(firsts), int64s(fences), int64s(numbers),
+                                 arrays(changes), arrays(texts), milliseconds_of_lease()});
+
+  std::vector<dropped> lost;
+  for (int row = 0; row < said.size(); ++row) {
+    auto const first = said.number(row, 0);
+    auto const verdict = said.text(row, 1);
+    auto const at = held_.find(first);
+    if (verdict == "fenced" || verdict == "lost") {
+      lost.push_back(
+          {first, verdict == "lost" ? dropped::reason::forgotten : dropped::reason::fenced});
+      held_.erase(at);
+      continue;
+    }
+    auto& its = at->second;
+    ++its.parts;
+    its.left -= parts.at(first).ended;
+    its.until = asked + lease_;
+    if (its.left == 0) held_.erase(at);
+  }
+  return lost;
+}
+
+queue_worker::renewed queue_worker::renew(std::string_view figures) {
+  std::vector<std::int64_t> firsts, fences;
+  for (auto const& [first, its] : held_) {
+    firsts.push_back(first);
+    fences.push_back(its.fence);
+  }
+  using int64s = std::span<std::int64_t const>;
+  auto const asked = clock::now();
+  auto const said = engine_.ask(
+      "select * from headway1.queue_renew($1, $2, $3, $4, $5, $6)",
+      {facts_.id, id_, int64s(firsts), int64s(fences), milliseconds_of_lease(), figures});
+  renewed r;
+  for (int row = 0; row < said.size(); ++row)
+    if (!said.null(row, 0)) {
+      held_.at(said.number(row, 0)).until = asked + lease_;
+    } else {
+      r.gone = said.null(row, 1);
+      r.stopped = said.number(row, 1) != 0;
+    }
+  for (auto at = held_.begin(); at != held_.end();)
+    if (at->second.until == asked + lease_) {
+      ++at;
+    } else {
+      r.lost.push_back({at->first, dropped::reason::fenced});
+      at = held_.erase(at);
+    }
+  return r;
+}
+
+void queue_worker::release(std::int64_t first) {
+  auto const at = held_.find(first);
+  if (at == held_.end()) return;
+  std::vector<std::int64_t> const firsts{first}, fences{at->second.fence};
+  using int64s = std::span<std::int64_t const>;
+  engine_.ask("select headway1.queue_release($1, $2, $3)",
+              {facts_.id, int64s(firsts), int64s(fences)});
+  held_.erase(at);
+}
+
+void queue_worker::release() {
+  while (!held_.empty()) release(held_.begin()->first);
+}
+
+void queue_worker::park(std::int64_t first, std::string const& why) {
+  auto const at = held_.find(first);
+  if (at == held_.end()) return;
+  engine_.ask("select headway1.queue_park($1, $2, $3, $4)",
+              {facts_.id, first, at->second.fence, printable(why)});
+  held_.erase(at);
+  parked_.push_back(fmt::format(
+      "queue {}: the block of line {} is parked: {}; mend it, then `headway fleet resume {}`",
+      facts_.name, first, printable(why), facts_.name));
+}
+
+clock::time_point queue_worker::held_until(std::int64_t first) const {
+  auto const at = held_.find(first);
+  return at == held_.end() ? clock::time_point::min() : at->second.until;
+}
+
+std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) {
+  auto const found = name.empty() ? engine.ask("select * from headway1.queue_status(null)")
+                                  : engine.ask("select * from headway1.queue_status($1)", {name});
+  std::vector<queue_status> all;
+  for (int row = 0; row < found.size(); ++row) {
+    queue_status s;
+    s.facts = facts_of(found, row);
+    auto column = 10;
+    for (auto* const number : {&s.success, &s.failed, &s.unknown, &s.in_hand, &s.blocks, &s.ended,
+                               &s.waiting, &s.waiting_bytes, &s.taken_over, &s.parked})
+      *number = found.number(row, column++);
+    if (s.parked > 0)
+      s.parked_why = fmt::format("line {}: {}", found.number(row, column),
+                                 printable(found.text(row, column + 1)));
+    s.collector = printable(found.text(row, column + 2));
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+std::vector<queue_member> workers_of(queue_engine& engine, std::int64_t queue) {
+  auto const found = engine.ask("select * from headway1.queue_workers($1)", {queue});
+  std::vector<queue_member> all;
+  for (int row = 0; row < found.size(); ++row)
+    all.push_back({printable(found.text(row, 1)), std::chrono::milliseconds(found.number(row, 2)),
+                   found.number(row, 3), std::string(found.text(row, 4))});
+  return all;
+}
+
+bool stop_queue(queue_engine& engine, std::string const& name) {
+  return engine.ask("select headway1.queue_stop($1, true)", {name}).number(0, 0) != 0;
+}
+
+bool resume_queue(queue_engine& engine, std::string const& name) {
+  return engine.ask("select headway1.queue_stop($1, false)", {name}).number(0, 0) != 0;
+}
+
+bool drop_queue(queue_engine& engine, std::string const& name) {
+  return engine.ask("select headway1.queue_drop($1)", {name}).number(0, 0) != 0;
+}
+
+std::optional<std::int64_t> reopen_queue(queue_engine& engine, queue_facts const& facts,
+                                         std::span<final_outcome const> outcomes) {
+  std::vector<std::int64_t> states;
+  for (auto const how : outcomes) states.push_back(static_cast<std::int64_t>(how));
+  auto const said = engine.ask("select headway1.queue_reopen($1, $2)",
+                               {facts.id, std::span<std::int64_t const>(states)});
+  if (said.null(0, 0)) return std::nullopt;
+  return said.number(0, 0);
+}
+
+}  // namespace headway::app
