@@ -7,13 +7,14 @@
 #include <limits>
 
 #include "base/clock.hpp"
+#include "base/fatal.hpp"
 #include "base/words.hpp"
 
 namespace headway::app {
 namespace {
 
-constexpr duration ask_again = 1s;       // for a block, where others have what is left
-constexpr duration status_every = 10s;   // it is a look at all blocks that have begun
+constexpr duration ask_again = 1s;      // for a block, where others have what is left
+constexpr duration status_every = 10s;  // it is a look at all blocks that have begun
 constexpr duration attempts_every = 300ms;
 constexpr int not_looked_at = std::numeric_limits<int>::max();
 
@@ -36,7 +37,17 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
 // ── of the recorder's thread ──────────────────────────────────────────────────────────────────
 
 void fleet_ledger::commit(change_group const& group) {
-  auto const dropped = worker_.commit(group.changes, group.results);
+  auto const dropped = [&] {
+    try {
+      return worker_.commit(group.changes, group.results);
+    } catch (fatal const& e) {
+      if (e.code != exit_parked) throw;
+      throw fatal(exit_parked,
+                  fmt::format("{}; {} changes are not recorded: another worker sends those lines "
+                              "again, or calls them unknown",
+                              e.what(), group.changes.size()));
+    }
+  }();
   answered();
   note(dropped);
   locked([&] {
@@ -102,10 +113,10 @@ void fleet_ledger::lease(time_point now) {
 
 /// A block at a time, so that commits do not wait.
 void fleet_ledger::collect(time_point now) {
-  using enum to_collect::what;
+  using what = enum to_collect::what;
   auto const next = collector_->next();
-  collect_at_ = next.what == block ? now : next.what == wait ? now + ask_again : never;
-  if (next.what == block || next.what == wait) return;
+  collect_at_ = next.what == what::block ? now : next.what == what::wait ? now + ask_again : never;
+  if (next.what == what::block || next.what == what::wait) return;
   locked([&] { collected_ = true; });
 }
 
@@ -128,9 +139,9 @@ bool fleet_ledger::wait_for_engine(std::string const& why) {
   if (!away_) {
     auto last = now;
     for (auto const& [first, its] : held_) last = std::max(last, its.until);
-    news_.said.push_back(fmt::format(
-        "the database is away: {}; what may be repeated goes on for {}, the rest waits", why,
-        in_words(last - now)));
+    news_.said.push_back(
+        fmt::format("the database is away: {}; what may be repeated goes on for {}, the rest waits",
+                    why, in_words(last - now)));
   }
   away_ = {away_ ? away_->since : now, why};
   leaving_.wait_for(held, attempts_every, [&] { return clock_now() >= leaves_; });
@@ -208,7 +219,8 @@ time_point fleet_ledger::held_until(std::int64_t line) const {
 }
 
 /// Requires the mutex.
-auto fleet_ledger::block_of(std::int64_t line) const -> std::map<std::int64_t, held>::const_iterator {
+auto fleet_ledger::block_of(std::int64_t line) const
+    -> std::map<std::int64_t, holding>::const_iterator {
   auto const after = held_.upper_bound(line);
   if (after == held_.begin()) return held_.end();
   auto const at = std::prev(after);

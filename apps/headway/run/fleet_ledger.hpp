@@ -97,7 +97,7 @@ class fleet_ledger final : public ledger {
   void stop_all();
 
  private:
-  struct held {
+  struct holding {
     std::int64_t last;
     time_point until;
   };
@@ -106,7 +106,7 @@ class fleet_ledger final : public ledger {
     std::lock_guard const held(mutex_);
     return act();
   }
-  std::map<std::int64_t, held>::const_iterator block_of(std::int64_t line) const;
+  std::map<std::int64_t, holding>::const_iterator block_of(std::int64_t line) const;
   void pass_stale_group();
   void answered();
   void note(std::vector<queue_worker::dropped> const&);
@@ -124,7 +124,7 @@ class fleet_ledger final : public ledger {
 
   mutable std::mutex mutex_;
   std::condition_variable leaving_;
-  std::map<std::int64_t, held> held_{};  // by the first line
+  std::map<std::int64_t, holding> held_{};  // by the first line
   news news_{};
   bool wanted_ = false, collected_, stops_all_ = false;
   std::optional<queue_worker::none> none_{};

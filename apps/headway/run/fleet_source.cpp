@@ -44,11 +44,11 @@ source::news fleet_source::look(time_point) {
     left_open_.erase(left_open_.lower_bound(first), left_open_.upper_bound(last));
   }
   auto const name = ledger_.status().all.facts.name;
+  what.for_good = came.gone;
   if (came.gone)
-    what.over = fmt::format("the queue {} was dropped", name);
+    what.over = fmt::format("queue {} was dropped", name);
   else if (came.stopped)
-    what.over = fmt::format("the queue {0} was stopped; `headway fleet resume {0}` lets it go on",
-                            name);
+    what.over = fmt::format("headway fleet stop: `headway fleet resume {}` lets it go on", name);
   ready_ = ready_ || came.tended;
   return what;
 }
@@ -70,11 +70,11 @@ void fleet_source::tell(standing& s, time_point now) const {
   s.unknown_before = std::max(all.unknown - unknown, std::int64_t{0});
   s.before = std::max(all.success - success, std::int64_t{0}) + s.failed_before + s.unknown_before;
   if (auto const away = ledger_.away())
-    s.waiting.insert(s.waiting.begin(), {.what = hindrance::kind::broken,
-                                         .where = "the database",
-                                         .why = fmt::format("away for {}: {}",
-                                                            in_words(now - away->since),
-                                                            away->why)});
+    s.waiting.insert(
+        s.waiting.begin(),
+        {.what = hindrance::kind::broken,
+         .where = "the database",
+         .why = fmt::format("away for {}: {}", in_words(now - away->since), away->why)});
 }
 
 std::optional<job> fleet_source::take() {
@@ -115,9 +115,9 @@ std::deque<job> fleet_source::read(queue_block const& b) const {
     if (state == queue_block::no_request)
       throw fatal(exit_usage, where + "the database does not know that this is a request");
     if (j->body_file) throw fatal(exit_usage, where + "body_file is a file of another host");
-    if (has_headers_ && headers_.of(j->origin).empty())
-      throw fatal(exit_usage, fmt::format("{}--header-for does not name {}", where,
-                                          printable(j->origin)));
+    if (has_headers_ && !headers_.go_to(j->origin))
+      throw fatal(exit_usage,
+                  fmt::format("{}--header-for does not name {}", where, printable(j->origin)));
     if (state == static_cast<char>(line_state::open) ||
         state == static_cast<char>(line_state::intended))
       all.push_back(std::move(*j));

@@ -44,9 +44,9 @@ class fleet_source final : public source {
   std::string const preface_;
   bool const has_headers_;
 
-  std::deque<queue_block> blocks_{};          // not read yet
-  std::deque<job> jobs_{};            // of one block
-  std::size_t last_size_ = 0;         // requests of the last block
+  std::deque<queue_block> blocks_{};    // not read yet
+  std::deque<job> jobs_{};              // of one block
+  std::size_t last_size_ = 0;           // requests of the last block
   std::set<std::int64_t> in_doubt_{};   // lines of blocks that were held
   std::set<std::int64_t> left_open_{};  // lines
   bool gives_up_ = false;  // what was taken and has not ended will not be sent by this run

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@
 
 namespace headway::app {
 
+/// Returns how the lines of JOBS are to be read.
+line_options lines_of(run_options const&);
+
 /// The requests of JOBS, as many as --only says, without those that ended in an earlier run, as the
 /// journal knows; --again opens some of them again. A file is checked as a whole before the first
 /// request comes, standard input as it is read. Threads: one.
@@ -22,7 +26,9 @@ class intake final : public source {
  public:
   /// `headers`: lines that go out beside those of --header. Errors: fatal, as those of the journal,
   /// of JOBS and of the options, which tell the line.
-  intake(run_options const&, std::vector<std::string> headers);
+  /// `on_job` is told each request of a file that is good; it may throw.
+  intake(run_options const&, std::vector<std::string> headers,
+         std::function<void(job const&)> const& on_job = {});
 
   bool is_stream() const noexcept { return jobs_.is_stream(); }
   steady_file& input() noexcept { return jobs_.input(); }
@@ -43,6 +49,7 @@ class intake final : public source {
   bool remembers() const noexcept override { return log_ != nullptr; }
   bool in_doubt(job const&) const noexcept override;
 
+  void tell(standing&, time_point) const override;
   void watch(poller&, bool wanted) const override;
   bool ready(poller::event const&) noexcept override;
   using source::ready;
@@ -51,7 +58,8 @@ class intake final : public source {
   std::optional<job> take() override;
 
  private:
-  intake(run_options const&, line_options, std::vector<std::string> headers);
+  intake(run_options const&, line_options, std::vector<std::string> headers,
+         std::function<void(job const&)> const& on_job);
   std::optional<job> read();
   void claim_body_file(job const&);
   void note_own_bodies(std::int64_t lines);

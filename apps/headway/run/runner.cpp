@@ -39,6 +39,7 @@
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
+#include "run/shared_work.hpp"
 #include "run/spending.hpp"
 #include "status/canary.hpp"
 #include "status/halt.hpp"
@@ -52,6 +53,7 @@ namespace {
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
 constexpr char tempo_key[] = "tempo";
+constexpr duration leave_patience = 10s;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -59,7 +61,10 @@ class runner {
   explicit runner(run_options const& options)
       : options_(options),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
-        input_(options_, header_commands_.stand_ins()),
+        shared_(
+            share_work(options_, header_commands_.stand_ins(), [this] { return interrupted(); })),
+        file_(shared_ ? nullptr : std::make_unique<intake>(options_, header_commands_.stand_ins())),
+        input_(shared_ ? shared_->requests() : *file_),
         lanes_(pacing_of(options_)),
         http_(
             events_, options_.http,
@@ -71,22 +76,20 @@ class runner {
 
   int run() {
     if (options_.dry_run) {
-      print_plan(options_, input_, spending_, tempo_);
+      print_plan(options_, *file_, spending_, tempo_);
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
     note_selection();
-    out_.emplace(options_, input_.log(), input_.own_bodies());
+    if (shared_)
+      out_.emplace(options_, shared_->keeper());
+    else
+      out_.emplace(options_, file_->log(), file_->own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     visible_.open(options_.metrics);
-    standing_.failed_before = input_.before().failed;
-    standing_.unknown_before = input_.before().unknown;
-    if (!input_.is_stream()) {
-      standing_.total = input_.survey().wanted;
-      standing_.before = input_.before().success + input_.before().lost();
-    }
+    input_.tell(standing_, began_);
     loop();
     return conclude();
   }
@@ -98,7 +101,7 @@ class runner {
   }
 
   spending spending_before() {
-    auto const* const log = input_.log();
+    auto const* const log = journal_of();
     if (log == nullptr) return spending(options_.spend_max);
     return spending(options_.spend_max, log->noted(spent_key),
                     static_cast<std::int64_t>(log->intents().size()));
@@ -119,10 +122,18 @@ class runner {
     return true;
   }
 
+  bool interrupted() {
+    take_signal();
+    return halt_.draining();
+  }
+
+  /// Null: there is none.
+  journal* journal_of() const noexcept { return file_ ? file_->log() : nullptr; }
+
   /// Earlier results stay as they are, so that the user must know where they differ.
   void note_selection() {
-    if (input_.log() == nullptr) return;
-    auto& log = *input_.log();
+    if (journal_of() == nullptr) return;
+    auto& log = *journal_of();
     auto const before = log.noted("select"), now = words_of(options_.select);
     auto const shown = [](std::string const& words) {
       return words.empty() ? std::string("not given") : printable(words);
@@ -149,7 +160,7 @@ class runner {
         halt_.time_out();
       if (out_->log().echo_closed()) halt_.drain();
       if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
-      send_committed();
+      send_committed(now);
       if (requests_.live() > 0 && !halt_.draining())
         if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
       if (!halt_.draining()) {
@@ -201,8 +212,10 @@ class runner {
     if (halt_.draining()) return true;
     if (requests_.live() == 0) return input_.ended() || (in_vain() && !input_.ready());
     // What is left waits for servers that ask for more patience than we have.
-    return (input_.ended() || full() || no_room_) &&
-           requests_.all([](request const& r) { return r.where->parked(); });
+    return (input_.ended() || full() || no_room_) && aside_.empty() && all_parked();
+  }
+  bool all_parked() const {
+    return requests_.all([](request const& r) { return r.where->parked(); });
   }
 
   /// No server was ever reached, and at least one is given up.
@@ -230,6 +243,9 @@ class runner {
   void admit(time_point now) {
     no_room_ = false;
     if (finishing_) return;
+    auto const live = requests_.live(), flying = static_cast<std::size_t>(out());
+    auto const parked = live > 0 && flying == 0 && aside_.empty() && all_parked();
+    if (input_.demand(live, live - flying, parked)) out_->log().poke();
     for (int budget = 256; budget > 0 && !input_.ended() && !full(); --budget) {
       if (auto next = input_.next()) {
         if (!accept(now, std::move(*next))) break;
@@ -254,7 +270,10 @@ class runner {
     auto headers = request_headers(j, input_.headers().of(j.origin));
     auto const credential = credential_digest(headers);
     auto const key = key_of(j, credential, header_commands::needed_by(headers));
-    if (lanes_.stopped(key)) return true;  // left for a later run
+    if (lanes_.stopped(key)) {  // left for a later run
+      input_.leave_open(j);
+      return true;
+    }
     auto* const l = lanes_.at(now, key);
     no_room_ = l == nullptr;
     if (no_room_) {
@@ -364,7 +383,11 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (input_.log() == nullptr || r.intended || (idempotent(r.what) && spending_.empty())) {
+    if (!input_.may_go(now, r.what)) {
+      set_aside(index, now);
+      return;
+    }
+    if (!input_.remembers() || r.intended || (idempotent(r.what) && spending_.empty())) {
       send(index);
       return;
     }
@@ -390,23 +413,66 @@ class runner {
     end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
+  /// Its turn had come, but what keeps track of it does not answer: it waits for that.
+  void set_aside(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    r.out = false;
+    r.where->cancel(now, r.id);
+    aside_.push_back(index);
+  }
+
   /// Sends what must not be sent twice, now that the journal knows of it.
-  void send_committed() {
+  void send_committed(time_point now) {
     auto const committed = out_->log().committed();
+    heed(now);  // what was committed without effect is another run's by now
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = requests_[index];
-      auto const given_up = halt_.draining() || r.where->stopped();
-      if (!given_up && (r.intent > committed || !room_for_bodies())) return;
+      auto const given_up = halt_.draining() || r.where->stopped() || r.lost;
+      auto const may_go = input_.may_go(now, r.what);
+      if (!given_up && may_go && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
-      if (given_up) {
-        out_->log().clear(r.what.line);
-        r.intended = false;
+      if ((given_up || !may_go) && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+      if (given_up)
         abandon(index);
-      } else {
+      else if (!may_go)
+        set_aside(index, now);
+      else
         send(index);
-      }
     }
+  }
+
+  /// What others have done to the lines that were taken.
+  void heed(time_point now) {
+    auto news = input_.look(now);
+    for (auto const& text : news.said) {
+      progress_.clear();
+      say(text);
+    }
+    for (auto const& [first, last] : news.lost)
+      requests_.each([&, first = first, last = last](
+                         request const& r) { return first <= r.what.line && r.what.line <= last; },
+                     [this](std::uint32_t index) { lose(index); });
+    for (auto const index : std::exchange(aside_, {}))
+      if (!input_.may_go(now, requests_[index].what))
+        aside_.push_back(index);
+      else
+        queue_again(index, now);
+    if (news.over.empty()) return;
+    if (news.for_good)
+      halt_.stop(news.over);
+    else
+      halt_.leave_off(news.over);
+  }
+
+  /// Another run has it: what comes of it here is not recorded.
+  void lose(std::uint32_t index) {
+    auto& r = requests_[index];
+    r.lost = true;
+    r.intended = false;
+    if (r.out) return;
+    std::erase(aside_, index);
+    abandon(index);
   }
 
   void send(std::uint32_t index) {
@@ -444,7 +510,7 @@ class runner {
     note_spending();
   }
   void note_spending() {
-    if (input_.log() != nullptr)
+    if (journal_of() != nullptr)
       if (auto ledger = spending_.ledger(); !ledger.empty())
         out_->log().put({spent_key, std::move(ledger)});
   }
@@ -525,7 +591,8 @@ class runner {
     auto const refused_value =
         answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
-        {.what = told.what,
+        {.lost = r.lost,
+         .what = told.what,
          .value_refused = refused_value,
          .has_remainder = told.remainder.has_value(),
          .goes_at_once = gone && may_repeat && r.broken < options_.attempts_max,
@@ -679,6 +746,7 @@ class runner {
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     withdraw(requests_[index]);
+    if (!requests_[index].lost) input_.leave_open(requests_[index].what);
     requests_.forget(index);
   }
 
@@ -726,7 +794,7 @@ class runner {
                  .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
     if (canary_.dies(refused_by) && options_.may.canary)
-      halt_.stop(why_canary_died(r, headers, input_.log() != nullptr));
+      halt_.stop(why_canary_died(r, headers, input_.remembers()));
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
@@ -754,6 +822,7 @@ class runner {
     visible_.look(now);
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
+    input_.tell(standing_, now);
     progress_.update(now, standing_);
   }
 
@@ -794,8 +863,10 @@ class runner {
 
   int conclude() {
     if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
+    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
     out_->conclude(halt_.hurried());
-    if (input_.log() != nullptr) input_.log()->put({tempo_key, tempo_.note()});
+    if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
+    input_.tell(standing_, clock_now());
     lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -803,7 +874,8 @@ class runner {
     auto text = summary(s, now - began_) + lost_.words() + visible_.changes();
     text += lanes_.where_time_went() + lanes_.findings();
     if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
-    text += next_step(s, input_.log() != nullptr);
+    if (shared_) text += shared_->words();
+    text += next_step(s, journal_of() != nullptr);
     lanes_.keep();
     auto const wanted = options_.progress != progress_style::none || options_.quiet;
     if (wanted && !out_->log().echo_closed()) std::fputs(text.c_str(), stderr);
@@ -813,8 +885,10 @@ class runner {
                       hints_ignored_));
     say_estimate();
     if (!halt_.hurried()) visible_.conclude(signals_.fd());
-    if (!halt_.hurried()) out_->write_table(input_.jobs());
-    out_->write_failed(input_.input(), input_.survey().records);
+    if (file_) {
+      if (!halt_.hurried()) out_->write_table(file_->jobs());
+      out_->write_failed(file_->input(), file_->survey().records);
+    }
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
           "no server was ever reached; put that right and run the same command again; "
@@ -823,7 +897,9 @@ class runner {
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished)
       throw fatal(exit_pipe, "standard output is closed");
-    if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
+    auto const parked = shared_ ? shared_->conclude() : std::nullopt;
+    if (auto const code = halt_.exit_code(unfinished, input_.remembers())) return *code;
+    if (parked) return *parked;
     if (requests_.live() > 0) {
       if (lanes_.parked_as_broken(now)) {
         say(fmt::format(
@@ -851,44 +927,47 @@ class runner {
       say(*why);
       return exit_threshold;
     }
-    return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
+    return s.failed + s.unknown + s.failed_before + s.unknown_before > 0 ? exit_failed : exit_ok;
   }
 
   /// After --only: what the rest will take, at what is known by now.
   void say_estimate() const {
-    auto const* const log = input_.log();
-    if (options_.only == 0 || input_.is_stream()) return;
-    auto left = input_.survey().requests - standing_.ended();
+    auto const* const log = journal_of();
+    if (options_.only == 0 || !file_ || file_->is_stream()) return;
+    auto left = file_->survey().requests - standing_.ended();
     if (log != nullptr)
       for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
         left -= log->count(how);
     if (left > 0) say(estimate_of(left, spending_, tempo_));
   }
 
-  run_options const options_;
+  run_options options_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
   signals signals_;
+  halt halt_;
   poller events_;
   progress progress_{options_.progress, began_};
   standing standing_;
 
   header_commands header_commands_;
   int renewals_failed_ = 0;
-  intake input_;
+  std::unique_ptr<shared_work> shared_;  // null: alone
+  std::unique_ptr<intake> file_;         // null: JOBS is shared
+  source& input_;
   std::optional<outputs> out_;
 
   lanes lanes_;
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
   spending spending_ = spending_before();
-  tempo tempo_ = tempo::parse(input_.log() == nullptr ? "" : input_.log()->noted(tempo_key));
+  tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
   canary canary_;
   silence silence_;
-  halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
+  std::vector<std::uint32_t> aside_;     // likewise, and it does not answer
 
   losses lost_;
   named_lines refused_alone_;

@@ -43,7 +43,8 @@ class source {
     };
     std::vector<lines> lost{};        ///< another run has them: they are not ours any longer
     std::vector<std::string> said{};  ///< for people, sentences
-    std::string over{};               ///< why nothing more goes out; "": it goes on
+    std::string over{};               ///< by what it was ended; "": it goes on …
+    bool for_good = false;            ///< … if it can
   };
   virtual news look(time_point) { return {}; }
   /// How many requests there are that were taken, and how many of these wait for their turn; all
