@@ -1,9 +1,8 @@
-# usage: cmake -DINCLUDE=FOLDER -DOUT=FILE -P layout.cmake
-# Writes a header with a digest of what the processes of a pace read of each other: common_pace.hpp and the headers that
-# it includes, without comments and line ends. Builds that lay it out in another way, or mean another thing by it, have
-# another digest.
+# usage: cmake -DINCLUDE=FOLDER -DROOT=HEADER -DNAME=MACRO -DOUT=FILE -P layout.cmake
+# Writes a header with a digest of what processes read of each other: ROOT and the headers that it includes, without
+# comments and line ends. Builds that lay it out in another way, or mean another thing by it, have another digest.
 cmake_minimum_required(VERSION 3.24)
-set(rest headway/shared/common_pace.hpp)
+set(rest ${ROOT})
 set(seen "")
 set(all "")
 while(rest)
@@ -25,5 +24,5 @@ file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 [[// Written by cmake/layout.cmake.
 #pragma once
 
-#define HEADWAY_PACE_LAYOUT "@digest@"
+#define @NAME@ "@digest@"
 ]])

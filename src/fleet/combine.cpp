@@ -41,6 +41,7 @@ class step {
     choose_active();
     share_permits();
     deal();
+    s_.law.level = std::min(s_.law.level, seek::rate_max);
     auto const micros =
         std::chrono::duration_cast<std::chrono::microseconds>(now_.time_since_epoch());
     s_.at = now_;
@@ -477,10 +478,12 @@ state combine(state before, std::span<report const> reports, time_point now) {
 
 grant grant_of(state const& s, member_id to) {
   grant g{.version = s.version,
+          .at = s.at,
           .slots = s.law.slots,
           .pace = s.law.pace(),
           .epoch = s.law.epoch,
-          .held = s.held};
+          .held = s.held,
+          .law = s.law};
   std::int32_t sharing = 0;
   for (auto const& m : s.members) {
     g.members += m.live;

@@ -336,8 +336,8 @@ struct connection::session {
   void check() {
     if (!pq) fail({failure::unavailable, "", "the connection is lost"});
     pollfd now = {PQsocket(pq.get()), POLLIN, 0};
-    if (poll(&now, 1, 0) > 0 && PQconsumeInput(pq.get()) == 0)
-      give_up(failure::unavailable, "it ended the connection");
+    while (poll(&now, 1, 0) > 0)  // its last words, then its end
+      if (PQconsumeInput(pq.get()) == 0) give_up(failure::unavailable, "it ended the connection");
     if (stop.stop_requested()) give_up(failure::unavailable, "stopped");
   }
 

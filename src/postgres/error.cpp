@@ -134,8 +134,9 @@ judgement judge_connection(std::string_view text, std::string_view role,
   for (auto const& [part, kind, sentence] : sayings)
     if (has(text, part)) return is(kind, std::string(sentence));
   auto const line = in_one_line(text);
-  auto const tls = has(line, "SSL error") || has(line, "TLS");
-  return is(tls ? usage : unavailable, line.empty() ? "it does not answer" : line);
+  auto const wrong = line.starts_with("invalid ") || line.starts_with("could not match ") ||
+                     has(line, "SSL error") || has(line, "TLS");
+  return is(wrong ? usage : unavailable, line.empty() ? "it does not answer" : line);
 }
 
 judgement judge_statement(std::string_view sqlstate, std::string_view message,

@@ -1,5 +1,5 @@
 -- Schema of headway: tables that only its functions touch. Carried out again, this changes nothing.
--- A function is "security definer set search_path = pg_catalog, pg_temp" and names what it uses in full.
+-- Functions are "security definer set search_path = headway1, pg_temp".
 select pg_advisory_xact_lock(x'686561647761790a'::bigint);  -- sessions that make it at once wait here
 
 -- Roles belong to the whole server. Where they cannot be made, the role that makes the schema owns it.
@@ -24,16 +24,11 @@ end $$;
 
 create table if not exists headway1.about (
   one boolean primary key default true check (one),
-  revision int not null,
-  salt bytea not null  -- of the digests that scopes are known by
+  revision int not null
 );
-insert into headway1.about (revision, salt)
-  values (@revision@, decode(replace(gen_random_uuid()::text, '-', ''), 'hex'))
+insert into headway1.about (revision) values (@revision@)
   on conflict (one) do update set revision = excluded.revision;
 
 create or replace function headway1.revision() returns int
-  language sql stable security definer set search_path = pg_catalog, pg_temp
-  as 'select revision from headway1.about';
-create or replace function headway1.salt() returns bytea
-  language sql stable security definer set search_path = pg_catalog, pg_temp
-  as 'select salt from headway1.about';
+  language sql stable security definer set search_path = headway1, pg_temp
+  as 'select revision from about';

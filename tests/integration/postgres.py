@@ -29,9 +29,8 @@ def other_user():
     """What a command runs under, for the server refuses root; its ids, or None."""
     if os.geteuid() != 0:
         return [], None
-    nobody = pwd.getpwnam("nobody")
-    ids = [f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
-    return ["setpriv", *ids], (nobody.pw_uid, nobody.pw_gid)
+    other = pwd.getpwuid(65534)  # in Debian the user that owns nothing
+    return ["setpriv", f"--reuid={other.pw_uid}", f"--regid={other.pw_gid}", "--clear-groups"], (other.pw_uid, other.pw_gid)
 
 
 @functools.cache

@@ -161,6 +161,8 @@ class lane {
   quota_book const& quotas() const noexcept { return parts_.quotas; }
   /// Other processes that share its pace.
   int company() const { return parts_.governor.company(); }
+  /// What is known of the hosts that share its pace; nothing where none do.
+  std::optional<fleet::standing> hosts() const { return parts_.governor.hosts(); }
 
   /// Holds back what waits, until it is resumed; what flies is not.
   void pause(time_point now, bool yes) noexcept;

@@ -71,14 +71,15 @@ lane lanes::make(std::string_view key, wanted const& w) {
     if (!part.empty()) name.append(" ").append(part);
   name = printable(name);
   auto const known = memory_.recall(name);
-  auto shared =
-      join_machine(key, known ? with_memory(settings_.law, *known).law : settings_.law.law);
   auto governing = settings_.governor;
   for (auto const& h : settings_.hosts)
     if (h.is_for(w.key->origin)) {
       if (h.rate) governing.rate_ceiling = h.rate;
       if (h.in_flight > 0) governing.in_flight_max = h.in_flight;
     }
+  auto shared =
+      share(key, short_name(name),
+            known ? with_memory(settings_.law, *known).law : settings_.law.law, governing);
   traced_governor governor(trace_.get(), number, name, settings_.law, settings_.governor, known,
                            std::move(shared));
   if (governing != settings_.governor)
@@ -103,6 +104,16 @@ void lanes::stop(lane const& stopped) {
   stopped_.insert(stopped.account());
   for (auto& [key, l] : all_)
     if (l.account() == stopped.account()) l.stop();
+}
+
+shared_pace lanes::share(std::string_view key, std::string const& title, any_law const& begins,
+                         governor_settings const& allows) {
+  if (!settings_.fleet) return join_machine(key, begins);
+  auto const most = settings_.in_flight_most;
+  auto hosted =
+      settings_.fleet->place().join(fmt::format("{}\n{}", key, leave_of(begins).value_or(0)), title,
+                                    begins, ceilings_of(allows, most));
+  return {.with = hosted, .hosted = hosted, .in_flight_most = most};
 }
 
 /// Null where it is not shared. Said, once, if that is something to put right: not what the machine
@@ -184,7 +195,7 @@ void lanes::obey(time_point now, std::string_view key, lane& l, lane_order const
   if (o.leave) {
     auto law = l.law_state();
     app::leave(law, *o.leave);
-    l.leave(now, *o.leave, join_machine(key, law));
+    l.leave(now, *o.leave, share(key, l.title(), law, l.ceilings()));
   }
 }
 
@@ -270,9 +281,18 @@ std::string lanes::findings() {
   }
   for (auto& [key, s] : all_)
     if (auto const others = s.company(); others > 0)
-      text += fmt::format("{}: one pace with {} other run{} here\n", s.title(), others,
-                          others > 1 ? "s" : "");
+      text += fmt::format("{}: one pace with {} other {}{}{}\n", s.title(), others,
+                          s.hosts() ? "member" : "run", others > 1 ? "s" : "",
+                          s.hosts() ? " of the fleet" : " here");
   return text;
+}
+
+std::optional<fleet::standing> lanes::hosts() {
+  std::optional<fleet::standing> most;
+  for (auto& [key, l] : all_)
+    if (auto here = l.hosts(); here && (!most || here->members > most->members))
+      most = std::move(here);
+  return most;
 }
 
 void lanes::conclude() {

@@ -96,6 +96,10 @@ class lanes {
   /// What was learned, and how many shared it, for people: lines, or "".
   std::string findings();
 
+  /// What is known of the hosts that share a pace; nothing where none do. Of several scopes, that
+  /// which most share.
+  std::optional<fleet::standing> hosts();
+
   /// There are no more calls: the trace is whole.
   void conclude();
   /// Keeps what was learned. A run that has done its work does not fail for this: it is said.
@@ -109,6 +113,8 @@ class lanes {
   };
   lane make(std::string_view key, wanted const&);
   reason look_at(time_point now, duration since, lane&);
+  shared_pace share(std::string_view key, std::string const& title, any_law const& begins,
+                    governor_settings const&);
   shared_pace join_machine(std::string_view key, any_law const& begins);
   void obey(time_point now, std::string_view key, lane&, lane_order const&);
   profile const& profile_of(std::string_view origin) const;

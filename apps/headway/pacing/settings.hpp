@@ -1,6 +1,7 @@
 /// What lanes are made from.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "headway/governor.hpp"
 #include "headway/law/shipped.hpp"
+#include "pacing/fleet_link.hpp"
 #include "pacing/quota_book.hpp"
 #include "provider/profile.hpp"
 
@@ -37,10 +39,12 @@ struct pacing_settings {
   shipped_law law = shipped_laws().front();
   governor_settings governor{};  ///< hint_max is what a lane waits for at most
   std::vector<host_ceiling> hosts{};
-  std::vector<quota_ceiling> quotas;  ///< of every lane
-  std::optional<profile> speaks{};    ///< of all lanes; else each by its host
-  std::string state;                  ///< what was learned, a path; "" is the default one
-  bool alone = false;                 ///< else one pace with all processes of this user here
+  std::vector<quota_ceiling> quotas;    ///< of every lane
+  std::optional<profile> speaks{};      ///< of all lanes; else each by its host
+  std::string state;                    ///< what was learned, a path; "" is the default one
+  bool alone = false;                   ///< else one pace with all processes of this user here
+  std::shared_ptr<fleet_link> fleet{};  ///< with all hosts of a fleet, where there is one
+  int in_flight_most = 0;               ///< governor.in_flight_max where the user sets none
 };
 
 /// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws

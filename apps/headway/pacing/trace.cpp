@@ -45,6 +45,15 @@ time_point owed(time_point now, gcra const& old, gcra const& next) {
   return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
 }
 
+/// What a governor is to do of its user's settings, where hosts share its pace: their fleet does
+/// the rest.
+governor_settings own_part(governor_settings s, bool hosted) {
+  if (!hosted) return s;
+  s.rate_ceiling.reset();
+  s.first_alone = 0ns;
+  return s;
+}
+
 /// At most shown_name_max bytes, cut between characters.
 std::string_view shortened(std::string_view name) noexcept {
   if (name.size() <= shown_name_max) return name;
@@ -54,6 +63,13 @@ std::string_view shortened(std::string_view name) noexcept {
 }
 
 }  // namespace
+
+fleet::ceilings ceilings_of(governor_settings const& s, int in_flight_most) {
+  auto const& rate = s.rate_ceiling;
+  return {.interval = rate ? rate->interval : 0ns,
+          .tolerance = rate ? rate->burst_tolerance : 0ns,
+          .out_max = s.in_flight_max == in_flight_most ? 0 : s.in_flight_max};
+}
 
 trace::trace(std::string const& path) : file_(file::open(path, O_WRONLY | O_CREAT | O_TRUNC)) {}
 
@@ -272,10 +288,11 @@ traced_governor::traced_governor(trace* to, int scope, std::string_view name,
                                  shipped_law const& law, governor_settings const& settings,
                                  std::optional<remembered> const& memory, shared_pace shared)
     : scope_governor(law.backoff, {memory ? with_memory(law, *memory).law : law.law, shared.with},
-                     settings),
+                     own_part(settings, shared.hosted != nullptr)),
       trace_(to),
       scope_(scope),
-      shared_(std::move(shared)) {
+      shared_(std::move(shared)),
+      said_(settings) {
   if (trace_ == nullptr) return;
   add_what_was_heard();
   trace_->scope(scope_, name, memory, shared_.seat);
@@ -298,6 +315,7 @@ traced_governor::traced_governor(traced_governor&& other) noexcept
       trace_(std::exchange(other.trace_, nullptr)),
       scope_(other.scope_),
       shared_(std::move(other.shared_)),
+      said_(std::move(other.said_)),
       believed_(std::move(other.believed_)),
       last_(other.last_) {}
 
@@ -385,8 +403,13 @@ time_point traced_governor::look_again(time_point now) const {
 }
 
 void traced_governor::limit(time_point now, std::optional<gcra> const& rate, int in_flight_max) {
-  auto taken_over = rate;
-  if (auto const& old = settings().rate_ceiling; rate && old)
+  if (shared_.hosted) {
+    said_.rate_ceiling = rate;
+    said_.in_flight_max = in_flight_max;
+    shared_.hosted->limit(ceilings_of(said_, shared_.in_flight_most));
+  }
+  auto taken_over = shared_.hosted ? std::nullopt : rate;
+  if (auto const& old = settings().rate_ceiling; taken_over && old)
     taken_over->tat = owed(now, *old, *rate);
   scope_governor::limit(taken_over, in_flight_max);
   last_ = now;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "headway/fleet/place.hpp"
 #include "headway/headway.hpp"
 #include "headway/shared/pace.hpp"
 #include "os/file.hpp"
@@ -106,7 +107,12 @@ struct shared_pace {
   std::shared_ptr<pace> with{};  ///< null: it paces alone
   int seat = -1;
   std::shared_ptr<page_tape> tape{};
+  std::shared_ptr<fleet::hosted_pace> hosted{};  ///< the same, where hosts share it
+  int in_flight_most = 0;                        ///< of a host whose user sets no ceiling
 };
+
+/// Returns the ceilings of a user as a fleet knows them. `in_flight_most`: none of permits.
+fleet::ceilings ceilings_of(governor_settings const&, int in_flight_most);
 
 /// A governor whose calls go to a trace, where there is one. Ends with its state.
 class traced_governor : private scope_governor {
@@ -136,6 +142,14 @@ class traced_governor : private scope_governor {
   page_tape* tape() const noexcept { return shared_.tape.get(); }
   /// Other processes that share its pace.
   int company() const { return shared_.with ? shared_.with->company() : 0; }
+  /// What it knows of the hosts that share its pace; nothing where none do.
+  std::optional<fleet::standing> hosts() const {
+    return shared_.hosted ? std::optional(shared_.hosted->look()) : std::nullopt;
+  }
+  /// Its user's settings. The ceilings are those of all hosts that share its pace.
+  governor_settings const& settings() const noexcept {
+    return shared_.hosted ? said_ : scope_governor::settings();
+  }
 
   /// Its user's ceilings from now on. What was sent beyond the old rate counts against the new one,
   /// so that no change gives a burst away.
@@ -158,7 +172,6 @@ class traced_governor : private scope_governor {
   using scope_governor::in_flight;
   using scope_governor::next;
   using scope_governor::parked;
-  using scope_governor::settings;
   using scope_governor::waiting;
   using scope_governor::why;
 
@@ -168,6 +181,7 @@ class traced_governor : private scope_governor {
   trace* trace_;
   int scope_;
   shared_pace shared_;
+  governor_settings said_;  // where hosts share its pace
   std::string believed_;
   time_point last_{};  // call
 };

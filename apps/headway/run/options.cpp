@@ -1,13 +1,14 @@
 #include "run/options.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "os/descriptors.hpp"
 #include "run/request.hpp"
 
 namespace headway::app {
 
-pacing_settings pacing_of(run_options const& o) {
+pacing_settings pacing_of(run_options const& o, std::shared_ptr<fleet_link> fleet) {
   auto const most = o.concurrency_ceiling;
   auto highest = most;
   for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
@@ -25,7 +26,9 @@ pacing_settings pacing_of(run_options const& o) {
           .quotas = o.quotas,
           .speaks = o.speaks,
           .state = o.state,
-          .alone = o.alone};
+          .alone = o.alone,
+          .fleet = std::move(fleet),
+          .in_flight_most = connections};
 }
 
 }  // namespace headway::app

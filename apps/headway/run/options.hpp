@@ -13,6 +13,7 @@
 #include "headway/budget/retry_budget.hpp"
 #include "headway/law/shipped.hpp"
 #include "headway/pacer/gcra.hpp"
+#include "hosts/limit_at.hpp"
 #include "jobs/job.hpp"
 #include "journal/journal.hpp"
 #include "journal/result.hpp"
@@ -56,6 +57,7 @@ struct run_options {
   std::string state;   ///< what was learned, a path; "" is the default one
   bool cold = false;   ///< neither read nor kept
   bool alone = false;  ///< else one limit with all runs of this user on this machine
+  limit_at fleet{};    ///< of many hosts
   std::optional<gcra> rate_ceiling{};
   std::vector<host_ceiling> hosts{};   ///< of the scopes of some hosts
   std::vector<quota_ceiling> quotas;   ///< of every scope
@@ -92,7 +94,8 @@ struct run_options {
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };
 
-/// Returns what the lanes of a run are made from.
-pacing_settings pacing_of(run_options const&);
+/// Returns what the lanes of a run are made from. `fleet`: hosts that it shares its limits with, or
+/// null.
+pacing_settings pacing_of(run_options const&, std::shared_ptr<fleet_link> fleet);
 
 }  // namespace headway::app

@@ -82,7 +82,7 @@ host_ceiling& ceiling_of(run_options& o, std::string const& host) {
 /// What the command line says, as text, until it is checked.
 struct arguments {
   run_options options;
-  std::string leave, law = std::string(shipped_laws().front().name), level = "power",
+  std::string leave, law = std::string(shipped_laws().front().name), level = "power", limit_at,
                      progress = "auto", format = "auto", speaks, sigv4, ok = "200-299", again;
   std::vector<std::string> rates, concurrencies, select, meta, quotas, spend_max, prices;
   std::optional<bounds_options> may{};
@@ -199,6 +199,8 @@ struct arguments {
       auto const share = option_value("--leave", leave, parse_leave);
       app::leave(o.law.law, share);
     }
+    o.fleet = checked_limit_at(limit_at.empty() ? fleet : limit_at,
+                               {.alone = o.alone, .traced = !o.trace.empty(), .law = &o.law});
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     for (auto const& text : rates) {
@@ -427,6 +429,7 @@ void add_run(CLI::App& program, action& chosen) {
       ->excludes(state);
   run->add_flag("--alone", o.alone,
                 "Share no pace with other runs of this user and machine that call the same API");
+  add_limit_at(*run, a->limit_at);
   run->add_option("--ok", a->ok, "Count these statuses as success, as 200-299,404")
       ->capture_default_str();
   run->add_option("--only", o.only, "Send only the first N requests of JOBS; a later run goes on")

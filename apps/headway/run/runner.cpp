@@ -58,14 +58,15 @@ constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
  public:
-  explicit runner(run_options const& options)
+  runner(run_options const& options, std::shared_ptr<fleet_link> fleet)
       : options_(options),
+        fleet_(std::move(fleet)),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
         shared_(
             share_work(options_, header_commands_.stand_ins(), [this] { return interrupted(); })),
         file_(shared_ ? nullptr : std::make_unique<intake>(options_, header_commands_.stand_ins())),
         input_(shared_ ? shared_->requests() : *file_),
-        lanes_(pacing_of(options_)),
+        lanes_(pacing_of(options_, fleet_)),
         http_(
             events_, options_.http,
             [this](std::uint64_t key, reply const& r) { return on_head(key, r); },
@@ -87,6 +88,7 @@ class runner {
     else
       out_.emplace(options_, file_->log(), file_->own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
+    if (fleet_) events_.watch(fleet_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     visible_.open(options_.metrics);
     input_.tell(standing_, began_);
@@ -196,6 +198,9 @@ class runner {
     if (e.fd == out_->log().event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
+    } else if (fleet_ && e.fd == fleet_->event_fd()) {
+      fleet_->heard();
+      lanes_.wake(now);
     } else if (e.fd == signals_.fd()) {
       take_signal();
       if (!halt_.draining() || halt_.hurried()) return;
@@ -942,6 +947,7 @@ class runner {
   }
 
   run_options options_;
+  std::shared_ptr<fleet_link> fleet_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
   signals signals_;
@@ -994,7 +1000,8 @@ int run(run_options const& options) {
   mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what a large body has taken goes back at its end
   mallopt(M_TRIM_THRESHOLD, 4 << 20);  // and what many small ones have is for the next ones
 #endif
-  return runner(options).run();
+  return runner(options, options.dry_run ? nullptr : join_fleet(options.fleet, options.wait_max))
+      .run();
 }
 
 }  // namespace headway::app

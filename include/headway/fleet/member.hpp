@@ -49,6 +49,9 @@ class HEADWAY_EXPORT member : public pace {
   void on_failure(time_point now, sample const& s, fraction u) noexcept override;
   void on_hint(time_point now, hint const& h) noexcept override;
 
+  /// Sets what its caller allows, in place of what was set before.
+  void limit(ceilings with) noexcept { with_ = with; }
+
   /// Returns its number.
   member_id id() const noexcept { return id_; }
   /// Returns when to send a report; a report that is not answered is to be given up by then.

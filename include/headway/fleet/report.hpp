@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "headway/law/seek.hpp"
 #include "headway/outcome.hpp"
 #include "headway/time.hpp"
 
@@ -77,6 +78,7 @@ struct report {
 /// The part of the valid state that a member hears.
 struct grant {
   std::uint64_t version = 0;            ///< of the state; 0: there is none yet
+  time_point at{};                      ///< when that was made
   std::vector<turn> turns{};            ///< its own, in order of time; they replace what it has
   std::int32_t permits = 1;             ///< it may have out
   bool quick = false;                   ///< it is to report ten times a second
@@ -86,6 +88,7 @@ struct grant {
   double pace = 0;                      ///< of all, units per second
   std::uint64_t epoch = 0;              ///< of the law
   time_point held = time_point::min();  ///< nothing goes before
+  std::optional<seek> law{};            ///< of all; none where another build has made the state
   friend bool operator==(grant const&, grant const&) = default;
 };
 

@@ -20,7 +20,7 @@ struct pg_result;  // libpq's
 
 namespace headway::postgres {
 
-/// Where a URL comes from. The arguments of a process can be read by all users of its machine.
+/// Origin of a URL. The arguments of a process can be read by all users of its machine.
 enum class source : std::uint8_t { arguments, environment };
 
 /// A database: a URL that has been read and judged. Values; nothing is connected to.
@@ -49,7 +49,7 @@ class HEADWAY_EXPORT endpoint {
   bool verify_ = false, writable_ = false;  // what the URL leaves to us
 };
 
-/// How long to wait for a server.
+/// Time that a server may take.
 struct patience {
   std::chrono::milliseconds connect{5'000};     ///< until the first statement can be sent
   std::chrono::milliseconds statement{10'000};  ///< the server cancels it then
@@ -81,7 +81,7 @@ class HEADWAY_EXPORT parameter {
   std::optional<std::string_view> shown_{};  // likewise, where it is there already
 };
 
-/// What a statement returned. Columns are counted from 0.
+/// Rows that a statement returned. Columns are counted from 0.
 class HEADWAY_EXPORT rows {
  public:
   /// Returns how many there are.
@@ -108,7 +108,7 @@ class HEADWAY_EXPORT rows {
   std::unique_ptr<pg_result, clear> result_;
 };
 
-/// What another session said by NOTIFY.
+/// A word of another session, by NOTIFY.
 struct notification {
   std::string channel;  ///< where
   std::string payload;  ///< what

@@ -1,4 +1,4 @@
-/// What can go wrong with a database.
+/// Failures of a database.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace headway::postgres {
 
-/// What a failure means for the statement, and for the next attempt.
+/// Meaning of a failure for the statement, and for the next attempt.
 enum class failure : std::uint8_t {
   usage,         ///< nothing was done, and nothing will be until a person changes something
   unavailable,   ///< nothing was done; the same may work later
@@ -30,7 +30,7 @@ class HEADWAY_EXPORT error : public std::runtime_error {
   std::string sqlstate;  ///< five characters of the server; "" if it said none
 };
 
-/// What a database said, judged.
+/// A failure as the database told it, judged.
 struct judgement {
   failure kind = failure::refused;  ///< what it means
   std::string sqlstate{};           ///< as in `error`

@@ -1,4 +1,4 @@
-/// What headway keeps in a database: the schema `headway1`, of parts with a revision each.
+/// The schema `headway1`: all that headway keeps in a database.
 #pragma once
 
 #include <string>

@@ -1,0 +1,561 @@
+#include "headway/fleet/blob.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "law_layout.hpp"
+
+namespace headway::fleet {
+namespace {
+
+constexpr double real_max = 1e18;
+constexpr std::int64_t count_max = 1'000'000'000;
+constexpr std::int64_t money_max = std::numeric_limits<std::int64_t>::max() / 2;
+constexpr std::int64_t cost_max = 1'000'000;
+constexpr std::int64_t permits_max = 1'000'000;
+constexpr std::size_t turns_max = 20'000;
+constexpr duration ahead_max = 48h;  // of a time that something waits for
+
+constexpr std::uint64_t zigzag(std::uint64_t difference) noexcept {
+  return difference << 1 ^ (difference >> 63 != 0 ? ~std::uint64_t{0} : 0);
+}
+constexpr std::uint64_t unzigzag(std::uint64_t code) noexcept {
+  return code >> 1 ^ ((code & 1U) != 0 ? ~std::uint64_t{0} : 0);
+}
+
+/// What the two directions have in common: the last values, from which the next ones differ little.
+struct context {
+  time_point base{};
+  turn last{};
+};
+
+/// Writes what fields() names; a number that is out of its range as the nearest one.
+class writer : public context {
+ public:
+  template <class T>
+  using as = T const;
+
+  explicit writer(std::string& to) : to_(to) {}
+
+  void code(std::uint64_t x) {
+    for (; x >= 0x80; x >>= 7) byte(x | 0x80);
+    byte(x);
+  }
+  void count(std::uint64_t x, std::uint64_t near = 0) { code(zigzag(x - near)); }
+  template <class T>
+  void whole(T x, std::int64_t least, std::int64_t most) {
+    code(zigzag(static_cast<std::uint64_t>(std::clamp(std::int64_t{x}, least, most))));
+  }
+  template <class T>
+  void choice(T x, T) {
+    byte(static_cast<std::uint64_t>(x));
+  }
+  template <class... Flags>
+  void flags(Flags... each) {
+    std::uint64_t bits = 0;
+    int at = 0;
+    ((bits |= std::uint64_t{each} << at++), ...);
+    byte(bits);
+  }
+  void real(double x, double = 0, double = 0) {
+    auto const bits = std::bit_cast<std::uint64_t>(x);
+    for (int at = 0; at < 64; at += 8) byte(bits >> at);
+  }
+  void span(duration d, duration least = duration::min()) { count(bits(std::max(d, least))); }
+  void time(time_point t, duration = {}) {
+    count(bits(t.time_since_epoch()), bits(base.time_since_epoch()));
+  }
+  template <class T, class F>
+  void maybe(std::optional<T> const& x, F f) {
+    flags(x.has_value());
+    if (x) f(*x);
+  }
+  template <class T, class F>
+  void list(std::vector<T> const& all, std::size_t, F f) {
+    code(all.size());
+    for (auto const& each : all) f(each);
+  }
+  void require(bool) {}
+
+ private:
+  static std::uint64_t bits(duration d) { return static_cast<std::uint64_t>(d.count()); }
+  void byte(std::uint64_t x) { to_.push_back(static_cast<char>(x & 0xff)); }
+  std::string& to_;
+};
+
+/// Reads the same, and says whether all of it was there and in range.
+class reader : public context {
+ public:
+  template <class T>
+  using as = T;
+
+  explicit reader(std::string_view from) : from_(from) {}
+
+  void require(bool holds) { good_ = good_ && holds; }
+  bool good() const { return good_; }
+  bool done() const { return good_ && from_.empty(); }
+  std::string_view rest() const { return good_ ? from_ : std::string_view(); }
+
+  std::uint64_t code() {
+    std::uint64_t x = 0;
+    for (int at = 0; at < 70; at += 7) {
+      auto const next = byte();
+      require(at < 63 || next < 2);
+      x |= (next & 0x7f) << at;
+      if (next >= 0x80) continue;
+      require(next > 0 || at == 0);  // no longer than it need be
+      return x;
+    }
+    require(false);
+    return 0;
+  }
+  void count(std::uint64_t& x, std::uint64_t near = 0) { x = unzigzag(code()) + near; }
+  template <class T>
+  void whole(T& x, std::int64_t least, std::int64_t most) {
+    auto const value = static_cast<std::int64_t>(unzigzag(code()));
+    require(value >= least && value <= most);
+    x = static_cast<T>(good_ ? value : 0);
+  }
+  template <class T>
+  void choice(T& x, T most) {
+    auto const value = byte();
+    require(value <= static_cast<std::uint64_t>(most));
+    x = good_ ? static_cast<T>(value) : T{};
+  }
+  template <class... Flags>
+  void flags(Flags&... each) {
+    auto bits = byte();
+    ((each = (bits & 1U) != 0, bits >>= 1), ...);
+    require(bits == 0);
+  }
+  void real(double& x, double least = -real_max, double most = real_max) {
+    std::uint64_t bits = 0;
+    for (int at = 0; at < 64; at += 8) bits |= byte() << at;
+    x = std::bit_cast<double>(bits);
+    require(x >= least && x <= most);  // false of what is not a number
+  }
+  void span(duration& d, duration least = duration::min()) {
+    std::uint64_t bits = 0;
+    count(bits);
+    d = duration(static_cast<std::int64_t>(bits));
+    require(d >= least);
+  }
+  /// `most`: it may be so much later than the base; without, at any time.
+  void time(time_point& t, duration most = duration::max()) {
+    std::uint64_t bits = 0;
+    count(bits, static_cast<std::uint64_t>(base.time_since_epoch().count()));
+    t = time_point(duration(static_cast<std::int64_t>(bits)));
+    require(most == duration::max() || t <= later(base, most));
+  }
+  template <class T, class F>
+  void maybe(std::optional<T>& x, F f) {
+    bool there = false;
+    flags(there);
+    x.reset();
+    if (there) f(x.emplace());
+  }
+  template <class T, class F>
+  void list(std::vector<T>& all, std::size_t most, F f) {
+    auto const size = code();
+    require(size <= most && size <= from_.size());  // each takes a byte or more
+    all.clear();
+    for (std::uint64_t i = 0; i < size && good_; ++i) f(all.emplace_back());
+  }
+
+ private:
+  std::uint64_t byte() {
+    require(!from_.empty());
+    if (!good_) return 0;
+    auto const first = static_cast<unsigned char>(from_.front());
+    from_.remove_prefix(1);
+    return first;
+  }
+  std::string_view from_;
+  bool good_ = true;
+};
+
+// ── the fields, once for both directions ──────────────────────────────────────────────────────
+//
+// A binding for each member of a struct: one that is added does not compile before it is named.
+
+template <class C>
+void fields(C& c, typename C::template as<turn>& t) {
+  auto& [number, at, cost, epoch, successes, sends, paced, prompt, withdrawn] = t;
+  c.count(number, c.last.number);
+  c.time(at);
+  c.whole(cost, 1, cost_max);
+  c.count(epoch, c.last.epoch);
+  c.count(successes, c.last.successes);
+  c.count(sends, c.last.sends);
+  c.flags(paced, prompt, withdrawn);
+  c.last = t;
+}
+
+template <class C>
+void fields(C& c, typename C::template as<event>& e) {
+  auto& [what, short_of, app_limited, capped, idle, out, heard, number, at, cost, remaining,
+         reset] = e;
+  c.choice(what, event::kind::out);
+  c.choice(short_of, resource::quota);
+  c.flags(app_limited, capped, idle);
+  c.whole(out, 0, permits_max);
+  c.whole(heard, 0, permits_max);
+  c.count(number, c.last.number);
+  c.last.number = number;
+  c.time(at);
+  c.whole(cost, 1, cost_max);
+  c.maybe(remaining, [&](auto& x) { c.whole(x, -money_max, money_max); });
+  c.maybe(reset, [&](auto& x) { c.span(x); });
+}
+
+template <class C>
+void fields(C& c, typename C::template as<report>& r) {
+  auto& [from, number, at, events, wants, cost, quick, leaves, refused, held, interval, tolerance,
+         out_max] = r;
+  c.whole(from, 0, std::numeric_limits<member_id>::max());
+  c.count(number);
+  c.time(at);
+  c.base = at;
+  c.list(events, events_max, [&](auto& e) { fields(c, e); });
+  c.whole(wants, 0, permits_max);
+  c.whole(cost, 1, cost_max);
+  c.flags(quick, leaves);
+  c.maybe(refused, [&](auto& x) { c.count(x); });
+  c.time(held);
+  c.span(interval, 0ns);
+  c.span(tolerance, 0ns);
+  c.whole(out_max, 0, permits_max);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<acceptances>& x) {
+  auto& [sends, begin, successes, failures] = x;
+  c.count(sends);
+  c.count(begin);
+  c.count(successes);
+  c.count(failures);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<breakage>& x) {
+  auto& [share, usual, row, trust, sure, gone] = x;
+  c.real(share, 0, 1);
+  c.real(usual, 0, 1);
+  c.whole(row, 0, count_max);
+  c.whole(trust, 0, breakage::trust_max);
+  c.whole(sure, 0, breakage::trust_max);
+  c.time(gone);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<chance>& x) {
+  auto& [share, odds, usual, unsent, refused, low, tells, first, beyond] = x;
+  c.real(share, 0, 1);
+  c.real(odds, 0, 1 + chance::odds_max);
+  c.real(usual, 0, 1);
+  c.whole(unsent, 0, chance::tests);
+  c.whole(refused, 0, count_max);
+  c.whole(low, 0, count_max);
+  c.flags(tells);
+  c.count(first);
+  c.count(beyond);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<company>& x) {
+  auto& [found, error, variation] = x;
+  c.real(found);
+  c.real(error);
+  c.real(variation);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<demand>& x) {
+  auto& [answered, refused, answers, idle, busy, closed] = x;
+  c.time(answered);
+  c.time(refused);
+  c.real(answers, 0, demand::smoothing);
+  c.real(idle, -1, 2);
+  c.whole(busy, 0, count_max);
+  c.real(closed);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek::cut>& x) {
+  auto& [at, units, successes, rate, out, alike, first_rate, served_out] = x;
+  c.time(at);
+  c.real(units);
+  c.count(successes);
+  c.real(rate);
+  c.whole(out, 0, count_max);
+  c.whole(alike, 0, count_max);
+  c.real(first_rate);
+  c.whole(served_out, 0, count_max);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek::belief>& x) {
+  auto& [share, rate, level, ceiling, climb_seconds, touched, guess, slots] = x;
+  c.real(share, 0, 1);
+  c.real(rate);
+  c.real(level, 0);
+  c.real(ceiling);
+  c.real(climb_seconds);
+  c.flags(touched, guess, slots);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek::cycle>& x) {
+  auto& [began, accepted, cuts, shut, refused, closed, alike] = x;
+  c.time(began);
+  c.real(accepted);
+  c.whole(cuts, 0, count_max);
+  c.time(shut);
+  c.time(refused);
+  c.real(closed);
+  c.whole(alike, 0, count_max);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek::latency>& x) {
+  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume] = x;
+  c.real(mean, 0);
+  c.real(base, 0);
+  c.real(lowest, 0);
+  c.whole(answers, 0, count_max);
+  c.whole(high, 0, count_max);
+  c.real(delivered, 0);
+  c.time(block, ahead_max);
+  c.time(answered);
+  c.real(drained, 0);
+  c.real(resume, 0);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek>& law) {
+  auto& [level, waste, leave, ceiling, slots, touched, guess, resumed, shut, settled, warm,
+         climb_seconds, touch_rejects, ease, next, behind, epoch, successes, since_cut, units,
+         broken, luck, others, wanted, flight_rejects, last, trial, shut_in_a_row, server, wait,
+         unit, room, heard, with] = law;
+  c.real(level, std::numeric_limits<double>::min(), seek::rate_max);
+  c.real(waste, 1e-9, 1);
+  c.real(leave, 0, 0.999);
+  c.real(ceiling);
+  c.flags(slots, touched, guess, resumed, shut, settled, warm);
+  c.real(climb_seconds, 0);
+  c.real(touch_rejects);
+  c.real(ease, 1e-9, 1);
+  c.time(next, ahead_max);
+  c.time(behind);
+  c.count(epoch);
+  c.count(successes);
+  fields(c, since_cut);
+  c.real(units);
+  fields(c, broken);
+  fields(c, luck);
+  fields(c, others);
+  fields(c, wanted);
+  c.whole(flight_rejects, 0, count_max);
+  fields(c, last);
+  fields(c, trial);
+  c.whole(shut_in_a_row, 0, count_max);
+  fields(c, server);
+  fields(c, wait);
+  c.real(unit, 0.5, 2.0 * static_cast<double>(cost_max));
+  c.real(room);
+  c.whole(heard, 0, count_max);
+  {
+    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand] = with;
+    c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
+  }
+}
+
+template <class C>
+void fields(C& c, typename C::template as<flight>& f) {
+  auto& [of, on, sent, out] = f;
+  c.whole(of, 0, std::numeric_limits<member_id>::max());
+  fields(c, on);
+  c.time(sent);
+  c.whole(out, 0, count_max);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<state::pending_event>& p) {
+  auto& [from, what, told, on] = p;
+  c.whole(from, 0, std::numeric_limits<member_id>::max());
+  fields(c, what);
+  c.flags(told);
+  c.maybe(on, [&](auto& t) { fields(c, t); });
+}
+
+template <class C>
+void fields(C& c, typename C::template as<member_state>& m) {
+  auto& [id, heard, reported, live, quick, active, quick_until, wants, cost, out, heads, permits,
+         planned] = m;
+  c.whole(id, 0, std::numeric_limits<member_id>::max());
+  c.count(heard);
+  c.time(reported);
+  c.flags(live, quick, active);
+  c.time(quick_until);
+  c.whole(wants, 0, permits_max);
+  c.whole(cost, 1, cost_max);
+  c.whole(out, 0, permits_max);
+  c.whole(heads, 0, permits_max);
+  c.whole(permits, 0, permits_max);
+  c.list(planned, turns_max, [&](auto& t) { fields(c, t); });
+}
+
+template <class C>
+void fields(C& c, typename C::template as<gcra>& g) {
+  auto& [interval, burst_tolerance, tat] = g;
+  c.span(interval, 1ns);
+  c.span(burst_tolerance, 0ns);
+  c.time(tat);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<state>& s) {
+  auto& [version, at, law, held, remaining, resets, ceiling, out_max, members, pending, flights,
+         dealt, last, front, term, began] = s;
+  c.count(version);
+  c.time(at);
+  c.base = at;
+  fields(c, law);
+  c.time(held, ahead_max);
+  c.maybe(remaining, [&](auto& x) { c.whole(x, -money_max, money_max); });
+  c.time(resets, ahead_max);
+  c.maybe(ceiling, [&](auto& x) { fields(c, x); });
+  c.whole(out_max, 0, permits_max);
+  c.count(dealt);
+  c.last.number = dealt;
+  c.list(members, members_max, [&](auto& m) { fields(c, m); });
+  c.list(pending, events_max, [&](auto& p) { fields(c, p); });
+  c.list(flights, events_max, [&](auto& f) { fields(c, f); });
+  c.whole(last, 0, std::numeric_limits<member_id>::max());
+  c.whole(front, 0, std::numeric_limits<member_id>::max());
+  c.time(term);
+  c.maybe(began, [&](auto& x) { c.time(x); });
+  // What is found by bisection is in order.
+  c.require(std::ranges::adjacent_find(members, std::greater_equal{}, &member_state::id) ==
+            members.end());
+  c.require(std::ranges::is_sorted(flights, {}, [](flight const& f) { return f.on.number; }));
+  c.require(std::ranges::is_sorted(pending, {}, [](auto const& p) { return p.what.at; }));
+}
+
+/// The common part, but for the law, which other builds cannot read.
+template <class C>
+void fields(C& c, typename C::template as<grant>& g) {
+  c.count(g.version);
+  c.time(g.at);
+  c.base = g.at;
+  c.whole(g.members, 0, members_max);
+  c.whole(g.sharing, 1, members_max);
+  c.real(g.pace, 0);
+  c.count(g.epoch);
+  c.flags(g.slots);
+  c.time(g.held, ahead_max);
+}
+
+template <class C>
+void own_fields(C& c, typename C::template as<grant>& g) {
+  c.whole(g.permits, 0, permits_max);
+  c.flags(g.quick);
+  c.list(g.turns, turns_max, [&](auto& t) {
+    fields(c, t);
+    c.base = t.at;
+  });
+}
+
+// ── heads ─────────────────────────────────────────────────────────────────────────────────────
+
+constexpr std::string_view report_head = "hwR1";
+constexpr std::string_view common_head = "hwC1";
+constexpr std::string_view own_head = "hwO1";
+constexpr std::string_view law_head = "hwL" HEADWAY_LAW_LAYOUT;
+constexpr std::string_view state_head = "hwS" HEADWAY_LAW_LAYOUT;
+
+/// Takes the head off a blob; false where it has another.
+bool take_head(std::string_view& blob, std::string_view head) {
+  if (!blob.starts_with(head)) return false;
+  blob.remove_prefix(head.size());
+  return true;
+}
+
+template <class T>
+std::string whole_blob(std::string_view head, T const& value) {
+  std::string bytes(head);
+  writer to(bytes);
+  fields(to, value);
+  return bytes;
+}
+
+template <class T>
+std::optional<T> read_whole(std::string_view blob, std::string_view head, std::size_t most) {
+  if (blob.size() > most || !take_head(blob, head)) return std::nullopt;
+  reader from(blob);
+  std::optional<T> value(std::in_place);
+  fields(from, *value);
+  if (!from.done()) value.reset();
+  return value;
+}
+
+}  // namespace
+
+std::string to_blob(report const& r) {
+  return whole_blob(report_head, r);
+}
+std::string to_blob(state const& s) {
+  return whole_blob(state_head, s);
+}
+std::optional<report> read_report(std::string_view blob) {
+  return read_whole<report>(blob, report_head, report_bytes_max);
+}
+std::optional<state> read_state(std::string_view blob) {
+  return read_whole<state>(blob, state_head, state_bytes_max);
+}
+
+std::string common_blob(grant const& g) {
+  auto bytes = whole_blob(common_head, g);
+  writer to(bytes);
+  to.base = g.at;
+  if (g.law) {
+    bytes += law_head;
+    fields(to, *g.law);
+  }
+  return bytes;
+}
+
+std::string own_blob(grant const& g) {
+  std::string bytes(own_head);
+  writer to(bytes);
+  own_fields(to, g);
+  return bytes;
+}
+
+std::optional<grant> read_grant(std::string_view common, std::string_view own) {
+  if (!take_head(common, common_head)) return std::nullopt;
+  grant g;
+  reader from(common);
+  fields(from, g);
+  auto after = from.rest();
+  if (take_head(after, law_head)) {
+    reader law(after);
+    law.base = g.at;
+    fields(law, g.law.emplace());
+    if (!law.done()) return std::nullopt;
+  } else if (!from.good() || (!after.empty() && !after.starts_with("hwL"))) {
+    return std::nullopt;
+  }
+  if (own.empty()) return g;
+  if (!take_head(own, own_head)) return std::nullopt;
+  reader last(own);
+  own_fields(last, g);
+  if (!last.done()) return std::nullopt;
+  return g;
+}
+
+}  // namespace headway::fleet
