@@ -34,6 +34,7 @@ void add_simulate(CLI::App& program, action& chosen);
 void add_report(CLI::App& program, action& chosen);
 void add_ctl(CLI::App& program, action& chosen);
 void add_limits(CLI::App& program, action& chosen);
+void add_fleet(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);
 
 }  // namespace headway::app

@@ -135,6 +135,7 @@ judgement judge_connection(std::string_view text, std::string_view role,
     if (has(text, part)) return is(kind, std::string(sentence));
   auto const line = in_one_line(text);
   auto const wrong = line.starts_with("invalid ") || line.starts_with("could not match ") ||
+                     has(line, "certificate file") || has(line, "private key file") ||
                      has(line, "SSL error") || has(line, "TLS");
   return is(wrong ? usage : unavailable, line.empty() ? "it does not answer" : line);
 }

@@ -181,8 +181,10 @@ begin
         returning 'block', k.first, k.n, k.fence, k.state, k.lines;
       return;
     end if;
-    what := case when exists(select from block k where k.run = _run and not k.ended and k.parked is null)
-      then 'wait' else 'parked' end;
+    what := case  -- of one moment: the last may just have ended
+      when exists(select from block k where k.run = _run and not k.ended and k.parked is null) then 'wait'
+      when exists(select from block k where k.run = _run and not k.ended) then 'parked'
+      else 'ended' end;
   end if;
   return next;
 end $$;

@@ -3,6 +3,8 @@
 The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does ten times as much.
 """
 import contextlib
+import hashlib
+import itertools
 import os
 import random
 import signal
@@ -14,14 +16,13 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
-from postgres import postgres
+from postgres import SUPERUSER, Postgres, binaries, free_port, other_user, pgbouncer, postgres
 from work import measured
 
 CLIENT = os.environ["HEADWAY_QUEUE_CLIENT"]
 TIMES = 10 if os.environ.get("HEADWAY_LONG") else 1
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 LEASE_MS = 400
-DAMAGED = "update headway1.block set state = decode('07', 'hex') || substr(state, 2) where first = 1"
 
 
 def line_of(number):
@@ -32,11 +33,12 @@ def line_of(number):
 
 
 class Fleet:
-    """A server, a folder for JOBS, results and the log of what was sent, and processes that work there."""
+    """A database, a folder for JOBS, results and the log of what was sent, and processes that work there."""
 
-    def __init__(self, server, folder, lines=0):
+    def __init__(self, server, database, folder, lines=0):
         self.server = server
-        self.url = server.url
+        self.database = database
+        self.url = server.url_of(server.name, database)
         self.folder = Path(folder)
         self.jobs, self.log, self.out = self.folder / "jobs.jsonl", self.folder / "sent", self.folder / "out.jsonl"
         self.log.touch()
@@ -97,6 +99,9 @@ class Fleet:
         }
         return faults, sum(how == "unknown" for _, how in results)
 
+    def psql(self, sql, **how):
+        return self.server.psql(sql, self.database, **how)
+
     def end(self):
         for child in self.alive:
             with contextlib.suppress(ProcessLookupError):
@@ -105,17 +110,24 @@ class Fleet:
             child.wait()
 
 
+def setUpModule():
+    global server
+    server = unittest.enterModuleContext(postgres(wal_level="replica", max_wal_senders=4))
+
+
 @contextlib.contextmanager
-def fleet(lines=0, **settings):
-    with tempfile.TemporaryDirectory(prefix="headway-queue-") as folder, postgres(**settings) as server:
-        made = Fleet(server, folder, lines)
+def fleet(lines=0, databases=itertools.count()):
+    database = f"queue{next(databases)}"
+    server.psql(f"create database {database} owner {server.name}")
+    with tempfile.TemporaryDirectory(prefix="headway-queue-") as folder:
+        made = Fleet(server, database, folder, lines)
         try:
             yield made
         finally:
             made.end()
 
 
-def campaign(lines, kills, stops, outages, **client):
+def campaign(lines, kills, stops, outages, cuts):
     """Four workers through all of it, then a collector: the fleet's faults, and what hit."""
     dice = random.Random(f"{SEED} {lines} {kills}")
     with fleet(lines) as f:
@@ -131,12 +143,12 @@ def campaign(lines, kills, stops, outages, **client):
                     assert child.returncode in (0, -signal.SIGKILL), f.said.read_text()[-2000:]
                     workers.remove(child)
             while len(workers) < 4 and not over():
-                workers.append(f.start("work", "jobs", f.log, dice.choice((1, 10, 50)), 300, **client))
+                workers.append(f.start("work", "jobs", f.log, dice.choice((1, 10, 50)), 300))
 
         def over():
             return f.status()["ended"] == f.status()["blocks"]
 
-        faults = ["kill"] * kills + ["stop"] * stops + ["outage"] * outages
+        faults = ["kill"] * kills + ["stop"] * stops + ["outage"] * outages + ["cut"] * cuts
         dice.shuffle(faults)
         for fault in faults:
             tend()
@@ -151,10 +163,12 @@ def campaign(lines, kills, stops, outages, **client):
                 child = dice.choice(running)
                 child.send_signal(signal.SIGSTOP)
                 stopped.append((child, time.monotonic() + 3 * LEASE_MS / 1000))
+            elif fault == "cut":  # of all workers, whatever they wait for
+                f.psql("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'headway'")
             else:
-                f.server.kill()
+                server.kill()
                 time.sleep(dice.uniform(0, 0.1))
-                f.server.start()
+                server.start()
         end = time.monotonic() + 120
         while not over() or stopped:
             assert time.monotonic() < end, f.status()
@@ -170,14 +184,257 @@ def campaign(lines, kills, stops, outages, **client):
         return found, f"{dict(hits)}, {f.fenced()} fenced, {status['taken_over']} taken over, {unknown} unknown"
 
 
+@contextlib.contextmanager
+def standby_of(server):
+    """One that has what the first has acknowledged."""
+    under, ids = other_user()
+    with tempfile.TemporaryDirectory(prefix="headway-standby-") as folder:
+        other = Postgres(folder, free_port(), server.name)
+        if ids:
+            os.chown(folder, *ids)
+        with open(server.data / "pg_hba.conf", "a") as file:
+            file.write("local replication all trust\n")
+        server.set()
+        source = f"host={server.folder} port={server.port} user={SUPERUSER}"
+        copy = [binaries() / "pg_basebackup", "-D", other.data, "-d", source, "-R", "-X", "stream", "-c", "fast", "--no-sync"]
+        subprocess.run([*under, *copy], check=True, cwd="/")
+        with open(other.data / "postgresql.auto.conf", "a") as file:
+            file.write(f"port = {other.port}\nunix_socket_directories = '{folder}'\nsynchronous_standby_names = ''\n")
+        try:
+            other.start()
+            server.set(synchronous_standby_names="*")
+            yield other
+        finally:
+            other.stop(signal.SIGQUIT)
+            server.set(synchronous_standby_names="")
+
+
+def mutate(f, name, what, by):
+    """Puts `by` in the place of `what` in a function of queue.sql."""
+    text = f.psql(f"select pg_get_functiondef('headway1.{name}'::regproc)")
+    assert text.count(what) == 1, (what, text)
+    f.psql(text.replace(what, by))
+
+
+def leased(f, lease_ms=30_000, worker=1):
+    """What a lease returned: what, first, n, fence."""
+    return f.psql(f"select what, first, n, fence from headway1.queue_lease(1, {worker}, '{{}}', {lease_ms})")
+
+
+def committed(f, first, fence, part, changes, result):
+    return f.psql(
+        f"select verdict from headway1.queue_commit(1, array[{first}::bigint], array[{fence}::bigint], array[{part}::bigint], "
+        f"array['\\x{changes}'::bytea], array['{result}'::bytea], 30000)")
+
+
+def stale_commit(f):
+    """What a worker is told whose block another has: both have committed as often."""
+    leased(f, lease_ms=1)
+    time.sleep(0.01)
+    leased(f, worker=2)
+    return committed(f, 1, 1, 1, "000001", "stale")
+
+
+def commit_again(f):
+    """What becomes of a commit whose answer was lost, and of its results."""
+    leased(f)
+    told = committed(f, 1, 1, 1, "000001", "once"), committed(f, 1, 1, 1, "000001", "once")
+    return told, f.psql("select count(*) from headway1.result")
+
+
 class Queue(unittest.TestCase):
     def clean(self, faults):
         self.assertEqual({}, {name: count for name, count in faults.items() if count})
 
     def test_workers_and_the_database_are_killed(self):
-        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES)
+        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES, 8 * TIMES)
         measured(f"queue: seed {SEED}: {hits}")
         self.clean(faults)
+
+    def killed_while_it_sends(self, **client):
+        with fleet(640) as f:  # blocks of 10
+            worker = f.start("work", "jobs", f.log, 50, 5_000, **client)
+            f.wait_until(lambda: "5" in f.log.read_text().split())
+            worker.kill()
+            worker.wait()
+            f.do("work", "jobs", f.log, 50)
+            f.do("collect", "jobs", f.out)
+            return f.judge()
+
+    def test_an_intent_comes_before_its_request(self):
+        faults, unknown = self.killed_while_it_sends()
+        self.clean(faults)
+        self.assertEqual(2, unknown)
+        faults, _ = self.killed_while_it_sends(SENDS_FIRST="1")
+        self.assertGreater(faults["sent twice"], 0)
+
+    def test_the_collector_is_killed(self):
+        dice = random.Random(SEED)
+        with fleet(4_000 * TIMES) as f:
+            workers = [f.start("work", "jobs", f.log, 20, 150) for _ in range(2)]
+            hits, kills = 0, 20 * TIMES
+            for _ in range(kills):
+                child = f.start("collect", "jobs", f.out)
+                time.sleep(dice.uniform(0.005, 0.06))
+                hits += child.poll() is None
+                child.kill()
+                child.wait()
+            f.do("collect", "jobs", f.out)
+            self.assertEqual([0, 0], [child.wait() for child in workers])
+            measured(f"queue: collector killed {hits} of {kills} times")
+            self.clean(f.judge()[0])
+            self.assertEqual("0", f.psql("select count(*) from headway1.result"))
+            f.do("collect", "jobs", f.out)
+            self.clean(f.judge()[0])
+
+    def test_a_standby_takes_over(self):
+        with fleet(3_000) as f, standby_of(server) as other:
+            f.url = f"postgresql://{server.name}@127.0.0.1:{server.port},127.0.0.1:{other.port}/{f.database}"
+            workers = [f.start("work", "jobs", f.log, 20, 300) for _ in range(3)]
+            f.wait_until(lambda: f.log.stat().st_size > 3_000)
+            server.kill()
+            other.psql("select pg_promote()", "postgres")
+            self.assertEqual([0, 0, 0], [child.wait(60) for child in workers], f.said.read_text())
+            f.do("collect", "jobs", f.out)
+            self.assertNotIn("forgotten", f.said.read_text())
+            self.clean(f.judge()[0])
+        server.start()  # for others
+
+    def test_a_standby_that_knows_less_is_found_out(self):
+        with fleet(1_000) as f:
+            leased(f)
+            committed(f, 1, 1, 1, "000004", "")
+            before = f.psql("select state, part, left_open from headway1.block where first = 1")
+            state, part, left = before.split("|")
+            committed(f, 1, 1, 2, "000001", "r")
+            f.psql(f"update headway1.block set state = '{state}', part = {int(part) - 1}, left_open = {left} where first = 1")
+            self.assertEqual("lost", committed(f, 1, 1, 3, "000101", "r"))
+
+    def test_an_upload_is_killed_and_goes_on(self):
+        dice = random.Random(SEED)
+        with fleet() as f:
+            text = "".join(f"{line_of(number)}\n" for number in range(1, 40_001))
+            f.jobs.write_text(text)
+            for _ in range(8):
+                two = [f.start("upload", f.jobs, "jobs") for _ in range(2)]
+                time.sleep(dice.uniform(0.02, 0.1))
+                two[0].kill()
+                f.wait_until(lambda: f.psql("select to_regclass('headway1.run')") and f.status() or True)
+                if dice.random() < 0.5:
+                    two[1].kill()
+                for child in two:
+                    child.wait()
+            f.do("upload", f.jobs, "jobs")
+            there = f.psql("select encode(sha256(string_agg(lines, '' order by first)), 'hex') from headway1.block")
+            self.assertEqual(hashlib.sha256(text.encode()).hexdigest(), there)
+
+    def test_an_unfinished_upload_is_not_worked_on(self):
+        with fleet(100) as f:
+            f.psql("update headway1.run set sealed = null")
+            self.assertEqual("unsealed|||", leased(f))
+            f.do("upload", f.jobs, "jobs")
+            self.assertEqual("block|1|1|1", leased(f))
+
+    def test_another_file_under_the_name_is_refused(self):
+        with fleet(100) as f:
+            other = f.folder / "other.jsonl"
+            for lines, said in (
+                (lambda all: all[:41] + ["http://a/x"] + all[42:], f"{other}:42: this is not the line of queue jobs"),
+                (lambda all: all[:-1], f"{other} has 99 lines, queue jobs has 100"),
+                (lambda all: [*all, "http://a/101"], f"{other} has 101 lines, queue jobs has 100"),
+            ):
+                other.write_text("\n".join(lines(f.jobs.read_text().splitlines())))
+                self.assertIn(said, f.do("upload", other, "jobs", code=2))
+            other.write_text("http://a/" + "x" * (1 << 20))
+            self.assertIn(f"{other}:1: the line has 1048585 bytes; a queue takes up to 1048576", f.do("upload", other, "big", code=2))
+            self.assertEqual(f"{f.requests} requests", f.do("upload", f.jobs, "jobs"))
+
+    def test_a_damaged_block_is_parked_with_a_sentence(self):
+        zero = "decode('00', 'hex')"
+        for damage, said in (
+            (f"state = decode('07', 'hex') || substr(state, 2)", "line 1 has the state 7"),
+            (f"state = state || {zero}", "it has 4 lines and 5 states"),
+            (f"lines = substr(lines, 5, 20)", "it has the text of"),
+            (f"n = 1001", "it has 1001 lines from 1 on"),
+        ):
+            with self.subTest(damage), fleet(256) as f:
+                f.psql("alter table headway1.block drop constraint block_check, drop constraint block_check1, drop constraint block_n_check;"
+                              "create table kept as select * from headway1.block where first = 1;"
+                              f"update headway1.block set {damage} where first = 1")
+                told = f.do("work", "jobs", f.log, 50, code=75)
+                self.assertIn(f"queue jobs: the block of line 1 is parked: {said}", told)
+                self.assertIn("the block of line 1 is parked", f.do("collect", "jobs", f.out, code=75))
+                self.assertEqual((1, 63), (f.status()["parked"], f.status()["ended"]))
+                f.psql("update headway1.block b set state = k.state, lines = k.lines, n = k.n from kept k where b.first = 1")
+                f.do("resume", "jobs")
+                f.do("work", "jobs", f.log, 50)
+                f.do("collect", "jobs", f.out)
+                self.clean(f.judge()[0])
+
+    def test_stopped_resumed_opened_again_and_dropped(self):
+        with fleet(2_000) as f:
+            f.do("stop", "jobs")
+            f.do("work", "jobs", f.log, 50, code=75)
+            self.assertEqual(0, f.status()["success"])
+            f.do("resume", "jobs")
+            f.do("work", "jobs", f.log, 50)
+            printed = f.do("print", "jobs").splitlines()
+            f.do("collect", "jobs", f.out)
+            self.assertEqual(printed, f.out.read_text().splitlines())
+            self.assertIn(f"its results are collected into", f.do("collect", "jobs", f.folder / "second", code=2))
+            failed = [number for number in range(1, 2_001) if number % 50 == 1]
+            self.assertEqual(len(failed), f.status()["failed"])
+
+            self.assertEqual(str(len(failed)), f.do("again", "jobs"))
+            worker = f.start("work", "jobs", f.log, 1, 5_000, AGAIN="1")
+            f.wait_until(lambda: f.status()["in_hand"] > 0)
+            self.assertEqual("held", f.do("again", "jobs"))
+            worker.wait()
+            f.do("collect", "jobs", f.out)
+            again = f.out.read_text().splitlines()[f.requests:]
+            self.assertEqual([f'"line":{number},' for number in failed],
+                             [f'"line":{text.split(chr(34) + "line" + chr(34) + ":")[1].split(",")[0]},' for text in again])
+            self.assertTrue(all("success" in text for text in again))
+            self.assertEqual((f.requests, 0), (f.status()["success"], f.status()["failed"]))
+
+            f.do("drop", "jobs")
+            self.assertEqual("0", f.psql("select count(*) from headway1.block, headway1.result, headway1.worker"))
+            f.do("upload", f.jobs, "jobs")
+            self.assertIn("is not the one whose results are in", f.do("collect", "jobs", f.out, code=2))
+
+    def test_a_worker_has_the_functions_and_nothing_else(self):
+        with fleet() as f:
+            f.psql("create role headway_owner; create role headway_worker; grant headway_owner to headway;"
+                   "create role one login in role headway_worker")
+            f.lines = 500
+            f.jobs.write_text("".join(f"{line_of(number)}\n" for number in range(1, 501)))
+            f.do("upload", f.jobs, "jobs")
+            f.url = server.url_of("one", f.database)
+            f.do("work", "jobs", f.log, 50)
+            for table in ("run", "block", "result", "worker"):
+                with self.assertRaisesRegex(AssertionError, "permission denied"):
+                    f.psql(f"select * from headway1.{table}", role="one")
+
+    def test_by_a_pooler_that_shares_sessions(self):
+        with fleet(2_000) as f, pgbouncer(server) as url:
+            f.url = f"{url.rsplit('/', 1)[0]}/{f.database}"
+            self.assertEqual([0] * 3, [child.wait() for child in [f.start("work", "jobs", f.log, 20) for _ in range(3)]])
+            f.do("collect", "jobs", f.out)
+            self.clean(f.judge()[0])
+
+    def test_mutations_are_found_out(self):
+        with fleet(1_000) as f:
+            self.assertEqual("fenced", stale_commit(f))
+        with fleet(1_000) as f:
+            mutate(f, "queue_commit", "and k.fence = _fences[i] for no", "for no")
+            self.assertEqual("committed", stale_commit(f))
+        with fleet(1_000) as f:
+            self.assertEqual((("committed", "known"), "1"), commit_again(f))
+        with fleet(1_000) as f:
+            mutate(f, "queue_commit", "b.part = _parts[i]", "false")
+            mutate(f, "queue_commit", "b.part <> _parts[i] - 1", "false")
+            with self.assertRaisesRegex(AssertionError, "line 1 has ended already"):
+                commit_again(f)
 
 
 if __name__ == "__main__":

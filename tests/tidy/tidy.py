@@ -36,7 +36,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "page": {"base", "scenario"},
     "whatif": {"base", "os", "provider", "pacing", "scenario"},
 }
-SURFACES = ("run", "exec", "mock", "proxy", "simulate", "replay", "report", "ctl", "limits")  # may include any room, and none of each other
+SURFACES = ("run", "exec", "mock", "proxy", "simulate", "replay", "report", "ctl", "limits", "fleets")  # may include any room, and none of each other
 MAY_KNOW = ROOMS | dict.fromkeys(SURFACES, set(ROOMS))
 STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
 SYSTEM = re.compile(r"<(atomic|condition_variable|fstream|future|iostream|mutex|random|thread)>")

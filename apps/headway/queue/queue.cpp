@@ -41,23 +41,6 @@ queue_facts facts_of(postgres::rows const& found, int row) {
   return f;
 }
 
-/// What is wrong with a block; "" if nothing is.
-std::string damage_of(queue_block const& b, std::int64_t n) {
-  auto const states = static_cast<std::int64_t>(b.state.size());
-  if (b.first < 1 || n < 1 || n > block_lines_max)
-    return fmt::format("it has {} lines from {} on", n, b.first);
-  if (states != n) return fmt::format("it has {} lines and {} states", n, states);
-  if (auto const bad = std::ranges::find_if(
-          b.state, [](char s) { return s < 0 || s > queue_block::no_request; });
-      bad != b.state.end())
-    return fmt::format("line {} has the state {}", b.first + (bad - b.state.begin()),
-                       static_cast<int>(static_cast<unsigned char>(*bad)));
-  auto const ends = std::ranges::count(b.lines, '\n');
-  if (ends != n || !b.lines.ends_with('\n'))
-    return fmt::format("it has the text of {} lines, not of {}", ends, n);
-  return "";
-}
-
 std::string in_words(postgres::error const& e) {
   return printable(e.what());
 }
@@ -127,6 +110,10 @@ queue_worker::leased queue_worker::lease() {
     b.fence = found.number(0, 3);
     b.state = found.text(0, 4);
     b.lines = found.text(0, 5);
+    if (auto const damage = damage_of(b, found.number(0, 2)); !damage.empty()) {
+      park(b.first, b.fence, damage);
+      continue;
+    }
     held its{.fence = b.fence, .last = b.first + b.size() - 1, .until = asked + lease_};
     for (std::size_t i = 0; i < b.state.size(); ++i) {
       auto const state = static_cast<line_state>(b.state[i]);
@@ -135,10 +122,28 @@ queue_worker::leased queue_worker::lease() {
       if (state == line_state::intended || state == line_state::open) ++its.left;
     }
     held_[b.first] = its;
-    auto const damage = damage_of(b, found.number(0, 2));
-    if (damage.empty()) return {std::move(b), none::wait};
-    park(b.first, damage);
+    return {std::move(b), none::wait};
   }
+}
+
+/// Returns what is wrong with a block, which was read from the network; "" if nothing is.
+std::string queue_worker::damage_of(queue_block const& b, std::int64_t n) {
+  if (b.first < 1 || n < 1 || n > block_lines_max || n > facts_.lines - b.first + 1)
+    return fmt::format("it has {} lines from {} on, of {}", n, b.first, facts_.lines);
+  if (b.size() != n) return fmt::format("it has {} lines and {} states", n, b.size());
+  for (std::size_t i = 0; i < b.state.size(); ++i)
+    if (auto const state = static_cast<unsigned char>(b.state[i]); state > queue_block::no_request)
+      return fmt::format("line {} has the state {}", b.first + static_cast<std::int64_t>(i), state);
+  auto const ends = std::ranges::count(b.lines, '\n');
+  if (ends != n || !b.lines.ends_with('\n'))
+    return fmt::format("it has the text of {} lines, not of {}", ends, n);
+  if (b.lines.size() > block_bytes_max + static_cast<std::size_t>(n))
+    return fmt::format("its lines have {} bytes; up to {} are read", b.lines.size(),
+                       block_bytes_max);
+  auto const after = held_.lower_bound(b.first);
+  if (block_of(b.first) != held_.end() || (after != held_.end() && after->first < b.first + n))
+    return "it has lines of another block";
+  return "";
 }
 
 auto queue_worker::block_of(std::int64_t line) -> std::map<std::int64_t, held>::iterator {
@@ -226,7 +231,8 @@ queue_worker::renewed queue_worker::renew(std::string_view figures) {
   renewed r;
   for (int row = 0; row < said.size(); ++row)
     if (!said.null(row, 0)) {
-      held_.at(said.number(row, 0)).until = asked + lease_;
+      if (auto const at = held_.find(said.number(row, 0)); at != held_.end())
+        at->second.until = asked + lease_;
     } else {
       r.gone = said.null(row, 1);
       r.stopped = said.number(row, 1) != 0;
@@ -258,12 +264,17 @@ void queue_worker::release() {
 void queue_worker::park(std::int64_t first, std::string const& why) {
   auto const at = held_.find(first);
   if (at == held_.end()) return;
+  park(first, at->second.fence, why);
+  held_.erase(first);
+}
+
+void queue_worker::park(std::int64_t first, std::int64_t fence, std::string const& why) {
   engine_.ask("select headway1.queue_park($1, $2, $3, $4)",
-              {facts_.id, first, at->second.fence, printable(why)});
-  held_.erase(at);
-  parked_.push_back(fmt::format(
-      "queue {}: the block of line {} is parked: {}; mend it, then `headway fleet resume {}`",
-      facts_.name, first, printable(why), facts_.name));
+              {facts_.id, first, fence, printable(why)});
+  parked_.push_back(
+      fmt::format("queue {}: the block of line {} is parked: {}; `headway fleet "
+                  "resume {}` tries it again",
+                  facts_.name, first, printable(why), facts_.name));
 }
 
 clock::time_point queue_worker::held_until(std::int64_t first) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -33,6 +34,7 @@ struct queue_facts {
 };
 
 inline constexpr std::int64_t block_lines_max = 1000;
+inline constexpr std::size_t block_bytes_max = std::size_t{8} << 20;
 
 /// Returns whether it is `[A-Za-z0-9._-]{1,64}`.
 bool is_queue_name(std::string_view) noexcept;
@@ -155,6 +157,8 @@ class queue_worker {
     std::chrono::steady_clock::time_point until{};
   };
   std::map<std::int64_t, held>::iterator block_of(std::int64_t line);
+  std::string damage_of(queue_block const&, std::int64_t n);
+  void park(std::int64_t first, std::int64_t fence, std::string const& why);
   int milliseconds_of_lease() const { return static_cast<int>(lease_.count()); }
 
   queue_engine& engine_;

@@ -162,11 +162,10 @@ class uploading {
       auto const full = static_cast<std::int64_t>(block_.size()) >= block_lines_ ||
                         bytes_ + e.text.size() > block_bytes_usual;
       if (!block_.empty() && full && !e.goes_on && !flush()) return false;
-      if (static_cast<std::int64_t>(block_.size()) >= block_lines_max)
-        throw fatal(exit_usage,
-                    fmt::format("{}:{}: the record that begins here has more than {} lines",
-                                plan_.jobs, first_, block_lines_max));
-      bytes_ += e.text.size() + 1;
+      bytes_ += e.text.size();
+      if (static_cast<std::int64_t>(block_.size()) >= block_lines_max || bytes_ > block_bytes_max)
+        throw fatal(exit_usage, fmt::format("{}:{}: the record has more than {} lines or {} bytes",
+                                            plan_.jobs, number, block_lines_max, block_bytes_max));
       block_.push_back(std::move(e));
       return true;
     });
@@ -230,8 +229,9 @@ queue_facts upload(queue_engine& engine, steady_file& jobs, upload_plan const& p
 }
 
 std::string with_its_body(std::string_view line, std::filesystem::path const& folder) {
-  auto const begin = line.find('{');
-  if (begin == line.npos || line.find("file") == line.npos) return std::string(line);
+  auto const begin = line.find_first_not_of(" \t\xef\xbb\xbf");  // JOBS may begin with U+FEFF
+  if (begin == line.npos || line[begin] != '{') return std::string(line);
+  if (line.find("file") == line.npos) return std::string(line);
   line.remove_prefix(begin);
   thread_local simdjson::dom::parser parser;
   auto const members = members_of(line);

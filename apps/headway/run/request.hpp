@@ -48,7 +48,8 @@ struct request {
   bool renewed = false;             ///< it goes again with new ones
   bool out = false;
   bool owes = false;  ///< its last attempt may have cost something, and no answer says what
-  bool lost = false;  ///< another run has its line
+  bool aside = false;  ///< its turn had come, and it waits for the journal, in no lane
+  bool lost = false;   ///< another run has its line
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it

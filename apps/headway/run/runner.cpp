@@ -422,6 +422,7 @@ class runner {
   void set_aside(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
     r.out = false;
+    r.aside = true;
     r.where->cancel(now, r.id);
     aside_.push_back(index);
   }
@@ -458,11 +459,13 @@ class runner {
       requests_.each([&, first = first, last = last](
                          request const& r) { return first <= r.what.line && r.what.line <= last; },
                      [this](std::uint32_t index) { lose(index); });
-    for (auto const index : std::exchange(aside_, {}))
-      if (!input_.may_go(now, requests_[index].what))
-        aside_.push_back(index);
-      else
-        queue_again(index, now);
+    std::erase_if(aside_, [&](auto const index) {
+      auto& r = requests_[index];
+      if (!input_.may_go(now, r.what)) return false;
+      r.aside = false;
+      if (!queue(index, now)) leave_open(index);
+      return true;
+    });
     if (news.over.empty()) return;
     if (news.for_good)
       halt_.stop(news.over);
@@ -475,9 +478,7 @@ class runner {
     auto& r = requests_[index];
     r.lost = true;
     r.intended = false;
-    if (r.out) return;
-    std::erase(aside_, index);
-    abandon(index);
+    if (!r.out) abandon(index);
   }
 
   void send(std::uint32_t index) {
@@ -816,8 +817,10 @@ class runner {
   /// Drops it without a result; a later run takes it up again.
   void abandon(std::uint32_t index) {
     auto& r = requests_[index];
-    auto const now = clock_now();
-    r.where->cancel(now, r.id);
+    if (r.aside)
+      std::erase(aside_, index);
+    else
+      r.where->cancel(clock_now(), r.id);
     requests_.forget(index);
   }
 

@@ -1,0 +1,93 @@
+/// `headway fleet`: what many hosts share, made, watched and told.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/fatal.hpp"
+#include "base/quantity.hpp"
+#include "base/words.hpp"
+#include "command.hpp"
+#include "fleets/up.hpp"
+#include "headway/postgres/connection.hpp"
+#include "headway/postgres/schema.hpp"
+
+namespace headway::app {
+namespace {
+
+struct arguments {
+  std::string what, subject, url, listen = "127.0.0.1:5433", name;
+  bool sql = false;
+
+  void want(bool is, std::string_view usage) const {
+    if (!is) throw fatal(exit_usage, fmt::format("want headway fleet {}", usage));
+  }
+
+  postgres::endpoint where() const {
+    auto const* const set = std::getenv("HEADWAY_FLEET");
+    if (url.empty() && set == nullptr)
+      throw fatal(
+          exit_usage,
+          "want --fleet postgresql://ROLE@HOST[:PORT]/DATABASE, or HEADWAY_FLEET set to it");
+    postgres::endpoint at(url.empty() ? set : url, url.empty() ? postgres::source::environment
+                                                               : postgres::source::arguments);
+    if (!at.warning().empty()) say(at.name() + ": " + at.warning());
+    return at;
+  }
+
+  int init() const {
+    want(subject.empty(), "init [--sql | --fleet URL]");
+    if (sql) {
+      fmt::print("{}", postgres::schema_sql());
+      return exit_ok;
+    }
+    auto const at = where();
+    postgres::connection database(at);
+    postgres::ensure_schema(database, at);
+    fmt::print("{}: the schema headway1 is there\n", at.name());
+    return exit_ok;
+  }
+
+  int act() const {
+    want(!sql || what == "init", "init --sql");
+    try {
+      if (what == "up") {
+        want(!subject.empty(), "up DIR");
+        return up({subject, option_value("listen", listen, address::parse), name});
+      }
+      return init();
+    } catch (postgres::error const& e) {
+      throw fatal(e.kind == postgres::failure::unavailable ? exit_parked
+                  : e.kind == postgres::failure::usage     ? exit_usage
+                                                           : exit_io,
+                  e.what());
+    }
+  }
+};
+
+}  // namespace
+
+void add_fleet(CLI::App& program, action& chosen) {
+  auto* const fleet = program.add_subcommand(
+      "fleet",
+      "Makes, shows and tells what many hosts share in a PostgreSQL.\n\n"
+      "  headway fleet up ./fleet --listen 0.0.0.0:5433\n"
+      "  headway fleet init --sql | psql work\n\n"
+      "up runs the installed PostgreSQL in the foreground: private, with TLS and a password, and\n"
+      "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n"
+      "Exit codes: 0 done, 2 usage error, 74 the database fails, 75 it does not answer.");
+  auto const a = std::make_shared<arguments>();
+  fleet->add_option("ACTION", a->what, "up or init")
+      ->required()
+      ->check(CLI::IsMember({"up", "init"}));
+  fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server");
+  fleet->add_option("--fleet", a->url, "Database, as postgresql://role@host/work [HEADWAY_FLEET]");
+  fleet->add_option("--listen", a->listen, "Of up: address and port")->capture_default_str();
+  fleet->add_option("--name", a->name, "Of up: how other hosts call this one [its own name]");
+  fleet->add_flag("--sql", a->sql, "Of init: print the schema for psql, touch nothing");
+  fleet->callback([a, &chosen] { chosen = [a] { return a->act(); }; });
+}
+
+}  // namespace headway::app
