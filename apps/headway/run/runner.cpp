@@ -322,7 +322,7 @@ class runner {
     return answer;
   }
   bool queue(std::uint32_t index, time_point now) {
-    return std::holds_alternative<ticket>(submit(index, now));
+    return !requests_[index].lost && std::holds_alternative<ticket>(submit(index, now));
   }
 
   // ── attempts go out ─────────────────────────────────────────────────────────────────────────
@@ -619,6 +619,8 @@ class runner {
       }
       case disposition::leave_open:
         if (alone) refused_alone_.add(r.what.line);
+        if (r.lost && (ruling.what == verdict::retry || ruling.what == verdict::park))
+          l.cancel(now, r.id);
         return leave_open(index);
       case disposition::go_on:
         if (!queue(index, now)) leave_open(index);
@@ -905,6 +907,7 @@ class runner {
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished)
       throw fatal(exit_pipe, "standard output is closed");
+    if (shared_ && halt_.refused()) shared_->stop_all();
     auto const parked = shared_ ? shared_->conclude() : std::nullopt;
     if (auto const code = halt_.exit_code(unfinished, input_.remembers())) return *code;
     if (parked) return *parked;

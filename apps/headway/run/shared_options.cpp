@@ -17,9 +17,17 @@ namespace {
 
 constexpr std::int64_t version = 1;
 
+std::string as_json(std::string_view text) {
+  if (!simdjson::validate_utf8(text.data(), text.size()))
+    throw fatal(exit_usage,
+                "--fleet tells other hosts of --url, --body and the header of a CSV; "
+                "want them in UTF-8");
+  return json_string(text);
+}
+
 std::string list_of(std::vector<std::string> const& texts) {
   std::string all;
-  for (auto const& text : texts) all += (all.empty() ? "" : ",") + json_string(text);
+  for (auto const& text : texts) all += (all.empty() ? "" : ",") + as_json(text);
   return "[" + all + "]";
 }
 
@@ -44,11 +52,10 @@ std::string shared_text(run_options const& o, std::string_view preface) {
   return fmt::format(
       R"({{"version":{},"base_url":{},"url":{},"body":{},"method":{},"vegeta":{},"id":{},"meta":{},)"
       R"("select":{},"out_headers":{},"ok":{},"profile":{},"preface":{}}})",
-      version, json_string(o.base_url), json_string(o.url),
-      o.body ? json_string(expand_body(*o.body)) : "null", json_string(o.method),
-      o.format == line_format::vegeta, json_string(o.id), list_of(o.meta), list_of(select),
-      o.out_headers, json_string(o.ok_text), json_string(o.speaks ? o.speaks->name() : ""),
-      json_string(preface));
+      version, as_json(o.base_url), as_json(o.url), o.body ? as_json(expand_body(*o.body)) : "null",
+      as_json(o.method), o.format == line_format::vegeta, as_json(o.id), list_of(o.meta),
+      list_of(select), o.out_headers, as_json(o.ok_text), as_json(o.speaks ? o.speaks->name() : ""),
+      as_json(preface));
 }
 
 shared_lines adopt(run_options& o, std::string_view text) {

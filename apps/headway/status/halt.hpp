@@ -31,6 +31,8 @@ class halt {
   bool draining() const noexcept { return draining_; }
   /// … and what flies is not waited for.
   bool hurried() const noexcept { return hurried_; }
+  /// By stop().
+  bool refused() const noexcept { return !why_.empty(); }
   /// Some lines are left open.
   bool left_in_part() const noexcept { return left_in_part_; }
   /// The last one, or 0.
