@@ -95,8 +95,9 @@ class Kills(unittest.TestCase):
     def test_nothing_is_lost_and_nothing_unsafe_is_done_twice(self):
         jobs, kills, stops, crashes = 4000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES
         dice = random.Random(SEED)
-        with postgres() as database, servers.nginx(latency_ms=(5, 30)) as server:
-            with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4) as fleet:
+        # The limit is kept elsewhere: what becomes of it without its database is limit_at_test's.
+        with postgres() as database, postgres() as limit, servers.nginx(latency_ms=(5, 30)) as server:
+            with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4, "--limit-at", limit.url) as fleet:
                 for host in fleet.hosts:
                     host.start()
                 wait_for(lambda: len(server.log()) > 100, 30)

@@ -76,7 +76,7 @@ void fleet_ledger::tend(bool idle) {
     if (idle) pass_stale_group();
     return wanted_ && stale_groups_ == 0;
   });
-  if (may_lease && now >= lease_at_) lease(now);
+  auto const none = may_lease && now >= lease_at_ ? lease(now) : std::nullopt;
   if (collector_ && now >= collect_at_) collect(now);
   if (now >= status_at_) {
     auto all = status_of(engine_, worker_.facts().name);
@@ -87,6 +87,7 @@ void fleet_ledger::tend(bool idle) {
   answered();
   note_leases();
   std::lock_guard const held(mutex_);
+  if (none) none_ = none;  // that it has ended comes after how
   for (auto const& told = worker_.parked(); parked_told_ < told.size(); ++parked_told_)
     news_.said.push_back(told[parked_told_]);
   news_.tended = true;
@@ -97,18 +98,21 @@ void fleet_ledger::pass_stale_group() {
   if (stale_groups_ > 0 && stale_groups_ != not_looked_at) --stale_groups_;
 }
 
-void fleet_ledger::lease(time_point now) {
+/// Why there is no block, if there is none.
+std::optional<queue_worker::none> fleet_ledger::lease(time_point now) {
   auto found = worker_.lease();
-  auto const ended = !found.block && found.why != queue_worker::none::wait;
   lease_at_ = found.block ? now : now + ask_again;
-  if (ended) status_at_ = now;
-  std::lock_guard const held(mutex_);
-  none_ = found.block ? std::nullopt : std::optional(found.why);
-  if (!found.block) return;
+  if (!found.block) {
+    if (found.why != queue_worker::none::wait) status_at_ = now;
+    return found.why;
+  }
   auto& b = *found.block;
+  std::lock_guard const held(mutex_);
   held_[b.first] = {b.first + b.size() - 1, on_timeline(worker_.held_until(b.first))};
   news_.blocks.push_back(std::move(b));
   wanted_ = false;
+  none_.reset();
+  return std::nullopt;
 }
 
 /// A block at a time, so that commits do not wait.

@@ -111,7 +111,7 @@ class fleet_ledger final : public ledger {
   void answered();
   void note(std::vector<queue_worker::dropped> const&);
   void note_leases();
-  void lease(time_point now);
+  std::optional<queue_worker::none> lease(time_point now);
   void collect(time_point now);
 
   queue_engine& engine_;
