@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from postgres import SUPERUSER, Postgres, binaries, free_port, other_user, pgbouncer, postgres
-from work import measured
+from work import BINARY, measured
 
 CLIENT = os.environ["HEADWAY_QUEUE_CLIENT"]
 TIMES = 10 if os.environ.get("HEADWAY_LONG") else 1
@@ -66,6 +66,13 @@ class Fleet:
             capture_output=True, timeout=120)  # fmt: skip
         assert done.returncode == code, f"{args}: exit {done.returncode}, not {code}: {done.stdout}{done.stderr}"
         return done.stdout.rstrip("\n")
+
+    def fleet(self, *args, code=0):
+        """What `headway fleet` prints, and says."""
+        done = subprocess.run(
+            [BINARY, "fleet", *map(str, args), "--fleet", self.url], text=True, capture_output=True, timeout=60)
+        assert done.returncode == code, f"{args}: exit {done.returncode}, not {code}: {done.stdout}{done.stderr}"
+        return done.stdout, done.stderr
 
     def status(self, name="jobs"):
         return {key: int(value) for key, value in (
@@ -351,12 +358,12 @@ class Queue(unittest.TestCase):
 
     def test_a_damaged_block_is_parked_with_a_sentence(self):
         zero = "decode('00', 'hex')"
-        for damage, said in (
-            (f"state = decode('07', 'hex') || substr(state, 2)", "line 1 has the state 7"),
+        for damage, said in [
+            ("state = decode('07', 'hex') || substr(state, 2)", "line 1 has the state 7"),
             (f"state = state || {zero}", "it has 4 lines and 5 states"),
-            (f"lines = substr(lines, 5, 20)", "it has the text of"),
-            (f"n = 1001", "it has 1001 lines from 1 on"),
-        ):
+            ("lines = substr(lines, 5, 20)", "it has the text of"),
+            ("n = 1001", "it has 1001 lines from 1 on"),
+        ][: 2 * TIMES]:
             with self.subTest(damage), fleet(256) as f:
                 f.psql("alter table headway1.block drop constraint block_check, drop constraint block_check1, drop constraint block_n_check;"
                               "create table kept as select * from headway1.block where first = 1;"
@@ -381,7 +388,7 @@ class Queue(unittest.TestCase):
             printed = f.do("print", "jobs").splitlines()
             f.do("collect", "jobs", f.out)
             self.assertEqual(printed, f.out.read_text().splitlines())
-            self.assertIn(f"its results are collected into", f.do("collect", "jobs", f.folder / "second", code=2))
+            self.assertIn("its results are collected into", f.do("collect", "jobs", f.folder / "second", code=2))
             failed = [number for number in range(1, 2_001) if number % 50 == 1]
             self.assertEqual(len(failed), f.status()["failed"])
 
@@ -421,6 +428,40 @@ class Queue(unittest.TestCase):
             self.assertEqual([0] * 3, [child.wait() for child in [f.start("work", "jobs", f.log, 20) for _ in range(3)]])
             f.do("collect", "jobs", f.out)
             self.clean(f.judge()[0])
+
+    def test_what_people_do(self):
+        with fleet(500) as f:
+            self.assertIn('there is no queue "job"; there are: jobs', f.fleet("stop", "job", code=2)[1])
+            self.assertIn("stop NAME: 1 to 64 of", f.fleet("stop", "a b", code=2)[1])
+            self.assertIn("want headway fleet results NAME", f.fleet("stop", "jobs", "--follow", code=2)[1])
+            self.assertIn("queue jobs is stopped", f.fleet("stop", "jobs")[1])
+            f.do("work", "jobs", f.log, 50, code=75)
+            self.assertIn("queue jobs goes on", f.fleet("resume", "jobs")[1])
+            printed, said = f.fleet("results", "jobs", code=75)
+            self.assertEqual("", printed)
+            self.assertIn("72 of 72 blocks have not ended", said)
+            f.do("work", "jobs", f.log, 50)
+            printed, _ = f.fleet("results", "jobs")
+            self.assertIn("results that are not collected", f.fleet("drop", "jobs", code=2)[1])
+            f.fleet("results", "jobs", "--out", f.out, "--follow")
+            self.assertEqual(printed, f.out.read_text())
+            self.clean(f.judge()[0])
+            self.assertIn("queue jobs is dropped", f.fleet("drop", "jobs")[1])
+
+    def test_what_keeps_it_away_is_said(self):
+        with fleet(100) as f:
+            for sql, undo, code, said in (
+                ("alter role headway connection limit 0", "alter role headway connection limit -1", 75, "too many connections"),
+                (f"alter database {f.database} set default_transaction_read_only = on",
+                 f"alter database {f.database} reset default_transaction_read_only", 2, "it is read-only"),
+                ("update headway1.about set revision = revision + 1", "update headway1.about set revision = revision - 1", 2,
+                 "use the same headway on all hosts"),
+            ):  # fmt: skip
+                with self.subTest(sql):
+                    f.psql(sql)
+                    self.assertIn(said, f.do("status", "jobs", code=code, GIVES_UP="1"))
+                    f.psql(f"set default_transaction_read_only = off; {undo}")
+            self.assertEqual(90, f.status()["requests"])
 
     def test_mutations_are_found_out(self):
         with fleet(1_000) as f:

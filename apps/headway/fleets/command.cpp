@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/quantity.hpp"
 #include "base/words.hpp"
 #include "command.hpp"
+#include "fleets/queues.hpp"
 #include "fleets/up.hpp"
 #include "headway/postgres/connection.hpp"
 #include "headway/postgres/schema.hpp"
@@ -18,8 +20,8 @@ namespace headway::app {
 namespace {
 
 struct arguments {
-  std::string what, subject, url, listen = "127.0.0.1:5433", name;
-  bool sql = false;
+  std::string what, subject, url, listen = "127.0.0.1:5433", name, out;
+  bool sql = false, follow = false, force = false;
 
   void want(bool is, std::string_view usage) const {
     if (!is) throw fatal(exit_usage, fmt::format("want headway fleet {}", usage));
@@ -52,10 +54,16 @@ struct arguments {
 
   int act() const {
     want(!sql || what == "init", "init --sql");
+    want((out.empty() && !follow) || what == "results", "results NAME [--out FILE] [--follow]");
+    want(!force || what == "drop", "drop NAME [--force]");
     try {
       if (what == "up") {
         want(!subject.empty(), "up DIR");
         return up({subject, option_value("listen", listen, address::parse), name});
+      }
+      if (std::ranges::find(queue_verbs, what) != queue_verbs.end()) {
+        want(is_queue_name(subject), what + " NAME: 1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'");
+        return act_on_queue(where(), {what, subject, out, follow, force});
       }
       return init();
     } catch (postgres::error const& e) {
@@ -76,16 +84,24 @@ void add_fleet(CLI::App& program, action& chosen) {
       "  headway fleet up ./fleet --listen 0.0.0.0:5433\n"
       "  headway fleet init --sql | psql work\n\n"
       "up runs the installed PostgreSQL in the foreground: private, with TLS and a password, and\n"
-      "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n"
+      "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n\n"
+      "  headway fleet results jobs --out jobs.results.jsonl --follow\n"
+      "  headway fleet stop jobs\n\n"
+      "results of a queue are collected in the order of its lines, each once, and then deleted\n"
+      "there; without --out they are printed, and stay. stop parks its workers, resume lets them\n"
+      "go on, drop deletes it.\n"
       "Exit codes: 0 done, 2 usage error, 74 the database fails, 75 it does not answer.");
   auto const a = std::make_shared<arguments>();
-  fleet->add_option("ACTION", a->what, "up or init")
+  fleet->add_option("ACTION", a->what, "up, init, results, stop, resume or drop")
       ->required()
-      ->check(CLI::IsMember({"up", "init"}));
-  fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server");
+      ->check(CLI::IsMember({"up", "init", "results", "stop", "resume", "drop"}));
+  fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server; else a queue's name");
   fleet->add_option("--fleet", a->url, "Database, as postgresql://role@host/work [HEADWAY_FLEET]");
   fleet->add_option("--listen", a->listen, "Of up: address and port")->capture_default_str();
   fleet->add_option("--name", a->name, "Of up: how other hosts call this one [its own name]");
+  fleet->add_option("--out", a->out, "Of results: collect them into this file");
+  fleet->add_flag("--follow", a->follow, "Of results: until all are there");
+  fleet->add_flag("--force", a->force, "Of drop: results that are not collected, too");
   fleet->add_flag("--sql", a->sql, "Of init: print the schema for psql, touch nothing");
   fleet->callback([a, &chosen] { chosen = [a] { return a->act(); }; });
 }
