@@ -13,8 +13,8 @@
 namespace headway::app {
 namespace {
 
-constexpr duration ask_again = 1s;      // for a block, where others have what is left
-constexpr duration status_every = 10s;  // it is a look at all blocks that have begun
+constexpr duration ask_again = 1s;  // for a block, where others have what is left
+constexpr duration status_every = 2s;
 constexpr duration attempts_every = 300ms;
 constexpr int not_looked_at = std::numeric_limits<int>::max();
 
@@ -79,15 +79,19 @@ void fleet_ledger::tend(bool idle) {
   auto const none = may_lease && now >= lease_at_ ? lease(now) : std::nullopt;
   if (collector_ && now >= collect_at_) collect(now);
   if (now >= status_at_) {
+    auto const asked = clock_now();
     auto all = status_of(engine_, worker_.facts().name);
     if (!all.empty())
       locked([&] { status_ = {std::move(all.front()), ours_[1], ours_[2], ours_[3]}; });
-    status_at_ = now + status_every;
+    // It is a look at all blocks that have begun: a hundredth of the time at most.
+    status_at_ = clock_now() + std::max(status_every, 100 * (clock_now() - asked));
   }
   answered();
   note_leases();
   std::lock_guard const held(mutex_);
   if (none) none_ = none;  // that it has ended comes after how
+  news_.stopped = news_.stopped || none == queue_worker::none::stopped;
+  news_.gone = news_.gone || none == queue_worker::none::gone;
   for (auto const& told = worker_.parked(); parked_told_ < told.size(); ++parked_told_)
     news_.said.push_back(told[parked_told_]);
   news_.tended = true;

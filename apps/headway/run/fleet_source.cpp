@@ -99,9 +99,8 @@ std::optional<job> fleet_source::take() {
   auto const none = ledger_.why_none();
   if (!none) return std::nullopt;
   // What others hold may come to us yet, unless we could not send it either.
-  ended_ = *none == ended || *none == parked ? ledger_.collected()
-           : *none == wait                   ? gives_up_
-                                             : true;
+  if (*none == ended || *none == parked) ended_ = ledger_.collected();
+  if (*none == wait) ended_ = gives_up_;
   return std::nullopt;
 }
 
