@@ -285,19 +285,19 @@ class Runs(unittest.TestCase):
         with postgres() as away, postgres() as limit, servers.nginx(latency_ms=(5, 10)) as server:
             work, name = self.queue(fifth_unsafe(server, 20_000))
             process = work.start(
-                "--fleet", away.url, "--limit-at", limit.url, "--lease", "2s", "--rate", "100/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
-            wait_for(lambda: len(server.log()) > 150)
+                "--fleet", away.url, "--limit-at", limit.url, "--lease", "2s", "--rate", "40/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
+            wait_for(lambda: len(server.log()) > 50)
             away.kill()
             gone = time.time()
             time.sleep(4)
             log = server.log()
             away.start()
-            wait_for(lambda: len(server.log()) > len(log) + 50, 20)
+            wait_for(lambda: len(server.log()) > len(log) + 20, 20)
             process.terminate()
             self.assertEqual(work.wait(process), 143, work.stderr())
             during = [r for r in log if r.start > gone + 0.2]
             measured(f"the database away for 4 s, a lease of 2 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
-            self.assertGreater(len(during), 50)
+            self.assertGreater(len(during), 30)
             self.assertEqual([r.path for r in during if r.method == "POST"], [])
             self.assertEqual([r.path for r in during if r.start > gone + 2.5], [])
             self.assertRegex(work.stderr(), "the database is away: .* what may be repeated goes on for")
