@@ -30,7 +30,7 @@ class Headway(ConanFile):
 
     def generate(self):
         toolchain = CMakeToolchain(self)
-        toolchain.cache_variables |= {"HEADWAY_APP": False, "HEADWAY_TESTS": False}
+        toolchain.cache_variables |= {"HEADWAY_APP": False, "HEADWAY_FLEET": False, "HEADWAY_TESTS": False}
         toolchain.generate()
         CMakeDeps(self).generate()
 

@@ -33,7 +33,8 @@ std::string in_one_line(std::string_view text) {
   return out;
 }
 
-/// What the server itself said last: "FATAL:  28P01: message", whatever its language.
+/// What the server itself said last: "FATAL:  28P01: message", whatever its language. That it
+/// refuses a password counts more: libpq may have tried again without TLS.
 struct said {
   std::string sqlstate, message;
 };
@@ -47,7 +48,7 @@ said last_said(std::string_view text) {
     auto const is_state = state.size() == code && std::ranges::all_of(state, [](char c) {
                             return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
                           });
-    if (is_state && rest.starts_with(": "))
+    if (is_state && last.sqlstate != "28P01" && rest.starts_with(": "))
       last = {std::string(state), in_one_line(rest.substr(2, rest.find('\n') - 2))};
   }
   return last;

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import tempfile
@@ -296,6 +297,57 @@ class OfAProxy(Runtime):
             self.assertEqual(self.ctl(work, pid, "finish")[0], 0)
             self.assertEqual(proxy.process.wait(10), 0)
             self.assertEqual(os.listdir(Path(self.runtime, "headway")), [])
+
+    def test_what_is_ordered_outlives_a_reload(self):
+        """Planted: orders to the present servers only; then what waits stays paused. Planted: none to new ones; then they
+        are as fast as the server. Planted: `stop` ignored while it drains; then nothing is refused."""
+        with servers.nginx(latency_ms=(1, 1)) as server, Work() as work:
+            proxy = Proxy(None, "--cold", "--alone", "--law=fixed", "--config=proxy.toml", XDG_RUNTIME_DIR=self.runtime)
+
+            def write(patience):
+                Path(proxy.folder, "proxy.toml").write_text(f'[[upstream]]\nurl = "{server.url}"\nwait-max = "{patience}s"\n')
+
+            def reload(patience, count):
+                write(patience)
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: proxy.stderr().count("was read again") == count)
+
+            write(60)
+            with proxy:
+                answers = []
+                crowd = lambda paths: [threading.Thread(target=lambda p=p: answers.append(proxy.ask("GET", p)[0])) for p in paths]
+                waiting = lambda: sum(proxy.state()["upstreams"][0]["waiting"].values())
+                line = Line(self.runtime, proxy.process.pid, "proxy")
+                self.assertTrue(line.say("pause")["ok"])
+                before = crowd(("/1",))
+                before[0].start()
+                wait_for(lambda: waiting() == 1)
+                reload(50, 1)
+                after = crowd(("/2",))
+                after[0].start()
+                wait_for(lambda: waiting() == 1)  # of the new one; the old one has the other
+                self.assertEqual(len(server.log()), 0)
+                self.assertTrue(line.say("resume")["ok"])
+                for t in (*before, *after):
+                    t.join(20)
+                self.assertEqual(answers, [200] * 2)
+                self.assertTrue(line.say("rate", value="5/s")["ok"])
+                reload(40, 2)
+                many = crowd([f"/{n}" for n in range(3, 13)])
+                for t in many:
+                    t.start()
+                for t in many:
+                    t.join(20)
+                starts = server.log().starts()[2:]
+                self.assertGreater(starts[-1] - starts[0], 9 / 5 - 0.5)
+                self.assertTrue(line.say("pause")["ok"])
+                last = crowd(("/last",))
+                last[0].start()
+                wait_for(lambda: waiting() == 1)
+                self.assertEqual(self.ctl(work, proxy.process.pid, "finish")[0], 0)
+                self.assertEqual(self.ctl(work, proxy.process.pid, "stop")[0], 0)
+                last[0].join(20)
+                self.assertEqual((answers[2:], proxy.process.wait(10)), ([200] * 10 + [503], 143))
 
 
 if __name__ == "__main__":

@@ -91,11 +91,15 @@ class Postgres:
             self.process.wait(30)
 
     def kill(self):
-        """All of its processes at once, as a machine that goes down."""
-        for pid in self.processes():
+        """All of its processes at once, as a machine that goes down; returns when they are gone."""
+        self.process.send_signal(signal.SIGSTOP)  # it starts none meanwhile
+        all_of_them = self.processes()
+        for pid in all_of_them:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(30)
+        while any(lives(pid) for pid in all_of_them[1:]):
+            time.sleep(0.002)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def freeze(self):
@@ -166,6 +170,13 @@ def postgres(password=None, certificate=None, name="headway", within=None, **set
             if server.process and server.process.poll() is None:
                 server.thaw()
                 server.stop(signal.SIGQUIT)
+
+
+def lives(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] not in "ZX"
+    except OSError:
+        return False
 
 
 def free_port():

@@ -93,7 +93,8 @@ class Postgres(unittest.TestCase):
                 self.assertEqual(client.began, "connected")
                 self.assertEqual(client.do("execute select 'x'"), "ok x")
                 self.assertNotIn("canary", client.name)
-                self.is_said(client.do(f"execute select {SECRET}"), "refused 42601")
+                # Should the server repeat it, it is not shown.
+                self.is_said(client.do(f"execute select quote_literal('{SECRET}')::int"), "refused 22P02", "***")
             with Client(server.url, PGPASSWORD=SECRET) as client:
                 self.assertEqual(client.began, "connected")
             wrong = server.url.replace("@", f":{QUOTED}x@")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -177,6 +178,33 @@ class Turns(unittest.TestCase):
             crowd.join()
 
 
+class Scopes(unittest.TestCase):
+    def test_one_whose_answer_is_still_passed_on_stays(self):
+        """More limits than are kept come and go meanwhile. Before: it gave way, and its name was read after its end."""
+        rest = threading.Event()
+
+        def refusal():
+            yield b"HTTP/1.1 429 No\r\nRetry-After: 7200\r\nContent-Length: 70001\r\n\r\n" + bytes(70_000)
+            rest.wait(60)
+            yield b"."
+
+        with Server(lambda r, _: refusal() if r.path == "/long" else ok()) as origin:
+            with Proxy(origin.url, *COLD, "--access-log=log") as proxy, contextlib.closing(proxy.connect()) as client:
+                long = proxy.send("GET /long HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Headway-Scope: a-scope-of-some-length\r\n\r\n")
+                self.assertIn(b"429", long.recv(4096))
+                for n in range(1100):
+                    client.request("GET", "/", headers={"X-Headway-Scope": f"s{n}"})
+                    self.assertEqual(client.getresponse().read(), b"ok")
+                rest.set()
+                while long.recv(65536):
+                    pass
+                long.close()
+                proxy.process.send_signal(signal.SIGTERM)
+                self.assertEqual(proxy.process.wait(20), 0)
+                last = json.loads(Path(proxy.folder, "log").read_text().splitlines()[-1])
+        self.assertEqual((last["path"], last["scope"].split()[1]), ("/long", "a-scope-of-some-length"))
+
+
 class Bounds(unittest.TestCase):
     def test_a_full_queue_says_when_to_come_back(self):
         with Gate() as origin, Proxy(origin.url, *ONE, "--queue=5") as proxy:
@@ -194,7 +222,11 @@ class Bounds(unittest.TestCase):
             self.assertNotIn("/late", [r.path for r in origin.heard])
 
     def test_patience_that_is_told_is_kept_to(self):
-        told = ({"X-Headway-Deadline": "0.5"}, {"grpc-timeout": "500m"}, {"x-envoy-expected-rq-timeout-ms": "500"})
+        told = (
+            {"X-Headway-Deadline": "0.3"}, {"grpc-timeout": "300m"}, {"x-envoy-expected-rq-timeout-ms": "300"},
+            {"connect-timeout-ms": "300"}, {"X-Server-Timeout": "0.3"},
+            {"x-stainless-timeout": "NOT_GIVEN", "x-stainless-read-timeout": "0.3"},  # as of anthropic 0.9 for Python
+        )
         with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
             crowd = Crowd(proxy)
             crowd.ask("/held")
@@ -290,6 +322,57 @@ class Life(unittest.TestCase):
                     wait_for(lambda: proxy.stderr().count("stays as it was") == n)
                     self.assertEqual(proxy.ask("GET", "/")[0], 200)
                     file.rmdir() if file.is_dir() else file.unlink()
+
+    def test_all_of_a_configuration_is_read_again(self):
+        """Before: queue, access-log, admin-hosts and admin-token-file were taken at the start only."""
+        with Gate() as origin:
+            proxy = Proxy(None, *ONE, "--config=proxy.toml")
+            file, token, log = (Path(proxy.folder, name) for name in ("proxy.toml", "token", "log"))
+
+            def write(text, secret):
+                token.write_text(f"{secret}-{secret}-1234\n")
+                token.chmod(0o600)
+                file.write_text(f'admin-token-file = "token"\naccess-log = "log"\n{text}\n[[upstream]]\nurl = "{origin.url}"\n')
+
+            def again(count):
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: proxy.stderr().count("was read again") == count)
+
+            def said(secret, host="127.0.0.1", path="/healthz"):
+                with socket.create_connection(("127.0.0.1", proxy.admin), 10) as s:
+                    s.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nX-Headway-Token: {secret}-{secret}-1234\r\n\r\n".encode())
+                    return s.makefile("rb").read()
+
+            def look(*asked):
+                return int(said(*asked)[9:12])
+
+            write("queue = 1", "before")
+            with proxy:
+                got = []
+                ask = lambda path: threading.Thread(target=lambda: got.append(proxy.ask("GET", path)[0]))
+                crowd = [ask(f"/{n}") for n in range(4)]
+                crowd[0].start()
+                wait_for(lambda: origin.heard)
+                self.assertEqual((look("before"), look("after"), look("before", "name.example")), (200, 401, 421))
+                write('queue = 3\nadmin-hosts = ["name.example"]', "after")
+                log.rename(log.with_name("log.1"))  # as logrotate does
+                again(1)
+                self.assertEqual((look("before"), look("after"), look("after", "name.example")), (401, 200, 200))
+                for t in crowd[1:]:
+                    t.start()
+                wait_for(lambda: b'"normal":3' in said("after", "127.0.0.1", "/api/state"))
+                self.assertEqual(proxy.ask("GET", "/late")[1]["x-headway-reason"], "queue_full")
+                origin.open.release(4)
+                for t in crowd:
+                    t.join(20)
+                self.assertEqual(got, [200] * 4)
+                wait_for(lambda: log.exists() and log.read_text().count('"done"') == 4)
+                self.assertNotIn('"done"', log.with_name("log.1").read_text())
+                log.unlink()
+                log.mkdir()
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "stays as it was" in proxy.stderr())
+                self.assertEqual((look("after"), proxy.stderr().splitlines()[-1].count("log")), (200, 1))
 
     def test_a_configuration_is_read_again_whole_or_not_at_all(self):
         with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:

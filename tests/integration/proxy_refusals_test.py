@@ -168,9 +168,16 @@ class Guard(unittest.TestCase):
     def rows(self, port):
         ours = (f"127.0.0.1:{port}", "localhost:9", "[::1]:1", "127.9.9.9")
         for host in ours:
-            for origin in (None, f"http://{host}", "http://localhost:1"):
+            for origin in (None, f"http://{host}", f"https://{host}"):
                 for site in (None, "none", "same-origin"):
                     yield host, origin, site, self.GOOD
+            yield host, "http://localhost:1", None, self.FOREIGN  # any program may listen there
+            yield host, "http://127.0.0.1", None, self.FOREIGN
+            yield host, f"http://{host}@evil.example", None, self.FOREIGN
+            yield host, f"http://evil.example#{host}", None, self.FOREIGN
+            yield host, f"http://{host}\r\nOrigin: https://evil.example", None, self.FOREIGN
+            yield host, None, "same-origin\r\nSec-Fetch-Site: cross-site", self.FOREIGN
+            yield host, " ", None, self.FOREIGN
             yield host, None, "cross-site", self.FOREIGN
             yield host, None, "same-site", self.FOREIGN
             yield host, "https://evil.example", None, self.FOREIGN

@@ -96,6 +96,26 @@ class Passing(unittest.TestCase):
             old = proxy.raw("GET /chunks HTTP/1.0\r\n\r\n")
         self.assertEqual(old.partition(b"\r\n\r\n")[2], text)
 
+    def test_clients_of_http_1_0_get_no_reason_to_wait(self):
+        """Before: an own answer without a length that they trust, or a 100 that they do not know."""
+        with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:
+            for head in ("GET / HTTP/1.0\r\n", "GET / HTTP/1.0\r\nConnection: keep-alive\r\nX-Headway-Deadline: soon\r\n"):
+                with contextlib.closing(proxy.send(head + "\r\n")) as s:
+                    said = s.makefile("rb").read()  # to the end: it closes
+                self.assertIn(b"Connection: close", said)
+            said = proxy.raw("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi")
+            self.assertTrue(said.startswith(b"HTTP/1.1 200") and said.endswith(b"hi"), said)
+
+    def test_an_offer_of_h2c_is_passed_over(self):
+        """As of java.net.http.HttpClient, with each first request. Before: 501."""
+        offer = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+        with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:
+            with contextlib.closing(proxy.send(f"POST / HTTP/1.1\r\nHost: a\r\n{offer}Content-Length: 2\r\n\r\nhi")) as s:
+                said = s.recv(4096)
+        self.assertTrue(said.startswith(b"HTTP/1.1 200") and said.endswith(b"hi"), said)
+        for field in ("upgrade", "http2-settings", "connection"):
+            self.assertNotIn(field, origin.heard[0].headers)
+
     def test_interim_answers_are_not_passed_on(self):
         interim = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
         with Server(lambda *_: interim * 2 + ok()) as origin, Proxy(origin.url, *COLD) as proxy:
@@ -183,8 +203,20 @@ class Again(unittest.TestCase):
                 self.assertEqual((status, body, fields["x-should-retry"]), (429, b"no", "false"))
                 status, fields, _ = proxy.ask("GET", "/")
                 self.assertEqual((status, fields["x-headway-reason"]), (503, "hold"))
-                self.assertGreater(int(fields["retry-after"]), 7000)
+                self.assertTrue(3000 < int(fields["retry-after"]) <= 3600, fields)
         self.assertEqual(len(origin.log), 1)
+
+    def test_no_answer_shuts_the_proxy_for_years(self):
+        """Before: until a restart; pacing's tests have what becomes of it after the hour."""
+        years = (429, {"Retry-After": "999999999"}, b"no"), (200, {"RateLimit": '"d";r=0;t=99999999'}, b"the last")
+        for first in years:
+            with Scripted(lambda *_: first) as origin, Proxy(origin.url, *COLD) as proxy:
+                self.assertEqual(proxy.ask("GET", "/")[::2], first[::2])
+                status, fields, said = proxy.ask("GET", "/")
+            self.assertEqual((status, fields["x-headway-reason"]), (503, "hold"))
+            self.assertLessEqual(int(fields["retry-after"]), 3600)
+            self.assertIn("it is asked again in", json.loads(said)["error"]["message"])
+            self.assertEqual(len(origin.log), 1)
 
     def test_no_connection(self):
         with socket.socket() as holder:
@@ -232,6 +264,33 @@ class Streams(unittest.TestCase):
             with self.assertRaises(http.client.IncompleteRead):
                 proxy.ask("GET", "/")
 
+    def test_an_answer_that_breaks_before_a_byte_of_its_body_is_no_answer(self):
+        """Planted: the head passed on at once; then the client gets nothing."""
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        with Server(lambda *_: iter([head])) as origin, Proxy(origin.url, *COLD) as proxy:
+            for method, tries in (("POST", 1), ("GET", 2)):
+                del origin.heard[:]
+                status, fields, _ = proxy.ask(method, "/", b"1")
+                self.assertEqual((status, fields["x-headway-reason"], len(origin.heard)), (502, "broken", tries), method)
+        answers = [head, head + b"whole"]
+        with Server(lambda *_: iter([answers.pop(0)])) as origin, Proxy(origin.url, *COLD) as proxy:
+            self.assertEqual(proxy.ask("PUT", "/", b"abc")[::2], (200, b"whole"))
+        self.assertEqual([r.body for r in origin.heard], [b"abc"] * 2)
+
+    def test_a_head_does_not_wait_for_its_body_for_long(self):
+        """Before: until the first byte of the body, however late."""
+        for kind in ("text/event-stream", "text/plain"):
+            closed = threading.Event()
+            parts = lambda: (f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode() if n == 0 else closed.wait(30) and b"end"
+                             for n in range(2))
+            with Server(lambda *_: parts()) as origin, Proxy(origin.url, *COLD) as proxy:
+                with contextlib.closing(proxy.connect()) as client:
+                    client.request("GET", "/")
+                    answer = client.getresponse()  # its head
+                    self.assertEqual((answer.status, closed.is_set()), (200, False))
+                    closed.set()
+                    self.assertEqual(answer.read(), b"end")
+
     def test_a_client_that_does_not_read_stops_its_origin(self):
         written = [0]
 
@@ -275,6 +334,21 @@ class Leaving(unittest.TestCase):
             waiting[199].close()
             gone.set()
             self.assertEqual([r.path for r in origin.heard], ["/long", "/199"])
+
+    def test_one_that_closes_its_side_counts_as_gone_and_is_told(self):
+        """Before: it was told nothing."""
+        asked = threading.Event()
+        with Server(lambda *_: asked.set() or iter(lambda: time.sleep(0.01) or b"", None)) as origin, Proxy(origin.url, *COLD) as proxy:
+            with contextlib.closing(proxy.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1")) as client:
+                self.assertTrue(asked.wait(10))
+                client.shutdown(socket.SHUT_WR)
+                said = b""
+                while part := client.recv(4096):
+                    said += part
+            self.assertTrue(said.startswith(b"HTTP/1.1 400"), said)
+            self.assertIn(b"X-Headway-Reason: half_closed", said)
+            wait_for(lambda: b'headway_proxy_left_total{upstream="127.0.0.1",while="flying"} 1' in proxy.look("/metrics")[1])
+            self.assertIn(b'outcome="unknown"} 1', proxy.look("/metrics")[1])
 
     def test_the_origin_sees_its_connection_close_in_time(self):
         """By the origin's clock: 100 of 100 within 100 ms of the client's close."""

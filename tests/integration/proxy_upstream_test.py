@@ -31,7 +31,7 @@ IN_OUR_WORDS = {"no alternative certificate subject name matches": "hostname mis
 def metric(proxy, name):
     """The sum of a metric whose labels match."""
     text = proxy.look("/metrics")[1].decode()
-    return sum(float(value) for line, value in re.findall(r"^(headway\S*) (\S+)$", text, re.M) if re.fullmatch(name, line))
+    return sum(float(value) for line, value in re.findall(r"^(headway.*) (\S+)$", text, re.M) if re.fullmatch(name, line))
 
 
 class Certificates(unittest.TestCase):
@@ -231,6 +231,36 @@ class Addresses(unittest.TestCase):
                     time.sleep(0.3)
                     self.assertEqual(ask(), b"new")
 
+    def test_a_name_that_nothing_answers_for_holds_no_request_up(self):
+        """Its /etc/hosts is a FIFO: a look-up lasts until that is opened. Before: it was made in the only thread."""
+        with Server(lambda *_: ok()) as origin, hosts() as (file, before):
+            Path(file.parent, "nsswitch").write_text("hosts: files\n")
+            file.unlink()
+            os.mkfifo(file)
+            before = [*before[:-2], f"mount --bind {file.parent}/nsswitch /etc/nsswitch.conf && {before[-2]}", before[-1]]
+            proxy = Proxy(None, *COLD, "--config=proxy.toml", before=before)
+            config = Path(proxy.folder, "proxy.toml")
+            one = f'[[upstream]]\nname = "a"\nurl = "{origin.url}"\nprefix = "/a"\n'
+            config.write_text(one)
+            with proxy:
+                config.write_text(f'{one}[[upstream]]\nurl = "http://api.test"\nprefix = "/b"\n')
+                proxy.process.send_signal(signal.SIGHUP)
+                until = time.monotonic() + 0.5
+                while time.monotonic() < until:
+                    self.assertEqual(proxy.ask("GET", "/a/x", timeout=5)[0], 200)
+                self.assertEqual(proxy.stderr(), "")
+
+                def opened():
+                    with contextlib.suppress(OSError):  # nothing reads it just now
+                        os.close(os.open(file, os.O_WRONLY | os.O_NONBLOCK))
+                    return "stays as it was: upstream api.test: cannot resolve api.test" in proxy.stderr()
+
+                wait_for(opened)
+                self.assertEqual([proxy.ask("GET", path)[0] for path in ("/a/x", "/b/x")], [200, 404])
+                config.write_text(one + 'wait-max = "1min"\n')  # no name is new
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "was read again" in proxy.stderr())
+
 
 class Bank:
     """A server that takes the tokens in `good`, and a command that prints them, one after the other."""
@@ -305,6 +335,8 @@ class Commands(unittest.TestCase):
                 t.join(60)
             self.assertEqual(statuses, [200] * 160)
             self.assertEqual(self.bank.asked(proxy), 2)
+            self.assertEqual(metric(proxy, r'headway_requests_total\{.*outcome="success".*'), 160)
+            self.assertEqual(metric(proxy, r"headway_requests_total\{.*"), 160)  # the refused ones are not over
         self.assertIn(self.bank.statuses.count(401), range(1, 5))  # what was in flight, and nothing since
 
     def test_a_request_that_is_refused_twice_has_failed(self):

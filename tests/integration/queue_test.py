@@ -5,6 +5,7 @@ The judge is a log that only grows: a line for what would have been sent. HEADWA
 import contextlib
 import hashlib
 import itertools
+import json
 import os
 import random
 import signal
@@ -441,6 +442,10 @@ class Queue(unittest.TestCase):
             self.assertEqual("", printed)
             self.assertIn("72 of 72 blocks have not ended", said)
             f.do("work", "jobs", f.log, 50)
+            status, _ = f.fleet("status")
+            self.assertIn("queue    jobs: 450 of 450 done, 10 failed, 0 unknown, 0 in hand\nresults  72 of 72 blocks ended, 0 taken over, 72 wait", status)
+            queue, = json.loads(f.fleet("status", "--json")[0])["queues"]
+            self.assertEqual(("jobs", 440, 10, 72), tuple(queue[key] for key in ("name", "success", "failed", "waiting")))
             printed, _ = f.fleet("results", "jobs")
             self.assertIn("results that are not collected", f.fleet("drop", "jobs", code=2)[1])
             f.fleet("results", "jobs", "--out", f.out, "--follow")

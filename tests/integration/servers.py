@@ -28,7 +28,7 @@ http {{
   split_clients $request_id $latency {{ {latencies} * {last}; }}
   {http}
   server {{
-    listen 127.0.0.1:{port} reuseport backlog=4096 {tls};
+    listen {host}:{port} reuseport backlog=4096 {tls};
     location / {{ {location} error_page 429 = @throttled; echo_sleep $latency; echo ok; }}
     location @throttled {{ {retry_after} return 429; }}
   }}
@@ -58,8 +58,8 @@ backend behind
 class Server:
     """A running server: its url, its folder, and its log so far."""
 
-    def __init__(self, port, folder, scheme="http", unit=1.0):
-        self.url = f"{scheme}://127.0.0.1:{port}"
+    def __init__(self, port, folder, scheme="http", unit=1.0, host="127.0.0.1"):
+        self.url = f"{scheme}://{host}:{port}"
         self.port = port
         self.folder = folder
         self.unit = unit  # of the times in the log, in seconds
@@ -69,7 +69,7 @@ class Server:
 
 
 @contextlib.contextmanager
-def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate=None, openssl=None):
+def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate=None, openssl=None, host="127.0.0.1"):
     """nginx whose answers take `latency_ms` (from, to); `location`, `http` and `openssl` configure it."""
     low, high = latency_ms
     latencies = [f"{(low + (high - low) * i / 15) / 1000:.3f}" for i in range(16)]
@@ -77,6 +77,7 @@ def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate
         http += f" ssl_certificate {certificate}; ssl_certificate_key {certificate};"
     with tempfile.TemporaryDirectory() as folder, closed_port() as port:
         config = NGINX.format(
+            host=host,
             port=port,
             http=http,
             location=location,
@@ -89,8 +90,8 @@ def nginx(location="", http="", latency_ms=(0, 0), retry_after=None, certificate
         command = ["nginx", "-p", folder, "-e", "error.log", "-c", "nginx.conf"]
         if os.geteuid() == 0:  # perhaps the only user that there is in our namespace
             command += ["-g", "user root;"]
-        with running(command, folder, port, {"OPENSSL_CONF": str(openssl)} if openssl else {}):
-            yield Server(port, Path(folder), "https" if certificate else "http")
+        with running(command, folder, port, {"OPENSSL_CONF": str(openssl)} if openssl else {}, host):
+            yield Server(port, Path(folder), "https" if certificate else "http", host=host)
         errors = Path(folder, "error.log").read_text()
         assert not errors, errors
 
@@ -126,7 +127,7 @@ def closed_port():
 
 
 @contextlib.contextmanager
-def running(command, folder, port, environment={}):
+def running(command, folder, port, environment={}, host="127.0.0.1"):
     # It dies with the thread that started it, however that ends.
     guarded = ["prlimit", "--nofile=16384", "setpriv", "--pdeathsig", "KILL", *command]
     with open(Path(folder, "access.log"), "ab") as out:
@@ -138,7 +139,7 @@ def running(command, folder, port, environment={}):
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", **environment},
         )
     try:
-        while not listening(port):
+        while not listening(port, host):
             assert child.poll() is None, f"{command[0]} did not start"
             time.sleep(0.01)
         yield
@@ -148,9 +149,9 @@ def running(command, folder, port, environment={}):
         child.wait()
 
 
-def listening(port):
+def listening(port, host="127.0.0.1"):
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex((host, port)) == 0
 
 
 def certificate(folder, begins="20000101000000Z", ends="20991231000000Z"):

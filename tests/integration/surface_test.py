@@ -9,7 +9,7 @@ from pathlib import Path
 
 from work import BINARY
 
-COMMANDS = ("run", "exec", "proxy", "mock", "replay", "simulate", "report", "ctl", "limits")
+COMMANDS = ("run", "exec", "proxy", "mock", "replay", "simulate", "report", "ctl", "limits", "fleet")
 
 
 def output(*command, **how):

@@ -22,6 +22,10 @@ bool is_ipv6(std::string const& host) {
 
 }  // namespace
 
+bool is_address(std::string const& host) {
+  return is_ipv4(host) || is_ipv6(host);
+}
+
 address address::parse(std::string_view text) {
   address a;
   auto const colon = text.rfind(':');

@@ -7,6 +7,9 @@
 
 namespace headway::app {
 
+/// Returns whether it is an IPv4 or IPv6 address, without brackets.
+bool is_address(std::string const& host);
+
 /// ADDRESS:PORT, of which port 0 is any free one.
 struct address {
   std::string host;  ///< an IPv4 or IPv6 address, without brackets

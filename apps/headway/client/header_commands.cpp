@@ -36,7 +36,12 @@ duration pause_after(int failures) noexcept {
 
 header_commands::header_commands(poller& events, std::span<std::string const> options,
                                  std::optional<duration> ttl)
-    : events_(events), ttl_(ttl) {
+    : events_(events), ttl_(ttl), all_(parsed(options)) {
+  if (all_.empty()) due_ = never;
+}
+
+std::vector<header_commands::one> header_commands::parsed(std::span<std::string const> options) {
+  std::vector<one> all;
   for (std::string_view const option : options) {
     auto const colon = option.find(':');
     auto const open = option.find("$(");
@@ -50,14 +55,14 @@ header_commands::header_commands(poller& events, std::span<std::string const> op
           .after = std::string(option.substr(close + 1))};
     if (auto const wrong = header_problem(o.name, o.before + o.after); !wrong.empty())
       throw fatal(exit_usage, fmt::format("--header-cmd: header {} {}", in_quotes(o.name), wrong));
-    all_.push_back(std::move(o));
+    all.push_back(std::move(o));
   }
-  if (all_.empty()) due_ = never;
+  return all;
 }
 
-std::vector<std::string> header_commands::stand_ins() const {
+std::vector<std::string> header_commands::stand_ins(std::span<one const> all) {
   std::vector<std::string> lines;
-  for (auto const& o : all_) lines.push_back(fmt::format("{}:{}{}", o.name, mark, lines.size()));
+  for (auto const& o : all) lines.push_back(fmt::format("{}:{}{}", o.name, mark, lines.size()));
   return lines;
 }
 

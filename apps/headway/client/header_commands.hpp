@@ -32,7 +32,11 @@ class header_commands {
 
   /// A line for each, with the header's name, to be filled() before it is sent. No header that
   /// anybody may give looks like one.
-  std::vector<std::string> stand_ins() const;
+  std::vector<std::string> stand_ins() const { return stand_ins(all_); }
+  /// Returns those of `options`, of which nothing runs. Errors: as of the constructor.
+  static std::vector<std::string> stand_ins_of(std::span<std::string const> options) {
+    return stand_ins(parsed(options));
+  }
 
   /// Whether one of `lines` is a stand-in.
   static bool needed_by(std::span<std::string const> lines) noexcept;
@@ -72,6 +76,9 @@ class header_commands {
     std::unique_ptr<process> child{};  // while it runs
     std::string said{};
   };
+
+  static std::vector<one> parsed(std::span<std::string const> options);
+  static std::vector<std::string> stand_ins(std::span<one const>);
 
   void start(one&);
   void listen(one&);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -80,6 +81,22 @@ std::string obstacle_of(CURLcode code, long error) {
     return lower(words);
   }
   return "";
+}
+
+bool environment_has_a_proxy() {
+  constexpr std::array names = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                "ALL_PROXY"};
+  return std::ranges::any_of(names, [](auto* name) { return std::getenv(name) != nullptr; });
+}
+
+/// What CURLOPT_ACCEPT_ENCODING "" makes libcurl say.
+std::string every_encoding() {
+  auto const can = curl_version_info(CURLVERSION_NOW)->features;
+  std::string names;
+  if (can & CURL_VERSION_LIBZ) names += ", deflate, gzip";
+  if (can & CURL_VERSION_BROTLI) names += ", br";
+  if (can & CURL_VERSION_ZSTD) names += ", zstd";
+  return names.empty() ? "identity" : names.substr(2);
 }
 
 }  // namespace
@@ -233,7 +250,7 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(h, CURLOPT_PATH_AS_IS, 1L);  // a line is sent as it is written
     curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "");
-    curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    if (signs()) curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
     curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, whole_milliseconds(options_.connect_timeout));
     curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(h, CURLOPT_ERRORBUFFER, e.error.data());
@@ -255,6 +272,7 @@ class transport::impl {
       curl_easy_setopt(h, CURLOPT_AWS_SIGV4, options_.sigv4.c_str());
       curl_easy_setopt(h, CURLOPT_USERPWD, options_.sigv4_key.c_str());
     }
+    if (!has_proxy_) curl_easy_setopt(h, CURLOPT_PROXY, "");  // else it asks for each request
     curl_easy_setopt(h, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});  // RFC 8996
     if (!options_.ca_file.empty()) curl_easy_setopt(h, CURLOPT_CAINFO, options_.ca_file.c_str());
   }
@@ -298,19 +316,12 @@ class transport::impl {
                          : long{CURL_HTTP_VERSION_2TLS});
 
     curl_slist_free_all(std::exchange(e.headers, nullptr));
-    bool typed = false;
     for (auto const& line : a.headers) {
       auto const colon = line.find(':');
       auto const empty = line.find_first_not_of(" \t", colon + 1) == line.npos;
-      typed = typed || equal_ignoring_case(std::string_view(line).substr(0, colon), "Content-Type");
       e.add(empty ? line.substr(0, colon) + ';' : line);  // how libcurl spells an empty value
     }
-    // libcurl adds these two of its own accord; where it signs, it would sign what is only left
-    // out.
-    if (a.body && !signs()) {
-      e.add("Expect:");
-      if (!typed) e.add("Content-Type:");
-    }
+    if (!signs()) add_our_own(e, a);
     curl_easy_setopt(h, CURLOPT_HTTPHEADER, e.headers);
 
     curl_easy_setopt(h, CURLOPT_TIMEOUT_MS, a.timeout ? whole_milliseconds(*a.timeout) : 0L);
@@ -320,6 +331,23 @@ class transport::impl {
             ? 0L
             : static_cast<long>(
                   std::chrono::ceil<std::chrono::seconds>(options_.silence_max).count()));
+  }
+
+  /// Where libcurl signs, it would sign these as well, also what is only left out.
+  void add_our_own(exchange& e, attempt const& a) const {
+    auto const given = [&](std::string_view name) {
+      return std::ranges::any_of(a.headers, [name](std::string_view line) {
+        return equal_ignoring_case(line.substr(0, line.find(':')), name);
+      });
+    };
+    // libcurl adds these two of its own accord.
+    if (a.body) {
+      e.add("Expect:");
+      if (!given("Content-Type")) e.add("Content-Type:");
+    }
+    // It would write each of these twice, byte by byte: a tenth of its work for a request.
+    if (!given("User-Agent")) e.add(user_agent_);
+    if (!given("Accept-Encoding")) e.add(accept_encoding_);
   }
 
   /// Answers that come together are told in the order of their requests: in that order the server
@@ -661,6 +689,9 @@ class transport::impl {
 
   poller& poller_;
   transport_options options_;
+  std::string user_agent_ = "User-Agent: " + options_.user_agent;
+  bool has_proxy_ = environment_has_a_proxy();
+  std::string accept_encoding_ = "Accept-Encoding: " + every_encoding();
   head head_;
   done done_;
   std::vector<exchange*> news_;                       // of answers that have not ended

@@ -185,6 +185,19 @@ TEST_F(transport_test, a_request_goes_out_as_it_is_given) {
   EXPECT_TRUE(text.ends_with("\r\n\r\nall of it")) << text;
 }
 
+TEST_F(transport_test, our_own_headers_give_way_to_those_of_the_line) {
+  once({{ok}}, {.url = {}, .method = "GET"});
+  auto const ours = requests.at(0);
+  std::vector<std::string> const headers{"user-agent: theirs", "accept-encoding: gzip"};
+  once({{ok}}, {.url = {}, .method = "GET", .headers = headers});
+  auto const& theirs = requests.at(0);
+  EXPECT_NE(ours.find("\r\nUser-Agent: headway/"), ours.npos) << ours;
+  EXPECT_NE(ours.find("\r\nAccept-Encoding: deflate, gzip"), ours.npos) << ours;
+  EXPECT_NE(theirs.find("\r\nuser-agent: theirs\r\naccept-encoding: gzip\r\n\r\n"), theirs.npos)
+      << theirs;
+  EXPECT_EQ(theirs.find("headway/"), theirs.npos) << theirs;
+}
+
 TEST_F(transport_test, a_kept_connection_serves_the_next_request_unless_it_is_to_be_fresh) {
   scripted_server server({{ok}, {ok}, {ok}});
   auto& t = with();

@@ -1,17 +1,23 @@
 /// `headway fleet`: what many hosts share, made, watched and told.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
 #include "base/words.hpp"
 #include "command.hpp"
 #include "fleets/queues.hpp"
+#include "fleets/status.hpp"
 #include "fleets/up.hpp"
 #include "headway/postgres/connection.hpp"
 #include "headway/postgres/schema.hpp"
@@ -19,9 +25,11 @@
 namespace headway::app {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct arguments {
   std::string what, subject, url, listen = "127.0.0.1:5433", name, out;
-  bool sql = false, follow = false, force = false;
+  bool sql = false, watches = false, json = false, follow = false, force = false;
 
   void want(bool is, std::string_view usage) const {
     if (!is) throw fatal(exit_usage, fmt::format("want headway fleet {}", usage));
@@ -52,7 +60,47 @@ struct arguments {
     return exit_ok;
   }
 
+  /// Until it is interrupted; a database that goes away meanwhile is waited for.
+  int watch(postgres::endpoint const& at) const {
+    auto const live = !json && isatty(STDOUT_FILENO) == 1;
+    fleet_status before;
+    std::string trouble;
+    for (std::optional<postgres::connection> database;; std::this_thread::sleep_for(1s)) {
+      try {
+        if (!database || database->lost()) database.emplace(at);
+        auto const now = look(*database);
+        if (before.at != std::chrono::steady_clock::time_point{}) show(now, before, live);
+        before = now;
+        trouble.clear();
+      } catch (postgres::error const& e) {
+        if (e.kind == postgres::failure::usage || e.kind == postgres::failure::refused) throw;
+        if (trouble != e.what()) say(e.what());
+        trouble = e.what();
+        database.reset();
+      }
+    }
+  }
+
+  void show(fleet_status const& now, fleet_status const& before, bool live) const {
+    fmt::print("{}{}", live ? "\x1b[H\x1b[J" : "",
+               json ? in_json(now, before) + "\n" : in_lines(now, before));
+    if (std::fflush(stdout) != 0) throw fatal(exit_pipe, "");
+  }
+
+  int status() const {
+    want(subject.empty(), "status [--watch] [--json] [--fleet URL]");
+    auto const at = where();
+    if (watches) return watch(at);
+    postgres::connection database(at);
+    postgres::ensure_schema(database, at);
+    auto const before = look(database);
+    std::this_thread::sleep_for(500ms);
+    show(look(database), before, false);
+    return exit_ok;
+  }
+
   int act() const {
+    want((!watches && !json) || what == "status", "status [--watch] [--json]");
     want(!sql || what == "init", "init --sql");
     want((out.empty() && !follow) || what == "results", "results NAME [--out FILE] [--follow]");
     want(!force || what == "drop", "drop NAME [--force]");
@@ -65,7 +113,7 @@ struct arguments {
         want(is_queue_name(subject), what + " NAME: 1 to 64 of A-Z, a-z, 0-9, '.', '_', '-'");
         return act_on_queue(where(), {what, subject, out, follow, force});
       }
-      return init();
+      return what == "init" ? init() : status();
     } catch (postgres::error const& e) {
       throw fatal(e.kind == postgres::failure::unavailable ? exit_parked
                   : e.kind == postgres::failure::usage     ? exit_usage
@@ -82,7 +130,8 @@ void add_fleet(CLI::App& program, action& chosen) {
       "fleet",
       "Makes, shows and tells what many hosts share in a PostgreSQL.\n\n"
       "  headway fleet up ./fleet --listen 0.0.0.0:5433\n"
-      "  headway fleet init --sql | psql work\n\n"
+      "  headway fleet init --sql | psql work\n"
+      "  headway fleet status --watch\n\n"
       "up runs the installed PostgreSQL in the foreground: private, with TLS and a password, and\n"
       "prints the command that uses it. Any other PostgreSQL from 13 on will do as well.\n\n"
       "  headway fleet results jobs --out jobs.results.jsonl --follow\n"
@@ -92,9 +141,9 @@ void add_fleet(CLI::App& program, action& chosen) {
       "go on, drop deletes it.\n"
       "Exit codes: 0 done, 2 usage error, 74 the database fails, 75 it does not answer.");
   auto const a = std::make_shared<arguments>();
-  fleet->add_option("ACTION", a->what, "up, init, results, stop, resume or drop")
+  fleet->add_option("ACTION", a->what, "up, init, status, results, stop, resume or drop")
       ->required()
-      ->check(CLI::IsMember({"up", "init", "results", "stop", "resume", "drop"}));
+      ->check(CLI::IsMember({"up", "init", "status", "results", "stop", "resume", "drop"}));
   fleet->add_option("SUBJECT", a->subject, "Of up: the folder of the server; else a queue's name");
   fleet->add_option("--fleet", a->url, "Database, as postgresql://role@host/work [HEADWAY_FLEET]");
   fleet->add_option("--listen", a->listen, "Of up: address and port")->capture_default_str();
@@ -103,6 +152,8 @@ void add_fleet(CLI::App& program, action& chosen) {
   fleet->add_flag("--follow", a->follow, "Of results: until all are there");
   fleet->add_flag("--force", a->force, "Of drop: results that are not collected, too");
   fleet->add_flag("--sql", a->sql, "Of init: print the schema for psql, touch nothing");
+  fleet->add_flag("--watch", a->watches, "Of status: once a second, until Ctrl-C");
+  fleet->add_flag("--json", a->json, "Of status: as JSON, one object a line");
   fleet->callback([a, &chosen] { chosen = [a] { return a->act(); }; });
 }
 

@@ -216,6 +216,22 @@ std::string public_name(private_server const& server) {
   return own.data();
 }
 
+void require_free(address const& at) {
+  addrinfo how{};
+  how.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  how.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &how, &found) != 0) return;
+  auto const probe = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int const yes = 1;
+  setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);  // as the server does
+  auto const refused = bind(probe, found->ai_addr, found->ai_addrlen) != 0 ? errno : 0;
+  close(probe);
+  freeaddrinfo(found);
+  if (refused != 0)
+    throw fatal(exit_io, fmt::format("cannot listen at {}: {}", at.text(), std::strerror(refused)));
+}
+
 /// A file's name within a URL.
 std::string escaped(std::string_view path) {
   std::string out;
@@ -252,6 +268,7 @@ class instance {
     }
     lock_.emplace(file::open((folder_ / "lock").string(), O_RDWR | O_CREAT));
     lock_->lock();
+    require_free(server.listen);
     log_.emplace(file::open((folder_ / "log").string(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND));
     int version = 0;
     if (fs::exists(data()) &&
@@ -409,7 +426,10 @@ int up(private_server const& server) {
       postgres::ensure_schema(session, where);
       break;
     } catch (postgres::error const& e) {
-      if (e.kind != postgres::failure::unavailable) throw fatal(exit_io, e.what());
+      if (e.kind != postgres::failure::unavailable) {
+        database.wait(ours, 1000);  // what answers may be another server, and ours have ended
+        throw fatal(exit_io, e.what());
+      }
       if (patience == 0) say(e.what());  // and goes on: it may have much to recover from
     }
     if (database.wait(ours, 50) != 0) return exit_ok;

@@ -348,7 +348,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     auto to = destination_of(j->url);
     if (!to.problem.empty()) throw malformed{to.problem};
     j->origin = std::move(to.origin);
-    j->computes = options_.computes && options_.computes(*j);
+    j->computes = !idempotent(*j) && options_.computes && options_.computes(*j);
     if (!labels_->empty()) label(*j);
     if (options_.keeps_record && records_) j->record = std::move(fields_);
     return j;

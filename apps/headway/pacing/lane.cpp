@@ -70,6 +70,10 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
     held_ = {reason::backoff, until};
     return std::nullopt;
   }
+  if (asks_until_ > now && flying() > 0 && waiting() > 0) {
+    held_ = {reason::server_hint, never};
+    return std::nullopt;
+  }
   auto& governor = parts_.governor;
   auto& quotas = parts_.quotas;
   while (auto const first = stopped_ ? std::nullopt : governor.next(now)) {
@@ -140,7 +144,27 @@ bool lane::held_elsewhere(time_point now, entry& e) const noexcept {
   return std::exchange(e.held, false) || held_.why != reason::none || gathers_until_ > now;
 }
 
-void lane::hear(time_point now, ticket t, judgement const& head, int status, fraction u) {
+bool lane::exaggerates(judgement const& told) const noexcept {
+  auto const much = [&](auto const& d) { return d && *d > parts_.hold_max; };
+  return much(told.hold) ||
+         std::ranges::any_of(told.quotas, [&](auto const& q) { return much(q.reset); });
+}
+
+/// No answer shuts it for longer than hold_max.
+judgement lane::believed(time_point now, judgement told) {
+  auto const bound = [&](std::optional<duration>& wait, bool holds) {
+    if (!wait || *wait <= parts_.hold_max) return;
+    if (holds) asks_until_ = std::max(asks_until_, later(now, *wait));
+    wait = parts_.hold_max;
+  };
+  bound(told.hold, true);
+  for (auto& q : told.quotas) bound(q.reset, q.remaining && *q.remaining < 1);
+  return told;
+}
+
+void lane::hear(time_point now, ticket t, judgement const& said, int status, fraction u) {
+  auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
+  auto const& head = less ? *less : said;
   auto& e = of(t);
   auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max);
   if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
@@ -150,8 +174,11 @@ void lane::hear(time_point now, ticket t, judgement const& head, int status, fra
   wake_ = now;
 }
 
-lane::settled lane::settle(time_point now, ticket t, judgement const& told, attempt_end const& end,
+lane::settled lane::settle(time_point now, ticket t, judgement const& said, attempt_end const& end,
                            fraction u) {
+  if (said.what == reaction::served) asks_until_ = time_point::min();
+  auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
+  auto const& told = less ? *less : said;
   auto& e = of(t);
   auto taught = lesson_of(told, end.status, parts_.quotas, parts_.wait_max);
   if (end.says_nothing) taught.what = outcome::ignore;

@@ -48,6 +48,8 @@ class lane {
     quota_book quotas;
     profile const& speaks;
     duration wait_max;  ///< what holds it for longer parks it
+    /// A server that wants to be left alone for longer is asked by one request after it.
+    duration hold_max = duration::max();
   };
   explicit lane(parts);
 
@@ -125,6 +127,8 @@ class lane {
   /// It asks for more patience than wait_max.
   bool parked() const noexcept { return parked_until_ != time_point::min(); }
   time_point parked_until() const noexcept { return parked_until_; }
+  /// Until when its server wants to be left alone, where that is beyond hold_max.
+  time_point asks_until() const noexcept { return asks_until_; }
   /// Goes on once that time has come.
   void resume(time_point now) noexcept {
     if (parked() && parked_until_ <= now) parked_until_ = time_point::min(), wake_ = now;
@@ -191,6 +195,8 @@ class lane {
     bool heard = false;  // the head of its answer
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
+  bool exaggerates(judgement const&) const noexcept;
+  judgement believed(time_point now, judgement);
   /// Whether not the law, but something else kept a good answer's request or the next one from
   /// going.
   bool held_elsewhere(time_point now, entry&) const noexcept;
@@ -210,7 +216,8 @@ class lane {
   time_point wake_ = time_point::min();
   time_point gathers_until_ = time_point::min();
   time_point parked_until_ = time_point::min();
-  time_point paused_since_ = never;  // never: it is not
+  time_point asks_until_ = time_point::min();  // until then one at a time asks again
+  time_point paused_since_ = never;            // never: it is not
   std::int64_t cost_max_ = 1;
   bool stopped_ = false;
   int pins_ = 0;

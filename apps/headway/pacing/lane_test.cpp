@@ -357,6 +357,57 @@ TEST_F(unpaced_settle_test, the_quotas_are_waited_for_until_they_have_been_wrong
   EXPECT_EQ(held[8], reason::server_hint);
 }
 
+/// A server that wants to be left alone for 31 years, where an hour of that is believed.
+struct exaggeration_test : testing::TestWithParam<judgement> {
+  ticket submit() { return std::get<ticket>(l.submit(now, {}, 0)); }
+  bool goes() {
+    l.resume(now);
+    l.open(now, true);
+    auto const turn = l.next(now, chance);
+    l.rest(now, true);
+    return turn.has_value();
+  }
+  time_point now{1h};
+  rng chance{1};
+  lane l =
+      test_lane("fixed", {.first_alone = 0ns}, quota_book(), 15min, "api.example", nullptr, 1h);
+};
+
+TEST_P(exaggeration_test, is_asked_again_by_one_request_after_what_is_believed) {
+  auto const first = submit();
+  ASSERT_TRUE(goes());
+  l.settle(now, first, GetParam(), {.status = 429}, chance());
+  l.cancel(now, first);
+  auto const again = submit(), behind = submit();
+  EXPECT_FALSE(goes());
+  EXPECT_TRUE(l.parked());
+  EXPECT_LE(l.parked_until(), now + 1h);
+  EXPECT_GT(l.asks_until(), now + 24h * 9000);
+  now = now + 1h + 1s;
+  EXPECT_TRUE(goes());
+  EXPECT_FALSE(goes()) << "one asks";
+  EXPECT_EQ(l.why(now).why, reason::server_hint);
+  l.settle(now, again, GetParam(), {.status = 429}, chance());
+  l.cancel(now, again);
+  EXPECT_FALSE(goes()) << "it asks for the same once more";
+  now = now + 1h + 1s;
+  EXPECT_TRUE(goes());
+  l.settle(now, behind, {}, {.status = 200}, chance());
+  for (int i = 0; i < 3; ++i) {
+    submit();
+    EXPECT_TRUE(goes()) << "it is as before";
+  }
+}
+
+constexpr duration years = 24h * 9999;
+INSTANTIATE_TEST_SUITE_P(
+    lane, exaggeration_test,
+    testing::Values(
+        judgement{.what = reaction::rate, .hold = years},
+        judgement{.what = reaction::long_quota, .hold = years},
+        judgement{.what = reaction::rate,
+                  .quotas = {{.name = "requests", .limit = 10, .remaining = 0, .reset = years}}}));
+
 TEST(hindrance, says_what_goes_wrong_rather_than_that_it_waits) {
   rng chance(1);
   auto l = test_lane("fixed"), other = test_lane();

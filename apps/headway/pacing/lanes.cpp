@@ -93,7 +93,8 @@ lane lanes::make(std::string_view key, wanted const& w) {
              .governor = std::move(governor),
              .quotas = std::move(book),
              .speaks = *w.speaks,
-             .wait_max = settings_.governor.hint_max});
+             .wait_max = settings_.governor.hint_max,
+             .hold_max = settings_.hold_max});
   if (stopped_.contains(w.account)) made.stop();
   for (auto const& [pattern, o] : orders_)
     if (pattern.empty() || matches(pattern, made.name())) obey(clock_now(), key, made, o);

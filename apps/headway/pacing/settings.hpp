@@ -45,6 +45,7 @@ struct pacing_settings {
   bool alone = false;                   ///< else one pace with all processes of this user here
   std::shared_ptr<fleet_link> fleet{};  ///< with all hosts of a fleet, where there is one
   int in_flight_most = 0;               ///< governor.in_flight_max where the user sets none
+  duration hold_max = duration::max();  ///< see lane::parts
 };
 
 /// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws

@@ -134,10 +134,10 @@ std::string profile::partition_of(std::string_view url, std::string_view request
 }
 
 bool profile::computes(std::string_view method, std::string_view url) const noexcept {
+  if (method != "POST") return false;
   auto const path = url.substr(0, url.find_first_of("?#"));
-  return method == "POST" && std::ranges::any_of(rules_->computes, [&](auto const& end) {
-           return path.ends_with(end);
-         });
+  return std::ranges::any_of(rules_->computes,
+                             [&](auto const& end) { return path.ends_with(end); });
 }
 
 std::string profile::joined(std::string_view earlier, std::string_view later) const {

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/text.hpp"
 #include "base/words.hpp"
 
 namespace headway::app::proxy {
@@ -51,7 +53,21 @@ file opened(std::string const& path) {
 
 }  // namespace
 
-access_log::access_log(std::string const& path) : file_(opened(path)), thread_([this] { run(); }) {}
+access_log::access_log(std::string const& path)
+    : path_(path), file_(opened(path)), thread_([this] { run(); }) {}
+
+void access_log::reopen(std::string const& path) {
+  struct stat status {};
+  auto const stream = path == "-" || (stat(path.c_str(), &status) == 0 &&
+                                      (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)));
+  if (stream && path == path_) return;
+  if (stream && path != "-")  // opening it could take for ever
+    throw fatal(exit_usage, fmt::format("--access-log {}: want a regular file", in_quotes(path)));
+  auto fresh = opened(path);
+  std::lock_guard const lock(mutex_);
+  next_ = std::move(fresh);
+  path_ = path;
+}
 
 access_log::~access_log() {
   {
@@ -82,6 +98,7 @@ void access_log::run() {
     if (pending_.empty()) return;
     auto const lines = std::exchange(pending_, {});
     auto const dropped = std::exchange(dropped_, 0);
+    if (next_) file_ = *std::exchange(next_, std::nullopt);
     lock.unlock();
     try {
       file_.append(lines);

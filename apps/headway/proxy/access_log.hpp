@@ -32,11 +32,16 @@ class access_log {
   access_log& operator=(access_log const&) = delete;
 
   void write(log_entry const&);
+  /// Goes on in the file that has this name now: the one before may have been moved away. Errors:
+  /// fatal; then it goes on as before.
+  void reopen(std::string const& path);
 
  private:
   void run();
 
+  std::string path_;
   file file_;
+  std::optional<file> next_;
   std::mutex mutex_;
   std::condition_variable filled_;
   std::string pending_;

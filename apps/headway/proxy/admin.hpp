@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "proxy/listener.hpp"
@@ -27,6 +28,11 @@ class admin {
   admin(asio::io_context&, address const&, std::vector<std::string> names, std::string token,
         pages);
 
+  /// Other names and another token from now on.
+  void guard(std::vector<std::string> names, std::string token) {
+    names_ = std::move(names);
+    token_ = std::move(token);
+  }
   void accept() { listener_.accept(); }
   void close() { listener_.close(); }
   address bound() const { return listener_.bound(); }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -25,7 +26,6 @@
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
 #include "os/descriptors.hpp"
-#include "os/poller.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app::proxy {
@@ -33,6 +33,7 @@ namespace {
 
 constexpr std::size_t token_min = 16, token_max = 4096;
 constexpr std::size_t file_max = std::size_t{1} << 20;
+constexpr duration hold_believed = 1h;  // a day's quota is asked about 24 times
 
 std::size_t parse_count(std::string_view text) {
   std::size_t n = 0;
@@ -300,13 +301,14 @@ config read_config(config_words const& w) {
   set(c.admin, w.admin, "admin", [](std::string_view text) {
     return text == "none" ? std::optional<address>() : address::parse(text);
   });
-  set(c.queue_max, w.queue, "queue", parse_count);
+  upstream_config common;
+  set(common.queue_max, w.queue, "queue", parse_count);
   set(c.body_max, w.body_max, "body-max", parse_bytes);
   set(c.hold_max, w.hold_max, "hold-max", parse_bytes);
   set(c.connections_max, w.connections, "connections", parse_count);
   set(c.access_log, w.access_log, "access-log", path);
   set(c.drain, w.drain, "drain", parse_time);
-  set(c.state, w.state, "state", path);
+  set(common.state, w.state, "state", path);
   std::string ca_file, admin_token, client_token;
   bool client_host = false;
   set(ca_file, w.cacert, "cacert", path);
@@ -317,8 +319,8 @@ config read_config(config_words const& w) {
   if (!client_token.empty()) c.client_token = read_token(client_token, "--client-token-file");
   c.admin_hosts = in.texts("admin-hosts");
   c.retry_unsafe = in.flag("retry-unsafe") || w.retry_unsafe;
-  c.cold = in.flag("cold") || w.cold;
-  c.alone = in.flag("alone") || w.alone;
+  common.cold = in.flag("cold") || w.cold;
+  common.alone = in.flag("alone") || w.alone;
   if (c.body_max > c.hold_max)
     throw fatal(exit_usage, "--body-max is more than --hold-max; want at most that");
 
@@ -345,6 +347,10 @@ config read_config(config_words const& w) {
   check_routes(c.upstreams);
   for (auto& u : c.upstreams) {
     u.words = w.pacing.over(u.words);
+    u.queue_max = common.queue_max;
+    u.state = common.state;
+    u.cold = common.cold;
+    u.alone = common.alone;
     u.client_host |= client_host;
     if (w.cacert || u.ca_file.empty()) u.ca_file = ca_file;
     if (!u.ca_file.empty() && access(u.ca_file.c_str(), R_OK) != 0)
@@ -358,10 +364,9 @@ config read_config(config_words const& w) {
     if (w.header_ttl) u.header_ttl = option_value("--header-ttl", *w.header_ttl, parse_ttl);
     if (u.header_ttl && u.header_commands.empty())
       throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
-    poller unused;
-    for (auto const& line : header_commands(unused, u.header_commands, u.header_ttl).stand_ins())
+    for (auto const& line : header_commands::stand_ins_of(u.header_commands))
       u.headers.push_back(line);
-    static_cast<void>(settings_of(u, c));  // or it is wrong now
+    static_cast<void>(settings_of(u));  // or it is wrong now
   }
   if (c.upstreams.size() > 1 && (!w.headers.empty() || !w.header_commands.empty()))
     throw fatal(exit_usage, fmt::format("--{0} is for one upstream; want {1} = […] in --config",
@@ -371,7 +376,7 @@ config read_config(config_words const& w) {
   return c;
 }
 
-pacing_settings settings_of(upstream_config const& u, config const& c) {
+pacing_settings settings_of(upstream_config const& u) {
   auto const& w = u.words;
   auto const named = [&](std::string_view key) {
     return fmt::format("upstream {}: {}", u.name, key);
@@ -387,19 +392,19 @@ pacing_settings settings_of(upstream_config const& u, config const& c) {
   auto& g = s.governor;
   g.attempts_max = static_cast<int>(
       option_value(named("attempts-max"), w.attempts_max.value_or("2"), parse_count));
-  g.queue_max = c.queue_max + 1;  // the queue before it has the bound
+  g.queue_max = std::numeric_limits<std::size_t>::max();  // the queue before it has the bound
   g.hint_max = option_value(named("wait-max"), w.wait_max.value_or("15min"), parse_bound);
   g.throttled = s.law.throttled;
   if (w.rate) g.rate_ceiling = option_value(named("rate"), *w.rate, parse_ceiling);
-  g.in_flight_max = w.concurrency
-                        ? option_value(named("concurrency"), *w.concurrency, parse_concurrency)
-                        : static_cast<int>(c.connections_max);
+  if (w.concurrency)
+    g.in_flight_max = option_value(named("concurrency"), *w.concurrency, parse_concurrency);
   g.budget = option_value(named("retry-budget"), w.retry_budget.value_or("20%,10/s"), parse_budget);
   for (auto const& quota : w.quotas)
     s.quotas.push_back(option_value(named("quota"), quota, parse_quota));
   if (w.profile) s.speaks = profile::named(*w.profile);
-  s.state = c.state;
-  s.alone = c.alone;
+  s.state = u.state;
+  s.alone = u.alone;
+  s.hold_max = std::max(g.hint_max, hold_believed);
   return s;
 }
 

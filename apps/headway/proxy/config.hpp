@@ -27,7 +27,7 @@ struct pacing_words {
   friend bool operator==(pacing_words const&, pacing_words const&) = default;
 };
 
-/// One server behind the proxy.
+/// One server behind the proxy, with all that it is made from: one that is equal stays as it is.
 struct upstream_config {
   std::string name, url;
   std::string origin;  ///< of the URL: "https://host:port"
@@ -42,6 +42,9 @@ struct upstream_config {
   std::optional<duration> header_ttl{};      ///< of what they print
   std::string ca_file;                       ///< "": the system's
   pacing_words words;
+  std::size_t queue_max = 1000;
+  std::string state;
+  bool cold = false, alone = false;
 
   /// Whether both spend one limit: a server by one credential.
   bool has_limit_of(upstream_config const& other) const noexcept {
@@ -57,14 +60,11 @@ struct config {
   std::vector<std::string> admin_hosts;   ///< names by which the admin address may be called
   std::string admin_token, client_token;  ///< "": none
   std::vector<upstream_config> upstreams;
-  std::size_t queue_max = 1000;
   std::size_t body_max = std::size_t{64} << 20, hold_max = std::size_t{256} << 20;
   std::size_t connections_max = 4096;
   std::string access_log;  ///< a path, - for standard output; "": none
   duration drain = 30s;
   bool retry_unsafe = false;
-  std::string state;
-  bool cold = false, alone = false;
 
   /// Whether a request to one of the servers spends credentials of ours.
   bool adds_credentials() const noexcept;
@@ -87,6 +87,6 @@ struct config_words {
 config read_config(config_words const&);
 
 /// Returns what the lanes of a server are made from. Errors: fatal(exit_usage).
-pacing_settings settings_of(upstream_config const&, config const&);
+pacing_settings settings_of(upstream_config const&);
 
 }  // namespace headway::app::proxy

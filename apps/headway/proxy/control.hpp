@@ -2,11 +2,10 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
 #include <string>
 
-#include "os/poller.hpp"
+#include "proxy/looped_poller.hpp"
 #include "watch/command.hpp"
 #include "watch/command_socket.hpp"
 
@@ -20,14 +19,11 @@ class control {
 
   /// Now and then: hangs up on those that say nothing.
   void tick(time_point now) { socket_.service().tick(now); }
-  void close();
+  void close() { events_.close(); }
 
  private:
-  void await();
-
-  poller events_;
+  looped_poller events_;
   command_socket socket_;
-  boost::asio::posix::stream_descriptor ready_;
 };
 
 }  // namespace headway::app::proxy

@@ -1,5 +1,6 @@
 #include "proxy/exchange.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr duration silence_max = 600s;
 constexpr duration judging_max = 10s;
-constexpr auto first_event_max = std::chrono::seconds(1);
+constexpr auto first_bytes_max = std::chrono::seconds(1);  // after the head
 constexpr std::size_t error_looked_at = 64 * 1024;
 constexpr std::size_t event_looked_at = 4 * 1024;
 constexpr std::size_t success_looked_at = std::size_t{1} << 20;
@@ -42,6 +43,7 @@ exchange::exchange(service& house, std::shared_ptr<client_side> asks, std::share
 }
 
 exchange::~exchange() {
+  where.reset();  // before its server
   house_.release_bytes(what_.body.size());
 }
 
@@ -87,12 +89,12 @@ void exchange::on_turn(time_point now) {
 }
 
 void exchange::on_connected() {
-  auto* const values = to_->renews();
-  if (values != nullptr) {
-    filled_ = values->filled(what_.head);
+  auto head = what_.head;
+  if (auto* const values = to_->renews()) {
+    head = std::make_shared<std::string const>(values->filled(*head));
     values_ = values->generation();
   }
-  wire_->send(values != nullptr ? filled_ : what_.head, what_.body, shared_from_this());
+  wire_->send(std::move(head), what_.body, shared_from_this());
 }
 
 void exchange::on_bytes(std::string_view bytes) {
@@ -193,16 +195,23 @@ void exchange::look_closer() {
     if (auto told = speaks.judge_head(seen, wall_now())) return judged(std::move(*told));
   if (first_look) {
     look_at_ = stream ? event_looked_at : good ? success_looked_at : error_looked_at;
-    if (stream && !done) {
-      patience_ = std::make_unique<asio::steady_timer>(house_.io(), first_event_max);
-      patience_->async_wait([weak = weak_from_this()](error_code e) {
-        auto const self = weak.lock();
-        if (!e && self && self->is_ == phase::judging) self->look_no_more();
+    if (stream && !done)
+      be_patient([](exchange& x) {
+        if (x.is_ != phase::judging) return;
+        x.look_no_more();
+        x.begin_now();
       });
-    }
     due_ = headed_ + judging_max;
   }
   if (done || reader_->body.size() >= look_at_) judged(judge_all());
+}
+
+/// Does this if nothing else comes of it in a second.
+void exchange::be_patient(void (*then)(exchange&)) {
+  patience_ = std::make_unique<asio::steady_timer>(house_.io(), first_bytes_max);
+  patience_->async_wait([weak = weak_from_this(), then](error_code e) {
+    if (auto const self = weak.lock(); !e && self) then(*self);
+  });
 }
 
 /// Judges it by what has come.
@@ -294,6 +303,8 @@ void exchange::release() {
     to_->connections().drop(w);
   reader_.reset();
   rest_.clear();
+  begins_.clear();
+  patience_.reset();
   looked_ = false;
 }
 
@@ -313,8 +324,7 @@ void exchange::broke(std::string_view why, breakage how) {
   auto const now = clock_now();
   auto const sent = wire_->has_sent();
   auto const stale = wire_->used_before() && sent && !any_bytes_ && !silent;
-  auto const passing = is_ == phase::passing;
-  auto const again = !passing && how == breakage::plain &&
+  auto const again = !begun_ && how == breakage::plain &&
                      (!sent || what_.idempotent || house_.retry_unsafe() ||
                       what_.told.again == hints::repeat::always) &&
                      what_.told.again != hints::repeat::never;
@@ -337,10 +347,11 @@ void exchange::broke(std::string_view why, breakage how) {
   }
   release();
   to_->pump(clock_now(), *where);
-  if (passing) {
+  if (begun_) {
     if (client_ != nullptr) client_->answer_breaks();
-    return end("broken");
+    return end("broken", final_outcome::unknown);
   }
+  if (sent) ends_ = final_outcome::unknown;
   on_refused(
       {{silent ? 504 : 502, silent ? "silent" : "broken",
         fmt::format("{}: {}; the request was {}", to_->settings().name, in_utf8(printable(why)),
@@ -362,23 +373,23 @@ void exchange::leave() {
   auto const self = shared_from_this();
   auto const now = clock_now();
   client_ = nullptr;
-  ++to_->count.since.left[is_ == phase::waiting   ? "waiting"
-                          : is_ == phase::passing ? "streaming"
-                                                  : "flying"];
+  auto const sent = wire_ && wire_->has_sent();
+  ++to_->count.since.left[is_ == phase::waiting ? "waiting" : begun_ ? "streaming" : "flying"];
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
   release();
   if (where != nullptr) to_->pump(clock_now(), *where);
-  end("left");
+  end("left", sent ? final_outcome::unknown : final_outcome::failed);
 }
 
 // ── what goes to the client ──────────────────────────────────────────────────────────────────────
 
 std::string exchange::marks() const {
+  auto const waited = std::chrono::round<std::chrono::milliseconds>(waited_).count();
   std::string text = fmt::format(
-      "X-Headway-Waited: {:.3f}\r\nX-Headway-Attempts: {}\r\n"
-      "X-Headway-Throttled: {}\r\n",
-      to_seconds(waited_), attempts_, throttled_);
+      FMT_COMPILE("X-Headway-Waited: {}.{:03}\r\nX-Headway-Attempts: {}\r\n"
+                  "X-Headway-Throttled: {}\r\n"),
+      waited / 1000, waited % 1000, attempts_, throttled_);
   if (where != nullptr) {
     text += "X-Headway-Scope: ";
     for (char const c : where->in->title()) text += c >= ' ' && c <= '~' ? c : '?';
@@ -396,11 +407,11 @@ void exchange::on_refused(refusal why) {
   ++to_->count.since.refused[std::string(why.code)];
   to_->count.refused.add(second_of(now));
   if (client_ != nullptr) {
-    auto const keeps = what_.keeps_alive && !house_.draining();
+    auto const keeps = what_.keeps_alive && what_.version == 11 && !house_.draining();
     client_->answer_begins(own_answer(why, keeps, what_.method == "HEAD", marks()));
     client_->answer_ends(false, keeps);
   }
-  end("refused");
+  end("refused", ends_);
 }
 
 std::string exchange::own_answer(refusal const& why, bool keeps_alive, bool only_head,
@@ -432,8 +443,6 @@ void exchange::pass_on(bool given_up) {
   auto const& h = reader_->start;
   is_ = phase::passing;
   due_ = clock_now() + silence_max;
-  status_ = h.status;
-  if (written_) house_.release_bytes(std::exchange(what_.body, {}).size());
   auto const bodiless =
       what_.method == "HEAD" || h.status == 204 || h.status == 304 || h.status < 200;
   how_ = bodiless                   ? framing::none
@@ -442,19 +451,35 @@ void exchange::pass_on(bool given_up) {
                                     : framing::close;
   keeps_alive_ = what_.keeps_alive && how_ != framing::close && !house_.draining();
   streamed_ = !reader_->is_done();
-  if (client_ == nullptr) return;
-  auto text = answer_head(h, to_->settings(), what_.base, how_, keeps_alive_);
+  auto& text = begins_ = answer_head(h, to_->settings(), what_.base, how_, keeps_alive_);
   if (keeps_alive_ && what_.version == 10) text += "Connection: keep-alive\r\n";
   text += marks();
   if (given_up) text += "x-should-retry: false\r\nstripe-should-retry: false\r\n";
   text += "\r\n";
-  client_->answer_begins(std::move(text));
-  pass_body();
+  if (reader_->is_done() || !reader_->body.empty()) return pass_body();
+  be_patient([](exchange& x) { x.begin_now(); });  // it may break before there is more than a head
+}
+
+/// Passes the head on: from now on nothing is repeated.
+void exchange::begin() {
+  if (std::exchange(begun_, true)) return;
+  patience_.reset();
+  status_ = reader_->start.status;
+  if (written_) house_.release_bytes(std::exchange(what_.body, {}).size());
+  if (client_ != nullptr) client_->answer_begins(std::move(begins_));
+}
+
+/// Without waiting for the body.
+void exchange::begin_now() {
+  if (is_ != phase::passing) return;
+  begin();
+  if (client_ != nullptr) client_->answer_goes_on("", false);
 }
 
 void exchange::pass_body() {
   auto& body = reader_->body;
   auto const chunked = how_ == framing::chunks;
+  if (!body.empty() || reader_->is_done()) begin();
   if (!body.empty()) {
     out_ += body.size();
     if (!settled_ && to_->tells_costs() && seen_.size() + body.size() <= success_looked_at)
@@ -485,11 +510,11 @@ void exchange::complete() {
   to_->served(now, what_.client);
   release();
   if (client_ != nullptr) client_->answer_ends(how_ == framing::chunks, keeps_alive_);
-  end("done");
+  end("done", told_.what == reaction::served ? final_outcome::success : final_outcome::failed);
   to_->pump(clock_now(), *where);
 }
 
-void exchange::end(std::string_view how) {
+void exchange::end(std::string_view how, final_outcome outcome) {
   auto const now = clock_now();
   is_ = phase::over;
   due_ = never;
@@ -498,6 +523,7 @@ void exchange::end(std::string_view how) {
   auto& count = to_->count;
   count.requests.add(second_of(now));
   if (status_ != 0) ++count.since.requests[status_];
+  count.since.by_scope.ended(where ? where->name : "other", outcome);
   count.waits.add(now, waited_);
   count.since.wait.add(waited_);
   count.since.request.add(now - arrived_);

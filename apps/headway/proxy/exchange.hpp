@@ -34,7 +34,8 @@ struct order {
   std::string method, target;  ///< target: as the server is asked
   std::string path;            ///< for people: without the query
   std::string base;            ///< see route::base
-  std::string head, body;      ///< as they go out
+  std::shared_ptr<std::string const> head;
+  std::string body;  ///< as they go out
   std::string id, client, scope, credential, trace;
   hints told;
   int version = 11;
@@ -81,9 +82,12 @@ class exchange final : public waiter,
   void make_reader();
   void look_closer();
   void look_no_more();
+  void be_patient(void (*then)(exchange&));
   void judged(judgement);
   void renew();
   void pass_on(bool given_up);
+  void begin();
+  void begin_now();
   void pass_body();
   void complete();
   enum class breakage : std::uint8_t { plain, silent, futile };
@@ -94,7 +98,7 @@ class exchange final : public waiter,
   lane::settled settle(judgement const&, bool may_repeat, std::string_view error,
                        bool says_nothing = false);
   bool waits_for(lane::settled const&, time_point now);
-  void end(std::string_view how);
+  void end(std::string_view how, final_outcome);
   answer_view view() const;
   std::string readable(std::string_view body) const;
   std::string marks() const;
@@ -106,16 +110,17 @@ class exchange final : public waiter,
   phase is_ = phase::waiting;
   std::shared_ptr<wire> wire_;
   std::unique_ptr<answer_reader> reader_;
-  std::unique_ptr<asio::steady_timer> patience_;  // with the first event of a stream
+  std::unique_ptr<asio::steady_timer> patience_;  // with the first bytes of a body
   std::string seen_;                              // of a body, for what it says it has cost
-  std::string filled_;                            // the head, with values of --header-cmd …
-  std::uint64_t values_ = 0;                      // … of this generation
+  std::uint64_t values_ = 0;                      // of --header-cmd in the head: their generation
+  std::string begins_;  // the head for the client, until a byte of the body has come
   time_point const arrived_;
   time_point since_{};   // it waits, or flies
   time_point headed_{};  // the head came
   time_point due_ = never;
   duration waited_{0};
   framing how_ = framing::none;
+  final_outcome ends_ = final_outcome::failed;  // where it ends by an answer of ours
   judgement told_{};
   std::string rest_;  // of what came, until it can be read
   int attempts_ = 0, throttled_ = 0, interim_ = 0;
@@ -127,6 +132,7 @@ class exchange final : public waiter,
   bool extra_ = false;  // more came than the answer
   bool looked_ = false, keeps_alive_ = true;
   bool renewed_ = false;  // its values were refused once
+  bool begun_ = false;    // the client has something of the answer
 };
 
 }  // namespace headway::app::proxy

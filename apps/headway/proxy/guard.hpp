@@ -13,7 +13,7 @@ namespace headway::app::proxy {
 
 /// Returns why a request may come from a page of another site, by Host (DNS rebinding), Origin and
 /// Sec-Fetch-Site; nullopt where it does not. `names`: of us, beside localhost and loopback
-/// addresses, any port.
+/// addresses, any port. Origin wants to be that of Host, or one of `names`.
 std::optional<objection> objection_of_guard(head const&, std::span<std::string const> names);
 
 /// Returns whether a request shows this token: as X-Headway-Token, an Authorization of Bearer or

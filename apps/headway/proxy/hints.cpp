@@ -115,11 +115,12 @@ std::variant<hints, objection> hints_of(head const& r, std::chrono::system_clock
         if (value != "never" && value != "unsafe") return wrong("never or unsafe");
         h.again = value == "never" ? hints::repeat::never : hints::repeat::always;
       }
-    } else if (is("x-stainless-timeout")) {
+    } else if (is("x-stainless-timeout") || is("x-stainless-read-timeout") ||
+               is("x-server-timeout")) {
       sooner(of_seconds(number(value)));
     } else if (is("grpc-timeout")) {
       sooner(grpc_timeout(value));
-    } else if (is("x-envoy-expected-rq-timeout-ms")) {
+    } else if (is("x-envoy-expected-rq-timeout-ms") || is("connect-timeout-ms")) {
       if (auto const ms = number(value)) sooner(of_seconds(*ms / 1e3));
     } else if (is("amz-sdk-request")) {
       sooner(amz_ttl(value, now));

@@ -29,7 +29,8 @@ struct hints {
 };
 
 /// Reads the X-Headway-* fields, and what SDKs tell of their patience: X-Stainless-Timeout,
-/// grpc-timeout, x-envoy-expected-rq-timeout-ms, amz-sdk-request. A malformed hint of ours is an
+/// X-Stainless-Read-Timeout, X-Server-Timeout (Google), grpc-timeout, Connect-Timeout-Ms,
+/// x-envoy-expected-rq-timeout-ms, amz-sdk-request. A malformed hint of ours is an
 /// objection that names it; one of theirs is passed over.
 std::variant<hints, objection> hints_of(head const&, std::chrono::system_clock::time_point now);
 

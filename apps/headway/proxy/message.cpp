@@ -19,13 +19,10 @@ constexpr std::string_view blank_line = "\r\n\r\n";
 /// A line feed without its carriage return, or the other way round, is read differently by
 /// different servers. `from`: where to begin to look.
 bool has_bare_break(std::string_view text, std::size_t from) noexcept {
-  for (auto at = text.find_first_of("\r\n", from); at != text.npos;
-       at = text.find_first_of("\r\n", at)) {
-    if (text[at] == '\n') return true;
-    if (at + 1 == text.size()) return false;  // the rest has not come
-    if (text[at + 1] != '\n') return true;
-    at += 2;
-  }
+  for (auto at = text.find('\n', from); at != text.npos; at = text.find('\n', at + 1))
+    if (at == 0 || text[at - 1] != '\r') return true;
+  for (auto at = text.find('\r', from); at != text.npos; at = text.find('\r', at + 1))
+    if (at + 1 < text.size() && text[at + 1] != '\n') return true;  // else the rest has not come
   return false;
 }
 
@@ -68,6 +65,7 @@ message_reader<IsRequest>::message_reader() {
   this->header_limit(std::numeric_limits<std::uint32_t>::max());  // feed() has its own
   this->body_limit(boost::none);
   this->eager(true);
+  start.fields.reserve(16);
 }
 
 template <bool IsRequest>
@@ -101,7 +99,7 @@ std::size_t message_reader<IsRequest>::feed(std::string_view bytes, error_code& 
     e = beast::http::error::header_limit;
     return 0;
   }
-  if (has_bare_break(text, from > 0 && text[from] == '\n' ? from - 1 : from)) {
+  if (has_bare_break(text, from)) {
     e = beast::http::error::bad_value;
     return 0;
   }

@@ -11,14 +11,18 @@
 namespace headway::app::proxy {
 namespace {
 
-constexpr duration beat_each = 20ms;  // while commands run
-constexpr int failures_max = 5;       // in a row; then those that wait are told
+constexpr int failures_max = 5;  // in a row; then those that wait are told
 
 }  // namespace
 
 renewal::renewal(boost::asio::io_context& io, std::vector<std::string> const& commands,
                  std::optional<duration> ttl, std::function<void()> news)
-    : commands_(events_, commands, ttl),
+    : events_(io,
+              [this](std::span<poller::event const> ready) {
+                for (auto const& e : ready) commands_.ready(e);
+                beat();
+              }),
+      commands_(events_.events(), commands, ttl),
       news_(std::move(news)),
       timer_(io),
       stand_ins_(commands_.stand_ins()) {
@@ -29,7 +33,7 @@ void renewal::obtain() {
   while (generation() == 0) {
     commands_.flush(clock_now());
     if (commands_.failures() > 0) throw fatal(exit_usage, commands_.problem());
-    for (auto const& e : events_.wait(commands_.wakeup())) commands_.ready(e);
+    for (auto const& e : events_.events().wait(commands_.wakeup())) commands_.ready(e);
   }
   arm();
 }
@@ -61,18 +65,16 @@ std::string renewal::filled(std::string_view head) {
 }
 
 void renewal::arm() {
-  auto const now = clock_now();
-  auto const at =
-      commands_.running() ? std::min(commands_.wakeup(), now + beat_each) : commands_.wakeup();
+  auto const at = commands_.wakeup();
   if (at == never) return;
-  timer_.expires_after(std::chrono::nanoseconds(std::clamp<duration>(at - now, 0ns, 1h)));
+  auto const left = at - clock_now();
+  timer_.expires_after(std::chrono::nanoseconds(std::clamp<duration>(left, 0ns, 1h)));
   timer_.async_wait([this, alive = std::weak_ptr(alive_)](boost::system::error_code e) {
     if (!e && !alive.expired()) beat();
   });
 }
 
 void renewal::beat() {
-  for (auto const& e : events_.wait(clock_now())) commands_.ready(e);
   auto const fresh = commands_.flush(clock_now());
   auto const failures = commands_.failures();
   auto const worse = failures > std::exchange(failures_, failures);

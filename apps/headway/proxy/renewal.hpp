@@ -14,7 +14,7 @@
 
 #include "client/header_commands.hpp"
 #include "headway/time.hpp"
-#include "os/poller.hpp"
+#include "proxy/looped_poller.hpp"
 
 namespace headway::app::proxy {
 
@@ -49,7 +49,7 @@ class renewal {
   void arm();
   void beat();
 
-  poller events_;
+  looped_poller events_;
   header_commands commands_;
   std::function<void()> news_;
   boost::asio::steady_timer timer_;

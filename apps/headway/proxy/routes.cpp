@@ -58,7 +58,7 @@ std::optional<route> route_of(std::vector<upstream_config> const& all, head cons
   if (!found) return std::nullopt;
   auto const& u = all[*found];
   return route{*found, joined(u.path, target.substr(u.prefix.size())),
-               fmt::format("http://{}{}", host, u.prefix)};
+               std::string("http://").append(host).append(u.prefix)};
 }
 
 std::string describe(std::vector<upstream_config> const& all) {

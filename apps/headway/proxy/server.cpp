@@ -37,20 +37,17 @@ duration whole_seconds(duration d) {
 
 }  // namespace
 
-server::server(asio::io_context& io, upstream_config settings, config const& c)
+server::server(asio::io_context& io, upstream_config settings)
     : settings_(std::move(settings)),
       speaks_(profile_of(settings_)),
-      lanes_(settings_of(settings_, c)),
+      pacing_(settings_of(settings_)),
+      lanes_(pacing_),
       law_(settings_.words.law.value_or(std::string(shipped_laws().front().name))),
       wires_(io, settings_),
       chance_(seed()),
-      remembers_(!c.cold),
-      queue_max_(c.queue_max),
-      wait_max_(settings_of(settings_, c).governor.hint_max),
       tells_costs_(!speaks_.costs_of_a_byte().empty()),
-      rate_(settings_of(settings_, c).governor.rate_ceiling),
       timer_(io) {
-  if (remembers_) lanes_.recall();
+  if (!settings_.cold) lanes_.recall();
   if (!settings_.header_commands.empty())
     renewal_ = std::make_unique<renewal>(io, settings_.header_commands, settings_.header_ttl,
                                          [this] { renewed(clock_now()); });
@@ -64,7 +61,7 @@ void server::follow(time_point now, std::shared_ptr<server> before) {
 bool server::follows(time_point now) {
   if (before_ && before_->waiting_ == 0 && !before_->follows(now) &&
       (!settings_.words.concurrency || before_->flying_ == 0)) {
-    auto const& rate = before_->rate_;
+    auto const& rate = before_->pacing_.governor.rate_ceiling;
     opens_ = before_->last_turn_ + (rate ? rate->interval + rate->burst_tolerance : duration(0));
     before_.reset();
   }
@@ -77,24 +74,23 @@ std::string_view server::obstacle(time_point now) {
 
 // ── turns ────────────────────────────────────────────────────────────────────────────────────────
 
-scope* server::scope_of(time_point now, lane_key const& key) {
+std::shared_ptr<scope> server::scope_of(time_point now, lane_key const& key) {
   auto* l = lanes_.at(now, key);
   if (l == nullptr) {  // those that nothing uses give way
-    std::erase_if(scopes_, [](auto const& s) {
-      return s.second->waits() == 0 && s.second->in->in_flight() <= 1;  // its pin
-    });
+    std::erase_if(scopes_,
+                  [](auto const& s) { return s.second->is_idle() && s.second.use_count() == 1; });
     l = lanes_.at(now, key);
     if (l == nullptr) return nullptr;
   }
   auto& found = scopes_[l];
   if (!found) {
-    found = std::make_unique<scope>();
+    found = std::make_shared<scope>();
     found->in = l;
     found->pin = lane_pin(*l);
     found->name = name_of(key, *l);
   }
   found->used = now;
-  return found.get();
+  return found;
 }
 
 std::string server::name_of(lane_key const& key, lane const& l) const {
@@ -103,10 +99,10 @@ std::string server::name_of(lane_key const& key, lane const& l) const {
 }
 
 std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& key) {
-  auto* const s = scope_of(now, key);
+  auto const s = w.where = scope_of(now, key);
   if (s == nullptr)
     return refusal{{503, "scopes", "too many limits are in use at once"}, duration(1s)};
-  if (waiting_ >= queue_max_) {
+  if (waiting_ >= settings_.queue_max) {
     auto const room = room_in(now, *s);
     return refusal{{503, "queue_full",
                     fmt::format("{} requests wait for {}; room in about {}", waiting_,
@@ -122,6 +118,15 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
           {503, "deadline",
            fmt::format("its turn would come in about {}, after its deadline", in_words(*wait))},
           *wait};
+  number(w);
+  w.is_ = waiter::phase::queued;
+  w.place_ = s->queue.push(&w, w.first, w.client);
+  wait_until(w);
+  pump(now, *s);
+  return std::nullopt;
+}
+
+void server::number(waiter& w) {
   if (free_.empty()) {
     w.number_ = static_cast<std::uint32_t>(waiters_.size());
     waiters_.push_back(&w);
@@ -130,12 +135,12 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
     free_.pop_back();
     waiters_[w.number_] = &w;
   }
-  w.where = s;
-  w.is_ = waiter::phase::queued;
-  w.place_ = s->queue.push(&w, w.first, w.client);
-  wait_until(w);
-  pump(now, *s);
-  return std::nullopt;
+}
+
+void server::unnumber(waiter& w) {
+  w.is_ = waiter::phase::nowhere;
+  free_.push_back(w.number_);
+  waiters_[w.number_] = nullptr;
 }
 
 void server::wait_until(waiter& w) {
@@ -175,8 +180,7 @@ void server::leave(time_point now, waiter& w) {
       --flying_;
       break;
   }
-  free_.push_back(w.number_);
-  waiters_[w.number_] = nullptr;
+  unnumber(w);
 }
 
 void server::fill_door(time_point now, scope& s) {
@@ -224,9 +228,7 @@ void server::pump(time_point now, scope& s) {
         fill_door(now, s);
         w.on_turn(now);
       } else {
-        w.is_ = waiter::phase::nowhere;
-        free_.push_back(w.number_);
-        waiters_[w.number_] = nullptr;
+        unnumber(w);
         fill_door(now, s);
         w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
       }
@@ -242,7 +244,7 @@ void server::refuse_parked(time_point now, scope& s) {
   auto const until = s.in->parked_until();
   std::vector<waiter*> out;
   for (auto const& [at, w] : due_)
-    if (w->where == &s && at < until) out.push_back(w);
+    if (w->where.get() == &s && at < until) out.push_back(w);
   for (auto* const w : out) {
     leave(now, *w);
     w->on_refused(hold_of(now, s));
@@ -256,9 +258,12 @@ refusal server::hold_of(time_point now, scope const& s) const {
              fmt::format("{} answers nothing but failures; it is asked again in {}", settings_.name,
                          in_words(left))},
             left};
-  return {
-      {503, "hold", fmt::format("{} asks to be left alone for {}", settings_.name, in_words(left))},
-      left};
+  auto const wish = s.in->asks_until() - now;
+  auto const more = wish > left ? fmt::format("; it is asked again in {}", in_words(left)) : "";
+  return {{503, "hold",
+           fmt::format("{} asks to be left alone for {}{}", settings_.name,
+                       in_words(std::max(wish, left)), more)},
+          left};
 }
 
 refusal server::without_credential(time_point now) const {
@@ -304,25 +309,14 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
     ++s.again;
     wait_until(w);
   } else {
-    auto const served = told.what == reaction::served;
-    count.since.by_scope.ended(s.name, served ? final_outcome::success : final_outcome::failed);
-    w.is_ = waiter::phase::nowhere;
-    free_.push_back(w.number_);
-    waiters_[w.number_] = nullptr;
+    unnumber(w);
   }
   return result;
 }
 
 void server::turn_again(time_point now, waiter& w) {
   auto& s = *w.where;
-  if (free_.empty()) {
-    w.number_ = static_cast<std::uint32_t>(waiters_.size());
-    waiters_.push_back(&w);
-  } else {
-    w.number_ = free_.back();
-    free_.pop_back();
-    waiters_[w.number_] = &w;
-  }
+  number(w);
   w.is_ = waiter::phase::queued;
   w.place_ = s.queue.push(&w, w.first, w.client, true);
   wait_until(w);
@@ -416,7 +410,7 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
     pump(now, s);
     auto const waits = s.waits();
     s.waiting.add(second, static_cast<std::uint32_t>(waits));
-    auto const flies = s.in->in_flight() - 1;  // its pin
+    auto const flies = s.in->flying();
     if (waits > 0 || flies > 0) {
       auto const why = waits > 0 ? s.in->why(now).why : reason::none;
       auto const obstacle = waits > 0 ? this->obstacle(now) : "";
@@ -427,7 +421,7 @@ void server::tick(time_point now, std::map<std::string_view, duration>& where_ti
       if (why != reason::none && obstacle.empty()) count.since.by_scope.held(s.name, why, 1s);
       s.used = now;
     }
-    if (s.used + scope_idle_for < now)
+    if (s.used + scope_idle_for < now && it->second.use_count() == 1)
       it = scopes_.erase(it);
     else
       ++it;
@@ -459,7 +453,13 @@ void server::wake(time_point now) {
 }
 
 void server::keep() {
-  if (remembers_) lanes_.keep();
+  if (!settings_.cold) lanes_.keep();
+}
+
+reason server::held_by(time_point now) const {
+  for (auto const& [l, s] : scopes_)
+    if (s->waits() > 0) return l->why(now).why;
+  return reason::none;
 }
 
 // ── what it shows ────────────────────────────────────────────────────────────────────────────────
@@ -470,7 +470,7 @@ upstream_state server::state(time_point now) {
   u.name = settings_.name;
   u.url = settings_.url;
   u.profile = speaks_.name();
-  u.queue_max = queue_max_;
+  u.queue_max = settings_.queue_max;
   u.in_flight = flying_;
   u.connections = {wires_.idle(), wires_.busy()};
   u.last_minute = {count.requests.sum(second, 59), count.throttled.sum(second, 59),
@@ -490,7 +490,7 @@ upstream_state server::state(time_point now) {
       if (known->slots > 0) shown.window = known->slots;
     }
     shown.waiting = s->waits();
-    shown.in_flight = static_cast<std::size_t>(std::max(l->in_flight() - 1, 0));
+    shown.in_flight = static_cast<std::size_t>(l->flying());
     if (auto const held =
             s->in->parked() ? held_back{reason::server_hint, s->in->parked_until()} : l->why(now);
         held.why != reason::none) {

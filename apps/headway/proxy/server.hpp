@@ -42,7 +42,7 @@ class waiter {
   std::string client;  ///< whose turns it takes
   time_point deadline = never;
   bool told_patience = false;  ///< the deadline is the client's, rather than ours
-  scope* where = nullptr;
+  std::shared_ptr<scope> where{};
 
  protected:
   ~waiter() = default;
@@ -73,12 +73,13 @@ struct scope {
   last_seconds<128> sent{}, throttled{}, waiting{};
 
   std::size_t waits() const noexcept { return queue.size() + again; }
+  bool is_idle() const noexcept { return waits() == 0 && in->flying() == 0; }
 };
 
 /// Threads: one.
 class server : public std::enable_shared_from_this<server> {
  public:
-  server(asio::io_context&, upstream_config, config const&);
+  server(asio::io_context&, upstream_config);
   server(server const&) = delete;
   server& operator=(server const&) = delete;
 
@@ -89,7 +90,7 @@ class server : public std::enable_shared_from_this<server> {
   upstream_config const& settings() const noexcept { return settings_; }
   profile const& speaks() const noexcept { return speaks_; }
   wires& connections() noexcept { return wires_; }
-  duration wait_max() const noexcept { return wait_max_; }
+  duration wait_max() const noexcept { return pacing_.governor.hint_max; }
   /// Its headers that commands print; nullptr where there are none.
   renewal* renews() noexcept { return renewal_.get(); }
   /// Whether the bodies of its answers say what they have cost.
@@ -119,6 +120,12 @@ class server : public std::enable_shared_from_this<server> {
   /// Nothing waits or flies.
   bool idle() const noexcept { return waiting_ == 0 && flying_ == 0; }
   std::size_t waiting() const noexcept { return waiting_; }
+  /// Requests that ended in the last minute.
+  std::uint64_t ended_lately(time_point now) const noexcept {
+    return count.requests.sum(second_of(now), 59);
+  }
+  /// What holds back the first that waits in one of its scopes; `none`: nothing waits.
+  reason held_by(time_point now) const;
 
   /// How long a request that came now would wait; nullopt where that is not known.
   std::optional<duration> expected_wait(time_point now, scope const&, priority,
@@ -150,26 +157,25 @@ class server : public std::enable_shared_from_this<server> {
   std::string_view obstacle(time_point now);
   refusal without_credential(time_point now) const;
   void renewed(time_point now);
+  void number(waiter&);
+  void unnumber(waiter&);
   void wait_until(waiter&);
   void wait_no_more(waiter&);
-  scope* scope_of(time_point now, lane_key const&);
+  std::shared_ptr<scope> scope_of(time_point now, lane_key const&);
   std::string name_of(lane_key const&, lane const&) const;
 
   upstream_config const settings_;
   profile const speaks_;
+  pacing_settings const pacing_;
   lanes lanes_;
   std::string law_;
   wires wires_;
   std::unique_ptr<renewal> renewal_;
   rng chance_;
-  bool const remembers_;
-  std::size_t const queue_max_;
-  duration const wait_max_;
   bool const tells_costs_;
-  std::optional<gcra> const rate_;
   std::shared_ptr<server> before_;  // until what waits there has gone
   time_point opens_{}, last_turn_{};
-  std::unordered_map<lane const*, std::unique_ptr<scope>> scopes_;
+  std::unordered_map<lane const*, std::shared_ptr<scope>> scopes_;
   std::vector<waiter*> waiters_;  // by number
   std::vector<std::uint32_t> free_;
   std::multimap<time_point, waiter*> due_;

@@ -24,15 +24,22 @@ namespace {
 constexpr std::size_t last_max = 50;
 constexpr std::uint64_t keep_each = 60;  // ticks
 
-/// The name leads somewhere, as far as we resolve it. Errors: fatal(exit_usage).
-void require_resolved(asio::io_context& io, upstream_config const& u) {
-  auto const via = http_proxy::before(u.origin);
-  auto const host = via ? via->host : std::string(host_of(u.origin));
-  error_code e;
-  static_cast<void>(tcp::resolver(io).resolve(host, "", e));
-  if (e)
-    throw fatal(exit_usage, fmt::format("upstream {}: cannot resolve {}{}: {}", u.name,
-                                        via ? "the HTTPS_PROXY " : "", host, e.message()));
+/// Tells once all of them know where their names lead: what is wrong with one, or "".
+void find(std::vector<std::shared_ptr<server>> const& all,
+          std::function<void(std::string const& problem)> then) {
+  struct answers {
+    std::size_t open;
+    std::function<void(std::string const&)> then;
+    std::string problem{};
+  };
+  if (all.empty()) return then("");
+  auto const heard = std::make_shared<answers>(answers{all.size(), std::move(then)});
+  for (auto const& s : all)
+    s->connections().find([heard, name = s->settings().name](std::string const& problem) {
+      if (heard->problem.empty() && !problem.empty())
+        heard->problem = fmt::format("upstream {}: {}", name, problem);
+      if (--heard->open == 0) heard->then(heard->problem);
+    });
 }
 
 }  // namespace
@@ -40,9 +47,12 @@ void require_resolved(asio::io_context& io, upstream_config const& u) {
 service::service(config c, std::function<config()> reread)
     : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
   room_for_connections(0);
-  for (auto const& u : config_.upstreams) require_resolved(io_, u);
-  for (auto const& u : config_.upstreams)
-    servers_.push_back(std::make_shared<server>(io_, u, config_));
+  for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));
+  std::optional<std::string> problem;
+  find(servers_, [&](std::string const& p) { problem = p; });
+  while (!problem) io_.run_one();
+  io_.restart();  // it may have run out of work
+  if (!problem->empty()) throw fatal(exit_usage, *problem);
   for (auto const& s : servers_)
     if (auto* const values = s->renews()) values->obtain();
   listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
@@ -113,7 +123,11 @@ bool service::hold_bytes(std::size_t n) noexcept {
 
 void service::release_bytes(std::size_t n) noexcept {
   held_ -= n;
-  if (n == 0 || want_room_.empty()) return;
+  if (n > 0) offer_room();
+}
+
+void service::offer_room() {
+  if (want_room_.empty()) return;
   asio::post(io_, [this] {
     for (auto const& each : std::exchange(want_room_, {})) each->room();
   });
@@ -124,7 +138,7 @@ void service::wait_for_room(std::shared_ptr<session> s) {
 }
 
 void service::ended(log_entry const& e) {
-  if (log_) log_->write(e);
+  if (log_ && !config_.access_log.empty()) log_->write(e);
   last_.push_front(e.what);
   if (last_.size() > last_max) last_.pop_back();
 }
@@ -165,48 +179,84 @@ void service::take_signals() {
   });
 }
 
-/// All or nothing: a wrong configuration leaves everything as it is.
+/// Reads the configuration again, all or nothing: a wrong one leaves everything as it is. Requests
+/// go on while names are asked for that are new.
 void service::reload() {
   notify_manager("RELOADING=1");
+  auto const number = ++reloads_;
   try {
     auto fresh = reread_();
     if (fresh.listen.port == 0) fresh.listen = config_.listen;
     if (fresh.listen != config_.listen || fresh.admin != config_.admin)
       throw fatal(exit_usage, "listen and admin are taken at the start only");
-    std::vector<std::shared_ptr<server>> servers;
-    auto const same = [&](upstream_config const& u) {
-      return std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
-    };
-    auto const stays = [&](server const& s) {
-      return std::ranges::find(fresh.upstreams, s.settings()) != fresh.upstreams.end();
-    };
+    std::vector<std::shared_ptr<server>> all, news;
     for (auto const& u : fresh.upstreams) {
-      auto const kept = same(u);
-      if (kept == servers_.end()) {
-        require_resolved(io_, u);
-        auto const before = std::ranges::find_if(
-            servers_, [&](auto const& s) { return s->settings().has_limit_of(u) && !stays(*s); });
-        if (before != servers_.end()) (*before)->keep();
-        servers.push_back(std::make_shared<server>(io_, u, fresh));
-        for (auto const& c : orders_) order(*servers.back(), c);
-        if (before != servers_.end()) servers.back()->follow(clock_now(), *before);
-      } else {
-        (*kept)->connections().refresh();
-        servers.push_back(*kept);
+      auto const same =
+          std::ranges::find_if(servers_, [&](auto const& s) { return s->settings() == u; });
+      if (same != servers_.end()) {
+        all.push_back(*same);
+        continue;
       }
+      auto const before = before_of(u, fresh);
+      if (before) before->keep();
+      news.push_back(all.emplace_back(std::make_shared<server>(io_, u)));
+      if (before) news.back()->connections().know(before->connections());
     }
-    for (auto const& s : servers_)
-      if (std::ranges::find(servers, s) == servers.end()) {
-        s->keep();
-        s->connections().close_idle();
-        leaving_.push_back(s);
-      }
-    servers_ = std::move(servers);
-    config_ = std::move(fresh);
-    say("the configuration was read again");
+    find(news, [this, fresh, all, number](std::string const& problem) {
+      if (number != reloads_ || draining_) return;
+      problem.empty() ? take_over(fresh, all) : stay(problem);
+    });
   } catch (std::exception const& e) {  // also of what the system refuses
-    say(fmt::format("the configuration stays as it was: {}", e.what()));
+    stay(e.what());
   }
+}
+
+void service::stay(std::string_view why) {
+  say(fmt::format("the configuration stays as it was: {}", why));
+  notify_manager("READY=1");
+}
+
+/// Returns the server whose limit that upstream goes on with; nullptr: there is none.
+std::shared_ptr<server> service::before_of(upstream_config const& u, config const& fresh) const {
+  auto const before = std::ranges::find_if(servers_, [&](auto const& s) {
+    auto const stays = std::ranges::find(fresh.upstreams, s->settings()) != fresh.upstreams.end();
+    return s->settings().has_limit_of(u) && !stays;
+  });
+  return before == servers_.end() ? nullptr : *before;
+}
+
+void service::take_over(config fresh, std::vector<std::shared_ptr<server>> servers) {
+  try {
+    if (!fresh.access_log.empty()) {
+      if (log_)
+        log_->reopen(fresh.access_log);
+      else
+        log_ = std::make_unique<access_log>(fresh.access_log);
+    }
+  } catch (std::exception const& e) {
+    return stay(e.what());
+  }
+  for (auto const& s : servers) {
+    if (std::ranges::find(servers_, s) != servers_.end()) {
+      s->connections().refresh();
+      continue;
+    }
+    for (auto const& c : orders_) order(*s, c);
+    if (auto const before = before_of(s->settings(), fresh)) s->follow(clock_now(), before);
+  }
+  for (auto const& s : servers_)
+    if (std::ranges::find(servers, s) == servers.end()) {
+      s->keep();
+      s->connections().close_idle();
+      leaving_.push_back(s);
+    }
+  servers_ = std::move(servers);
+  config_ = std::move(fresh);
+  if (admin_) admin_->guard(config_.admin_hosts, config_.admin_token);
+  if (listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
+    listener_->accept();
+  offer_room();
+  say("the configuration was read again");
   notify_manager("READY=1");
 }
 
@@ -319,11 +369,9 @@ std::string service::state_for_ctl() {
   std::string scopes;
   for (auto const& s : servers_) {
     append_states(scopes, now, s->paces());
-    auto const u = s->state(now);
-    for (auto const& [status, n] : u.requests) ended += n;
-    last_minute += u.last_minute.requests;
-    for (auto const& scope : u.scopes)
-      if (scope.waiting > 0) why = scope.held.why;
+    for (auto const& [status, n] : s->count.since.requests) ended += n;
+    last_minute += s->ended_lately(now);
+    if (auto const held = s->held_by(now); held != reason::none) why = to_string(held);
   }
   return fmt::format(
       R"({{"ok":true,"jobs":{},"run":{{"done":{},"per_second":{:.3g},"waiting_for":{}}},"scopes":[{}]}})",

@@ -63,6 +63,10 @@ class service {
  private:
   void take_signals();
   void reload();
+  std::shared_ptr<server> before_of(upstream_config const&, config const& fresh) const;
+  void take_over(config fresh, std::vector<std::shared_ptr<server>> servers);
+  void stay(std::string_view why);
+  void offer_room();
   void drain(int signal);
   void finish_drain();
   void hurry();
@@ -93,7 +97,7 @@ class service {
   bool cut_off_ = false;
   std::size_t held_ = 0;
   std::uint64_t received_ = 0, sent_ = 0, ids_ = 0;
-  std::uint64_t ticks_ = 0;
+  std::uint64_t ticks_ = 0, reloads_ = 0;
   std::deque<ended_request> last_;
   std::array<std::map<std::string_view, duration>, 60> hour_{};  // by minute, and why
 };

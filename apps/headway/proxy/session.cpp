@@ -53,7 +53,8 @@ void session::start() {
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 void session::read() {
-  if (reading_ || is_ == phase::closed || is_ == phase::room || rest_.size() > rest_max) return;
+  if (reading_ || gone_ || is_ == phase::closed || is_ == phase::room || rest_.size() > rest_max)
+    return;
   reading_ = true;
   auto const wanted = is_ == phase::body && order_ && order_->body.capacity() > small_read
                           ? large_read
@@ -70,6 +71,7 @@ void session::read() {
 
 void session::on_read(error_code e, std::size_t n) {
   if (is_ == phase::closed) return;
+  if (e == asio::error::eof) return on_gone();
   if (e) return close();
   if (is_ == phase::lingering) return read();
   house_.received(n);
@@ -77,6 +79,23 @@ void session::on_read(error_code e, std::size_t n) {
   rest_.append(in_.data(), n);
   work();
   read();
+}
+
+/// It has closed its side at least. What it asked for stops; if it does read, it learns why.
+void session::on_gone() {
+  gone_ = true;
+  if (is_ != phase::answering) return close();
+  if (auto const x = exchange_) {
+    if (begun_) return close();
+    exchange_.reset();
+    x->leave();
+    answer_begins(exchange::own_answer({{400, "half_closed",
+                                         "the client closed its side of the connection before the "
+                                         "answer, and so counts as gone"},
+                                        std::nullopt},
+                                       false, false));
+    answer_ends(false, false);
+  }
 }
 
 void session::work() {
@@ -215,7 +234,7 @@ void session::room() {
 
 void session::read_body() {
   if (auto const length = reader_->content_length()) order_->body.reserve(*length);
-  if (reader_->start.find("expect")) {
+  if (reader_->start.version == 11 && reader_->start.find("expect")) {
     out_ += "HTTP/1.1 100 Continue\r\n\r\n";
     flush();
   }
@@ -248,7 +267,8 @@ std::string session::credential() {
 void session::begin() {
   auto const self = shared_from_this();
   auto& o = *order_;
-  o.head = request_head(reader_->start, to_->settings(), o.target, o.body.size());
+  o.head = std::make_shared<std::string const>(
+      request_head(reader_->start, to_->settings(), o.target, o.body.size()));
   if (held_ != o.body.size()) house_.release_bytes(held_ - o.body.size());
   held_ = 0;  // the exchange's
   reader_.reset();
@@ -286,12 +306,14 @@ void session::refuse(refusal const& why) {
   house_.ended({.what = std::move(what), .upstream = duration(0)});
   is_ = phase::answering;
   // What of the body has not been read would be the next request.
-  keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done();
+  keeps_alive_ = keeps_alive_ && reader_ && reader_->has_head() && reader_->is_done() &&
+                 reader_->start.version == 11;
   answer_begins(exchange::own_answer(why, keeps_alive_, only_head));
   answer_ends(false, keeps_alive_);
 }
 
 void session::answer_begins(std::string head) {
+  begun_ = true;
   if (out_.empty())
     out_ = std::move(head);
   else
@@ -299,7 +321,7 @@ void session::answer_begins(std::string head) {
 }
 
 void session::answer_goes_on(std::string_view bytes, bool chunked) {
-  if (bytes.empty()) return;
+  if (bytes.empty()) return flush();
   if (chunked) {
     fmt::format_to(std::back_inserter(out_), "{:x}\r\n", bytes.size());
     out_.append(bytes).append("\r\n");
@@ -351,7 +373,8 @@ void session::on_written(error_code e) {
 
 /// The answer has gone: the next request, or the end.
 void session::next() {
-  ended_ = false;
+  if (gone_) return close();
+  ended_ = begun_ = false;
   order_.reset();
   to_.reset();
   reader_.reset();

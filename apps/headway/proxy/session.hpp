@@ -13,7 +13,7 @@
 namespace headway::app::proxy {
 
 /// It always reads, so that a client that leaves is noticed at once; one that closes its side is
-/// gone. Threads: one.
+/// gone, as far as can be told. Threads: one.
 class session final : public client_side, public std::enable_shared_from_this<session> {
  public:
   session(service&, tcp::socket);
@@ -43,6 +43,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
 
   void read();
   void on_read(error_code, std::size_t);
+  void on_gone();
   void work();
   void feed();
   bool on_head();
@@ -69,7 +70,8 @@ class session final : public client_side, public std::enable_shared_from_this<se
   time_point since_{};                      // its phase
   time_point heard_{};                      // a byte of its body
   time_point write_due_ = never;
-  std::size_t held_ = 0;  // bytes of its body that count
+  std::size_t held_ = 0;               // bytes of its body that count
+  bool gone_ = false, begun_ = false;  // its client; an answer
   bool reading_ = false, ended_ = false, keeps_alive_ = true, drains_ = false;
 };
 

@@ -64,8 +64,9 @@ std::optional<objection> objection_to(head const& r) {
   if (r.method == "CONNECT")
     return objection{501, "connect",
                      "CONNECT is not served: want the proxy's address as the base URL of the API"};
-  if (r.find("upgrade"))
-    return objection{501, "upgrade", "Upgrade (WebSocket, h2c) is not served: want plain HTTP/1.1"};
+  for (auto const& f : r.fields)  // Java's client offers h2c with each request, and takes a no
+    if (equal_ignoring_case(f.name, "upgrade") && !equal_ignoring_case(f.value, "h2c"))
+      return objection{501, "upgrade", "Upgrade (WebSocket) is not served: want plain HTTP/1.1"};
 
   auto const hosts = r.count("host");
   if (hosts > 1 || (hosts == 0 && r.version == 11)) return malformed("want exactly one Host");

@@ -11,6 +11,7 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
+#include "base/address.hpp"
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/text.hpp"
@@ -20,17 +21,11 @@ namespace headway::app::proxy {
 namespace {
 
 constexpr std::size_t read_bytes = 16 * 1024;
-constexpr std::size_t idle_max = 1024;
+constexpr std::size_t idle_wires_max = 1024;
 constexpr duration idle_for = 60s;
 constexpr duration addresses_for = 30s;
 constexpr std::chrono::milliseconds next_address_after{250};  // RFC 8305's connection attempt delay
 constexpr std::chrono::seconds connect_max{10};
-
-bool is_address(std::string const& host) {
-  error_code e;
-  asio::ip::make_address(host, e);
-  return !e;
-}
 
 int slot_of_pool() {
   static int const index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
@@ -125,6 +120,8 @@ void wire::ask_proxy() {
             [self](error_code failed, std::size_t) {
               if (self->closed_) return;
               auto const& said = self->asked_;
+              if (failed && said.empty())
+                return self->fail("the HTTP proxy on the way: " + failed.message());
               if (failed || said.size() < 12 || said.compare(0, 7, "HTTP/1.") != 0 ||
                   said.compare(9, 1, "2") != 0)
                 return self->fail(fmt::format("the HTTP proxy on the way says {}",
@@ -173,16 +170,17 @@ void wire::fail(std::string_view why, bool futile) {
   if (user != nullptr) user->on_unreached(why, futile);
 }
 
-void wire::send(std::string_view head, std::string_view body, std::shared_ptr<void> owner) {
+void wire::send(std::shared_ptr<std::string const> head, std::string_view body,
+                std::shared_ptr<void> owner) {
   has_sent_ = true;
-  std::array<asio::const_buffer, 2> const buffers = {asio::buffer(head), asio::buffer(body)};
+  std::array<asio::const_buffer, 2> const buffers = {asio::buffer(*head), asio::buffer(body)};
   with_stream([&](auto& stream) {
-    asio::async_write(
-        stream, buffers,
-        [self = shared_from_this(), owner = std::move(owner)](error_code e, std::size_t) {
-          // A server that answers before it has read all may close its side.
-          if (!e && self->user_ != nullptr) self->user_->on_written();
-        });
+    asio::async_write(stream, buffers,
+                      [self = shared_from_this(), head = std::move(head), owner = std::move(owner)](
+                          error_code e, std::size_t) {
+                        // A server that answers before it has read all may close its side.
+                        if (!e && self->user_ != nullptr) self->user_->on_written();
+                      });
   });
 }
 
@@ -302,6 +300,20 @@ void wires::resolved(error_code e, tcp::resolver::results_type const& results) {
   for (auto const& each : std::exchange(asking_, {})) each(e, addresses_);
 }
 
+void wires::find(std::function<void(std::string const& problem)> then) {
+  resolve([this, then = std::move(then)](error_code e, auto const&) {
+    then(e ? fmt::format("cannot resolve {}{}: {}", via_ ? "the HTTPS_PROXY " : "",
+                         via_ ? via_->host : host_, e.message())
+           : "");
+  });
+}
+
+void wires::know(wires const& others) {
+  if (host_ != others.host_ || port_ != others.port_ || secure_ != others.secure_) return;
+  addresses_ = others.addresses_;
+  resolved_ = others.resolved_;
+}
+
 void wires::refresh() {
   if (!addresses_.empty()) ask();  // else none was needed yet
 }
@@ -324,7 +336,7 @@ std::shared_ptr<wire> wires::take(wire_user& u, bool fresh) {
 }
 
 void wires::give_back(std::shared_ptr<wire> const& w) {
-  if (!w->open() || idle_.size() >= idle_max || !leads_here(*w)) return drop(w);
+  if (!w->open() || idle_.size() >= idle_wires_max || !leads_here(*w)) return drop(w);
   --busy_;
   w->user_ = nullptr;
   w->resume();

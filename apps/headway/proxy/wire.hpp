@@ -49,8 +49,9 @@ class wire : public std::enable_shared_from_this<wire> {
 
   /// Connects; `u` hears of it. Not before it is made.
   void connect(wire_user& u);
-  /// Writes both, which live as long as `owner`.
-  void send(std::string_view head, std::string_view body, std::shared_ptr<void> owner);
+  /// Writes both; `body` lives as long as `owner`.
+  void send(std::shared_ptr<std::string const> head, std::string_view body,
+            std::shared_ptr<void> owner);
   void pause() noexcept { paused_ = true; }
   void resume();
   void close();
@@ -110,6 +111,11 @@ class wires {
 
   /// Closes what has been idle for long. Asks for the addresses again while they are in use.
   void tick(time_point now);
+  /// Asks where the name leads; `then` is told why that is not known, or "". Not where this is gone
+  /// by then.
+  void find(std::function<void(std::string const& problem)> then);
+  /// Begins with the addresses that others know, which lead to the same server.
+  void know(wires const& others);
   /// Asks for the addresses again: what leads elsewhere takes no further request.
   void refresh();
   void close_idle();

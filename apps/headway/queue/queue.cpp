@@ -282,9 +282,9 @@ clock::time_point queue_worker::held_until(std::int64_t first) const {
   return at == held_.end() ? clock::time_point::min() : at->second.until;
 }
 
-std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) {
-  auto const found = name.empty() ? engine.ask("select * from headway1.queue_status(null)")
-                                  : engine.ask("select * from headway1.queue_status($1)", {name});
+namespace {
+
+std::vector<queue_status> statuses(postgres::rows const& found) {
   std::vector<queue_status> all;
   for (int row = 0; row < found.size(); ++row) {
     queue_status s;
@@ -300,6 +300,17 @@ std::vector<queue_status> status_of(queue_engine& engine, std::string const& nam
     all.push_back(std::move(s));
   }
   return all;
+}
+
+}  // namespace
+
+std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) {
+  return statuses(name.empty() ? engine.ask("select * from headway1.queue_status(null)")
+                               : engine.ask("select * from headway1.queue_status($1)", {name}));
+}
+
+std::vector<queue_status> status_of(postgres::connection& database) {
+  return statuses(database.execute("select * from headway1.queue_status(null)"));
 }
 
 std::vector<queue_member> workers_of(queue_engine& engine, std::int64_t queue) {

@@ -186,6 +186,8 @@ struct queue_status {
 };
 /// Returns that of the queue with this name, or of all with "".
 std::vector<queue_status> status_of(queue_engine&, std::string const& name = {});
+/// Returns that of all. Errors: postgres::error.
+std::vector<queue_status> status_of(postgres::connection&);
 
 struct queue_member {
   std::string name{};

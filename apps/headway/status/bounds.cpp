@@ -10,13 +10,13 @@
 namespace headway::app {
 namespace {
 
-constexpr std::int64_t share_of_min = 20;  // results that tell a share while a run goes on
+constexpr std::int64_t share_of_least = 20;  // results that tell a share while a run goes on
 
 }  // namespace
 
 std::optional<std::string> bounds::stops(standing const& s) const {
   for (auto const& t : stop_if)
-    if (auto const words = t.crossed_by(s, share_of_min))
+    if (auto const words = t.crossed_by(s, share_of_least))
       return fmt::format("{} ({})", t.text, *words);
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace headway::app {
 namespace {
 
-constexpr std::array<std::string_view, 3> kinds = {"counter", "gauge", "histogram"};
+constexpr std::array<std::string_view, 3> kind_names = {"counter", "gauge", "histogram"};
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -42,7 +42,7 @@ void histogram::add(histogram const& other) noexcept {
 void exposition::family(std::string_view name, kind what, std::string_view help) {
   name_ = name;
   head_ = fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help,
-                      kinds.at(static_cast<std::size_t>(what)));
+                      kind_names.at(static_cast<std::size_t>(what)));
 }
 
 void exposition::sample(labels const& of, double value) {

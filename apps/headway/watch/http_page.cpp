@@ -1,13 +1,12 @@
 #include "watch/http_page.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
+#include "base/address.hpp"
 #include "base/text.hpp"
 
 namespace headway::app {
@@ -19,12 +18,6 @@ namespace beast = boost::beast::http;
 std::string without_port(std::string_view host) {
   if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
   return std::string(host.substr(0, host.rfind(':')));
-}
-
-bool is_address(std::string const& host) {
-  std::array<unsigned char, sizeof(in6_addr)> bytes;
-  return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||
-         inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
 }
 
 listener::reply reply_of(std::size_t bytes, std::string_view status, std::string_view type,

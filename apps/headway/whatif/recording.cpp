@@ -17,7 +17,7 @@
 namespace headway::app {
 namespace {
 
-struct scope {
+struct recorded_scope {
   recording r{};
   std::optional<time_point> first{};
   std::size_t live = 0;
@@ -27,7 +27,7 @@ struct scope {
 
 recording of_trace(std::string const& file) {
   trace_reader reader(file);
-  std::map<int, scope> scopes;
+  std::map<int, recorded_scope> scopes;
   while (auto const call = reader.next()) {
     auto const& c = *call;
     using kind = traced_call::kind;

@@ -4,7 +4,7 @@ cmake_path(GET vcpkg_folder PARENT_PATH packaging_folder)
 cmake_path(GET packaging_folder PARENT_PATH SOURCE_PATH)
 vcpkg_find_acquire_program(PYTHON3)
 vcpkg_cmake_configure(SOURCE_PATH ${SOURCE_PATH}
-  OPTIONS -DHEADWAY_APP=OFF -DHEADWAY_TESTS=OFF -DPython3_EXECUTABLE=${PYTHON3})
+  OPTIONS -DHEADWAY_APP=OFF -DHEADWAY_FLEET=OFF -DHEADWAY_TESTS=OFF -DPython3_EXECUTABLE=${PYTHON3})
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/headway)
 vcpkg_fixup_pkgconfig()
