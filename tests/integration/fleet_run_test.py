@@ -94,7 +94,7 @@ class Kills(unittest.TestCase):
         dice = random.Random(SEED)
         # The limit is kept elsewhere: what becomes of it without its database is limit_at_test's.
         with postgres() as database, postgres() as limit, servers.nginx(latency_ms=(5, 30)) as server:
-            with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4, "--limit-at", limit.url) as fleet:
+            with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4, "--limit-at", limit.url, "--rate", "200/s") as fleet:
                 for host in fleet.hosts:
                     host.start()
                 wait_for(lambda: len(server.log()) > 100, 30)

@@ -97,7 +97,10 @@ struct arguments {
     auto& q = o.queue;
     auto const asked = asked_fleet->count() > 0;
     if (!asked && q.join.empty()) {
-      if (o.jobs.empty()) throw fatal(exit_usage, "JOBS is required, or --join NAME");
+      if (o.jobs.empty())
+        throw fatal(
+            exit_usage,
+            "JOBS is required: a file of requests, a URL, or - for standard input; or --join NAME");
       return;
     }
     q.url = fleet;
