@@ -143,12 +143,17 @@ void bound_headers::admit(std::string_view origin) {
                     hosts_.front(), origin));
 }
 
-std::span<std::string const> bound_headers::of(std::string_view origin) const noexcept {
+bool bound_headers::go_to(std::string_view origin) const noexcept {
   auto const with_port = origin.substr(origin.find("://") + 3);
   auto const host = with_port.substr(0, with_port.rfind(':'));
-  for (auto const& chosen : hosts_)
-    if (chosen == origin || chosen == with_port || chosen == host) return lines_;
-  return {};
+  return std::ranges::any_of(hosts_, [&](auto const& chosen) {
+    return chosen == origin || chosen == with_port || chosen == host;
+  });
+}
+
+std::span<std::string const> bound_headers::of(std::string_view origin) const noexcept {
+  if (!go_to(origin)) return {};
+  return lines_;
 }
 
 std::string without_secrets(std::string_view text, std::span<std::string const> headers) {

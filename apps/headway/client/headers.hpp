@@ -33,6 +33,8 @@ class bound_headers {
   /// headers go.
   void admit(std::string_view origin);
 
+  /// Whether they are for `origin`.
+  bool go_to(std::string_view origin) const noexcept;
   /// The lines for `origin`, empty if they are not for it.
   std::span<std::string const> of(std::string_view origin) const noexcept;
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/fatal.hpp"
 
 namespace headway::app {
@@ -20,6 +21,8 @@ namespace {
 constexpr std::chrono::milliseconds gather_for{25};
 constexpr std::size_t gather_bytes = 256 * 1024;
 
+constexpr std::chrono::seconds end_patience{3};
+
 void keep(std::vector<note>& all, note n) {
   auto const same = std::ranges::find(all, n.key, &note::key);
   if (same == all.end())
@@ -28,16 +31,13 @@ void keep(std::vector<note>& all, note n) {
     same->value = std::move(n.value);
 }
 
-std::size_t memory(std::size_t changes, std::size_t bytes) {
-  return changes * sizeof(change) + bytes;
-}
-
 }  // namespace
 
 recorder::recorder(journal* log, file results, int echo_fd)
-    : log_(log),
-      results_(std::move(results)),
-      results_size_(results_.size()),
+    : recorder(std::make_unique<file_ledger>(log, std::move(results)), echo_fd) {}
+
+recorder::recorder(std::unique_ptr<ledger> to, int echo_fd)
+    : ledger_(std::move(to)),
       echo_fd_(echo_fd),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd") {
   // The thread takes no signals: they are the event loop's, and SIGPIPE and SIGXFSZ become errors
@@ -54,30 +54,31 @@ recorder::~recorder() {
     std::lock_guard const held(mutex_);
     stopping_ = true;
   }
+  ledger_->leave(end_patience);
   wake_.notify_one();
   thread_.join();
-  if (log_ == nullptr || failure_) return;
+  if (failure_) return;
   try {
-    log_->close();
+    ledger_->close();
   } catch (fatal const&) {  // the next run takes it for one that was killed
   }
 }
 
 std::uint64_t recorder::intend(std::int64_t line) {
-  return add({line, line_state::intended}, {});
+  return add(line, line_state::intended);
 }
 
 std::uint64_t recorder::clear(std::int64_t line) {
-  return add({line, line_state::open}, {});
+  return add(line, line_state::open);
 }
 
 std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line) {
-  return add({line, static_cast<line_state>(how)}, json_line);
+  return add(line, static_cast<line_state>(how), json_line);
 }
 
 std::uint64_t recorder::finish(std::int64_t line, final_outcome how, std::string_view json_line,
                                std::vector<kept_body> bodies) {
-  return add({line, static_cast<line_state>(how)}, json_line, std::move(bodies));
+  return add(line, static_cast<line_state>(how), json_line, std::move(bodies));
 }
 
 void recorder::put(note n) {
@@ -85,7 +86,7 @@ void recorder::put(note n) {
   keep(next_notes_, std::move(n));
 }
 
-std::uint64_t recorder::add(change what, std::string_view json_line,
+std::uint64_t recorder::add(std::int64_t line, line_state to, std::string_view json_line,
                             std::vector<kept_body> bodies) {
   bool wake = false;
   std::uint64_t number = 0;
@@ -93,20 +94,16 @@ std::uint64_t recorder::add(change what, std::string_view json_line,
     std::lock_guard const held(mutex_);
     number = ++added_;
     if (failure_) return number;
-    auto const before = gathering_.all_bytes();
-    gathering_.changes.push_back(what);
-    if (!json_line.empty()) {
-      gathering_.bytes += json_line;
-      gathering_.bytes += '\n';
-    }
-    for (auto& body : bodies) {
-      gathering_.body_bytes += body.bytes.size();
-      gathering_.bodies.push_back(std::move(body));
-    }
+    auto bytes = json_line.empty() ? 0 : json_line.size() + 1;
+    if (!json_line.empty()) (gathering_.results += json_line) += '\n';
+    for (auto const& body : bodies) bytes += body.bytes.size();
+    gathering_.changes.push_back({line, to});
+    for (auto& body : bodies) gathering_.bodies.push_back(std::move(body));
     for (auto& n : next_notes_) keep(gathering_.notes, std::move(n));
     next_notes_.clear();
-    pending_ += memory(1, gathering_.all_bytes() - before);
-    bool const hurry = what.to == line_state::intended || gathering_.all_bytes() >= gather_bytes;
+    gathered_ += bytes;
+    pending_ += sizeof(change) + bytes;
+    bool const hurry = to == line_state::intended || gathered_ >= gather_bytes;
     wake = idle_ || (hurry && !urgent_);
     idle_ = false;
     urgent_ = urgent_ || hurry;
@@ -122,7 +119,7 @@ void recorder::drain() {
   wake_.notify_one();
   drained_.wait(held, [&] { return failure_ || committed() >= last; });
   if (failure_) std::rethrow_exception(failure_);
-  results_.require_untouched(results_size_);
+  ledger_->require_untouched();
 }
 
 std::exception_ptr recorder::failure() const {
@@ -130,61 +127,77 @@ std::exception_ptr recorder::failure() const {
   return failure_;
 }
 
+void recorder::leave(duration patience) {
+  ledger_->leave(patience);
+}
+
+void recorder::poke() {
+  {
+    std::lock_guard const held(mutex_);
+    poked_ = true;
+  }
+  wake_.notify_one();
+}
+
+/// Without the lock. False where it threw: nothing more is to be written.
+bool recorder::attempt(std::unique_lock<std::mutex>& held, std::function<void()> const& act) {
+  held.unlock();
+  std::exception_ptr failed;
+  try {
+    act();
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  held.lock();
+  if (!failed) return true;
+  failure_ = failed;
+  drained_.notify_all();
+  ::eventfd_write(event_.fd(), 1);
+  return false;
+}
+
 void recorder::work() {
-  group current;
+  change_group current;
   std::unique_lock held(mutex_);
   for (;;) {
     idle_ = true;
-    wake_.wait(held, [&] { return stopping_ || !gathering_.changes.empty(); });
-    idle_ = false;
-    if (gathering_.changes.empty()) return;
+    auto const called = [&] { return stopping_ || poked_ || !gathering_.changes.empty(); };
+    if (auto const due = ledger_->due(); due == never)
+      wake_.wait(held, called);
+    else
+      wake_.wait_until(held, std::chrono::steady_clock::time_point(due.time_since_epoch()), called);
+    idle_ = poked_ = false;
+    auto const idle = gathering_.changes.empty();
+    if (!stopping_ && ledger_->due() <= clock_now()) {
+      if (!attempt(held, [&] { ledger_->tend(idle); })) return;
+      ::eventfd_write(event_.fd(), 1);
+    }
+    if (gathering_.changes.empty()) {
+      if (stopping_) return;
+      continue;
+    }
     wake_.wait_for(held, gather_for, [&] { return stopping_ || urgent_; });
     std::swap(current, gathering_);
+    auto const held_bytes = current.changes.size() * sizeof(change) + std::exchange(gathered_, 0);
     urgent_ = false;
     auto const last = added_;
 
-    held.unlock();
-    std::exception_ptr failed;
-    try {
-      write(current);
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    held.lock();
-
-    if (failed)
-      failure_ = failed;
-    else
-      committed_.store(last, std::memory_order_release);
+    if (!attempt(held, [&] { ledger_->commit(current); })) return;
+    committed_.store(last, std::memory_order_release);
     drained_.notify_all();
     ::eventfd_write(event_.fd(), 1);
-    if (failed) return;
 
-    if (!current.bytes.empty() && echo_fd_ >= 0) {
+    if (!current.results.empty() && echo_fd_ >= 0) {
       held.unlock();
-      echo(current.bytes);
+      echo(current.results);
       held.lock();
     }
-    pending_ -= memory(current.changes.size(), current.all_bytes());
+    pending_ -= held_bytes;
     current.changes.clear();
-    current.bytes.clear();
+    current.results.clear();
     current.bodies.clear();
     current.notes.clear();
-    current.body_bytes = 0;
   }
-}
-
-void recorder::write(group const& g) {
-  // Else the next run would not know that the files are its own.
-  if (!g.bodies.empty() && log_ && log_->behind()) log_->commit({}, results_size_);
-  if (!g.bodies.empty()) write_bodies(g.bodies, log_ && log_->level() == durability::power);
-  if (!g.bytes.empty()) {
-    results_.append(g.bytes);
-    results_size_ += static_cast<std::int64_t>(g.bytes.size());
-    if (log_ && log_->level() == durability::power) results_.sync();
-  }
-  results_.require_untouched(results_size_);
-  if (log_) log_->commit(g.changes, results_size_, g.notes);
 }
 
 void recorder::echo(std::string_view bytes) {

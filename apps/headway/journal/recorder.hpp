@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,26 +16,26 @@
 #include "base/outcomes.hpp"
 #include "journal/bodies.hpp"
 #include "journal/journal.hpp"
+#include "journal/ledger.hpp"
 #include "os/file.hpp"
 
 namespace headway::app {
 
 /// Takes what is to be recorded in order, and says up to where it is durable.
 ///
-/// While one group is being written the next one gathers. The results' bytes are durable before the
-/// journal says that they are there; after a crash journal::start() cuts off what the journal does
-/// not know: each line's result is there once.
+/// While one group is being written to the ledger the next one gathers.
 ///
 /// After an error nothing more is written or acknowledged, and what is handed over is dropped: see
 /// failure(). Threads: all functions may be called from any thread.
 class recorder {
  public:
-  /// `log` was start()ed with `results`, or is null: results only, acknowledged when written. What
-  /// has been committed is copied to `echo_fd` unless that is -1; when its reader is gone,
-  /// copying ends and recording goes on.
+  /// Results that have been committed are copied to `echo_fd` unless that is -1; when its reader is
+  /// gone, copying ends and recording goes on.
+  recorder(std::unique_ptr<ledger> to, int echo_fd);
+  /// The same, to a file_ledger of these.
   recorder(journal* log, file results, int echo_fd);
 
-  /// Commits what it was given, and closes the journal unless something failed.
+  /// Commits what it was given, and closes the ledger unless something failed.
   ~recorder();
 
   recorder(recorder const&) = delete;
@@ -58,8 +60,14 @@ class recorder {
   /// All numbers up to this one are durable.
   std::uint64_t committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
-  /// Readable after committed() or failure() changed, or copying ended; read it to reset it
-  /// (eventfd(2), non-blocking).
+  /// The run ends: what keeps the ledger from writing is waited for no longer than this.
+  void leave(duration patience);
+
+  /// When the ledger is due has changed: it is looked at again.
+  void poke();
+
+  /// Readable after committed() or failure() changed, copying ended or the ledger has something
+  /// new; read it to reset it (eventfd(2), non-blocking).
   int event_fd() const noexcept { return event_.fd(); }
 
   /// Bytes of memory held by what is not yet committed and copied.
@@ -76,35 +84,26 @@ class recorder {
   std::exception_ptr failure() const;
 
  private:
-  struct group {
-    std::vector<change> changes;
-    std::string bytes;
-    std::vector<kept_body> bodies;
-    std::size_t body_bytes = 0;
-    std::vector<note> notes;  // by their keys, the last ones
-
-    std::size_t all_bytes() const noexcept { return bytes.size() + body_bytes; }
-  };
-
-  std::uint64_t add(change what, std::string_view json_line, std::vector<kept_body> bodies = {});
+  std::uint64_t add(std::int64_t line, line_state to, std::string_view json_line = {},
+                    std::vector<kept_body> bodies = {});
   void work();
-  void write(group const& g);
+  bool attempt(std::unique_lock<std::mutex>& held, std::function<void()> const& act);
   void echo(std::string_view bytes);
 
-  journal* const log_;
-  file results_;
-  std::int64_t results_size_;
+  std::unique_ptr<ledger> const ledger_;
   int const echo_fd_;
   file event_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;     // the thread
   std::condition_variable drained_;  // wakes drain()
-  group gathering_;
+  change_group gathering_;
+  std::size_t gathered_ = 0;  // bytes of its results and bodies
   std::vector<note> next_notes_;
   std::uint64_t added_ = 0;
   bool urgent_ = false;  // a thread waits: do not gather any longer
   bool idle_ = false;    // the thread waits for the first change
+  bool poked_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;
 

@@ -11,14 +11,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <random>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "folder.hpp"
 
@@ -333,6 +336,56 @@ TEST_F(recorder_test, survives_a_kill_at_every_system_call) {
       break;
     }
   }
+}
+
+/// Remembers what it was asked.
+class slow_ledger final : public ledger {
+ public:
+  std::atomic<int> tended = 0, committed = 0;
+  std::atomic<bool> idle = true, closed = false;
+  std::atomic<time_point> due_at = never;
+
+  void commit(change_group const& group) override {
+    committed += static_cast<int>(group.changes.size());
+  }
+  void tend(bool with_nothing_left) override {
+    idle = with_nothing_left;
+    due_at = ++tended < 3 ? clock_now() : never;
+  }
+  time_point due() const override { return due_at; }
+  void require_untouched() const override {}
+  void close() override { closed = true; }
+};
+
+TEST(recorder, tends_its_ledger_when_that_is_due) {
+  auto owned = std::make_unique<slow_ledger>();
+  auto& to = *owned;
+  recorder r(std::move(owned), -1);
+  r.intend(1);
+  r.drain();
+  EXPECT_EQ(to.tended, 0);
+  std::uint64_t events = 0;
+  ::read(r.event_fd(), &events, sizeof events);
+  to.due_at = clock_now();
+  r.poke();
+  while (to.tended < 3) std::this_thread::yield();
+  EXPECT_TRUE(to.idle);
+  pollfd p{r.event_fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&p, 1, 5000), 1);
+  EXPECT_EQ(to.committed, 1);
+}
+
+TEST(recorder, a_ledger_that_fails_to_tend_ends_it) {
+  struct failing final : ledger {
+    void commit(change_group const&) override {}
+    void tend(bool) override { throw fatal(exit_parked, "away"); }
+    time_point due() const override { return time_point::min(); }
+    void require_untouched() const override {}
+    void close() override { ADD_FAILURE(); }
+  };
+  recorder r(std::make_unique<failing>(), -1);
+  while (!r.failure()) std::this_thread::yield();
+  EXPECT_EQ(code_of(r.failure()), exit_parked);
 }
 
 }  // namespace

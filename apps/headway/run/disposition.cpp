@@ -13,6 +13,7 @@ bool goes_again(circumstances const& c) noexcept {
 }
 
 constexpr row rows[] = {
+    {[](auto const& c) noexcept { return c.lost; }, disposition::leave_open},
     {[](auto const& c) noexcept { return c.value_refused; }, disposition::renew},
     {[](auto const& c) noexcept { return stops(c.what); }, disposition::stop_lane},
     {[](auto const& c) noexcept { return c.what == reaction::served && c.has_remainder; },

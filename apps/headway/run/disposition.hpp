@@ -10,6 +10,7 @@ namespace headway::app {
 
 /// What is known when an answer has been judged and its lane has ruled.
 struct circumstances {
+  bool lost = false;  ///< another run has its line
   reaction what = reaction::served;
   bool value_refused = false;    ///< a 401, and a new value of --header-cmd has not been tried
   bool has_remainder = false;    ///< the answer left a part undone, which may go by itself

@@ -30,25 +30,6 @@ void checking(run_options const& options, std::int64_t read, std::int64_t all) {
   if (read == all) std::fputs("\r\033[K", stderr);
 }
 
-line_options lines_of(run_options const& options) {
-  line_options lines{.base_url = options.base_url,
-                     .url = options.url,
-                     .method = options.method,
-                     .format = options.format,
-                     .id = options.id,
-                     .meta = options.meta,
-                     .out_name = options.out_name,
-                     .computes =
-                         [speaks = options.speaks](job const& j) {
-                           auto const& p = speaks ? *speaks : profile::of_host(host_of(j.origin));
-                           return p.computes(j.method, j.url);
-                         },
-                     .written_by = [files = files_of(options)](
-                                       auto const& path) { return files.written_by(path); }};
-  if (options.body) lines.body = expand_body(*options.body);
-  return lines;
-}
-
 std::unique_ptr<journal> open_journal(run_options const& options, line_options const& lines) {
   if (options.journal.empty()) return nullptr;
   return std::make_unique<journal>(options.journal,
@@ -77,17 +58,38 @@ bound_headers bind(run_options const& options, std::vector<std::string> others) 
 
 }  // namespace
 
-intake::intake(run_options const& options, std::vector<std::string> headers)
-    : intake(options, lines_of(options), std::move(headers)) {}
+line_options lines_of(run_options const& options) {
+  line_options lines{.base_url = options.base_url,
+                     .url = options.url,
+                     .method = options.method,
+                     .format = options.format,
+                     .id = options.id,
+                     .meta = options.meta,
+                     .out_name = options.out_name,
+                     .computes =
+                         [speaks = options.speaks](job const& j) {
+                           auto const& p = speaks ? *speaks : profile::of_host(host_of(j.origin));
+                           return p.computes(j.method, j.url);
+                         },
+                     .written_by = [files = files_of(options)](
+                                       auto const& path) { return files.written_by(path); }};
+  if (options.body) lines.body = expand_body(*options.body);
+  return lines;
+}
 
-intake::intake(run_options const& options, line_options lines, std::vector<std::string> headers)
+intake::intake(run_options const& options, std::vector<std::string> headers,
+               std::function<void(job const&)> const& on_job)
+    : intake(options, lines_of(options), std::move(headers), on_job) {}
+
+intake::intake(run_options const& options, line_options lines, std::vector<std::string> headers,
+               std::function<void(job const&)> const& on_job)
     : log_(open_journal(options, lines)),
-      headers_(bind(options, std::move(headers))),
       only_(options.only),
       out_name_(options.out_name),
       jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
         if (log_) log_->check(line, begins);
       }) {
+  headers_ = bind(options, std::move(headers));
   if (!options.out_dir.empty()) {
     if (log_) {
       bodies_key_ =
@@ -105,9 +107,12 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
     polls_ = S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || isatty(jobs_.fd()) == 1;
     if (log_) last = log_->lines();
   } else {
-    survey_ =
-        jobs_.survey([&](std::int64_t read, std::int64_t all) { checking(options, read, all); },
-                     options.only, [this](job const& j) { claim_body_file(j); });
+    survey_ = jobs_.survey(
+        [&](std::int64_t read, std::int64_t all) { checking(options, read, all); }, options.only,
+        [&](job const& j) {
+          claim_body_file(j);
+          if (on_job) on_job(j);
+        });
     note_own_bodies(survey_.lines);
     if (survey_.requests == 0)
       throw fatal(exit_usage,
@@ -144,25 +149,13 @@ bool intake::in_doubt(job const& j) const noexcept {
   return log_ && std::ranges::binary_search(log_->intents(), j.line);
 }
 
-bool intake::perhaps_sent(job const& j) const noexcept {
-  return !idempotent(j) && in_doubt(j);
-}
-
-std::optional<job> intake::next() {
-  if (put_back_) return std::exchange(put_back_, std::nullopt);
-  if (ended_) return std::nullopt;
-  try {
-    auto next = take();
-    if (next && log_ && log_->done(next->line)) return std::nullopt;
-    return next;
-  } catch (fatal const&) {
-    failure_ = std::current_exception();
-    ended_ = true;
-    return std::nullopt;
-  }
-}
-
 std::optional<job> intake::take() {
+  auto next = read();
+  if (next && log_ && log_->done(next->line)) return std::nullopt;
+  return next;
+}
+
+std::optional<job> intake::read() {
   if (only_ > 0 && taken_ == only_) {
     ended_ = true;
     return std::nullopt;
@@ -186,12 +179,16 @@ std::optional<job> intake::take() {
   return next;
 }
 
-void intake::put_back(job j) {
-  put_back_ = std::move(j);
+void intake::tell(standing& s, time_point) const {
+  s.failed_before = before_.failed;
+  s.unknown_before = before_.unknown;
+  if (is_stream()) return;
+  s.total = survey_.wanted;
+  s.before = before_.success + before_.lost();
 }
 
 void intake::watch(poller& events, bool wanted) const {
-  if (polls_) events.watch(jobs_.fd(), wanted && !ended_ && !readable_ ? EPOLLIN : 0U);
+  if (polls_) events.watch(jobs_.fd(), wanted && !ended() && !readable_ ? EPOLLIN : 0U);
 }
 
 bool intake::ready(poller::event const& e) noexcept {

@@ -26,11 +26,23 @@
 
 namespace headway::app {
 
+/// A queue in a database, which several hosts work on.
+struct queue_options {
+  std::string url{};            ///< of the database, "": there is no queue
+  bool from_arguments = false;  ///< which all users of this machine can read
+  std::string join{};           ///< the queue's name; "": JOBS is uploaded
+  bool collects = false;        ///< its results, into --out
+  duration lease = 30s;         ///< of lines
+
+  explicit operator bool() const noexcept { return !url.empty(); }
+};
+
 struct run_options {
   std::string jobs;     ///< a path, or "-"
   std::string out;      ///< a path, or "-" for standard output
   std::string table;    ///< a path for the records with what came of them, "": none
   std::string journal;  ///< "": none
+  queue_options queue{};
   durability level = durability::power;
   std::string base_url;
   std::string url;                  ///< as --url gives it, "": none
@@ -62,6 +74,7 @@ struct run_options {
   std::string out_dir;                 ///< a folder for the bodies, "": they are in the results
   bounds may{};                        ///< go wrong
   statuses ok{};                       ///< what a success answers
+  std::string ok_text = "200-299";     ///< as --ok gives it
   std::int64_t only = 0;               ///< requests of JOBS, the first ones; 0: all
   bool out_headers = false;            ///< the answer's header is in the result
   bool keep_order = false;             ///< of JOBS, in the results once the run is over
@@ -80,5 +93,9 @@ struct run_options {
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };
+
+/// Returns what the lanes of a run are made from. `fleet`: hosts that it shares its limits with, or
+/// null.
+pacing_settings pacing_of(run_options const&, std::shared_ptr<fleet_link> fleet);
 
 }  // namespace headway::app

@@ -63,6 +63,10 @@ outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodi
   recorder_.emplace(log, std::move(results), echoed ? STDOUT_FILENO : -1);
 }
 
+outputs::outputs(run_options const& options, std::unique_ptr<ledger> to) : options_(options) {
+  recorder_.emplace(std::move(to), -1);
+}
+
 void outputs::record(result r) {
   if (!options_.out_headers) r.headers = {};
   if (r.how == final_outcome::success) r.select = options_.select;

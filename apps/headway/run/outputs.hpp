@@ -1,6 +1,7 @@
 /// The outputs of a run: results, bodies, the journal, the lines that failed.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ class outputs {
   /// lines up to this one may be there, and are replaced.
   outputs(run_options const& options, journal* log, std::int64_t own_bodies);
 
+  /// Results go to a ledger, and no file.
+  outputs(run_options const& options, std::unique_ptr<ledger> to);
+
   /// What becomes durable, and when.
   recorder& log() noexcept { return *recorder_; }
   recorder const& log() const noexcept { return *recorder_; }
@@ -44,8 +48,8 @@ class outputs {
   outputs(run_options const&, journal*, std::int64_t own_bodies, file results);
 
   run_options const& options_;
-  journal* const journal_;
-  std::int64_t const own_bodies_;
+  journal* const journal_ = nullptr;
+  std::int64_t const own_bodies_ = 0;
   std::optional<file> unordered_{};  // the results, to be put in order
   std::optional<file> tabled_{};     // the results, of which there will be a table
   std::optional<recorder> recorder_{};

@@ -1,12 +1,15 @@
 #include "run/request.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
+#include "base/words.hpp"
 #include "os/file.hpp"
 
 namespace headway::app {
@@ -49,6 +52,25 @@ load load_of(request const& r) {
     what.size.reserved = r.where->speaks().reserved_by(*r.what.body);
   }
   return what;
+}
+
+std::string words_of(request const& r, time_point now) {
+  auto const often = fmt::format("attempt {}", r.attempts + (r.out ? 0 : 1));
+  if (r.out)
+    return fmt::format("in flight to {} for {}, {}", r.where->title(), in_words(now - r.sent),
+                       often);
+  auto const held = r.where->why(now);
+  auto text = fmt::format("waits in the queue of {} for {}, for {}{}{}", r.where->title(),
+                          in_words(now - r.read), often,
+                          held.why == reason::none ? std::string()
+                                                   : fmt::format("; what holds the first there: {}",
+                                                                 to_string(held.why)),
+                          held.why != reason::none && held.until != never && held.until > now
+                              ? fmt::format(", for {}", in_words(held.until - now))
+                              : "");
+  if (r.throttled > 0) text += fmt::format("; throttled {} times", r.throttled);
+  if (!r.said.empty()) text += ", last: " + printable(r.said);
+  return text;
 }
 
 std::uint32_t requests::add(request&& r) {

@@ -47,7 +47,9 @@ struct request {
   bool denied = false;              ///< a good status, but the profile says that it failed
   bool renewed = false;             ///< it goes again with new ones
   bool out = false;
-  bool owes = false;  ///< its last attempt may have cost something, and no answer says what
+  bool owes = false;   ///< its last attempt may have cost something, and no answer says what
+  bool aside = false;  ///< its turn had come, and it waits for the journal, in no lane
+  bool lost = false;   ///< another run has its line
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it
@@ -73,6 +75,9 @@ struct request {
 
 /// Returns what it asks of the lane that it is in.
 load load_of(request const&);
+
+/// Returns where it stands, a sentence.
+std::string words_of(request const&, time_point now);
 
 /// All of them, by an index that stays while the request lives; bounded. References stay valid.
 class requests {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -86,7 +87,77 @@ struct arguments {
   std::vector<std::string> rates, concurrencies, select, meta, quotas, spend_max, prices;
   std::optional<bounds_options> may{};
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
-              retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB";
+              retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB", fleet,
+              lease = "30s";
+  CLI::Option const* asked_fleet = nullptr;
+
+  /// The queue that this run uploads or joins, and what a queue does not go with.
+  void share(run_options& o, CLI::App const& command) const {
+    auto const* const environment = std::getenv("HEADWAY_FLEET");
+    auto& q = o.queue;
+    auto const asked = asked_fleet->count() > 0;
+    if (!asked && q.join.empty()) {
+      if (o.jobs.empty())
+        throw fatal(
+            exit_usage,
+            "JOBS is required: a file of requests, a URL, or - for standard input; or --join NAME");
+      return;
+    }
+    q.url = fleet;
+    q.from_arguments = !fleet.empty();
+    if (fleet.empty() && environment != nullptr) q.url = environment;
+    if (q.url.empty())
+      throw fatal(exit_usage,
+                  "--fleet: want the URL of a database, here or in HEADWAY_FLEET, as "
+                  "postgresql://headway@db/work");
+    if (!q.join.empty() && !o.jobs.empty())
+      throw fatal(exit_usage, "--join works on the lines of a queue; want no JOBS beside it");
+    if (q.join.empty() && (o.jobs == "-" || is_url(o.jobs)))
+      throw fatal(exit_usage, "--fleet wants JOBS in a file");
+    q.lease = option_value("--lease", lease, parse_bound);
+    if (q.lease < 1s || q.lease > 1h) throw fatal(exit_usage, "--lease: want 1s to 1h");
+    struct refused {
+      char const* option;
+      char const* why;
+    };
+    constexpr refused with_fleet[] = {
+        {"--journal", "the database is the journal"},
+        {"--trace", "the decisions of many hosts cannot be replayed"},
+        {"--alone", "hosts share their pace"},
+        {"--keep-order", "results are collected in the order of JOBS"},
+        {"--raw", "want --out FILE, or headway fleet results"},
+        {"--out-dir", "bodies are in the results"},
+        {"--only", "want a shorter JOBS"},
+        {"--spend-max", "hosts do not share what they have spent"},
+    };
+    constexpr refused with_join[] = {
+        {"--out", "the run that uploads collects, or headway fleet results"},
+        {"--failed", "it is for the run that uploads"},
+        {"--again", "it is for the run that uploads"},
+        {"--url", "the queue says it"},
+        {"--base-url", "the queue says it"},
+        {"--body", "the queue says it"},
+        {"--method", "the queue says it"},
+        {"--format", "the queue says it"},
+        {"--id", "the queue says it"},
+        {"--meta", "the queue says it"},
+        {"--select", "the queue says it"},
+        {"--out-headers", "the queue says it"},
+        {"--ok", "the queue says it"},
+        {"--dry-run", "there is no JOBS to look through"},
+    };
+    auto const refuse = [&](std::span<refused const> all, char const* beside) {
+      for (auto const& [option, why] : all)
+        if (command.get_option(option)->count() > 0)
+          throw fatal(exit_usage, fmt::format("{} with {}: {}", option, beside, why));
+    };
+    refuse(with_fleet, "--fleet");
+    if (!q.join.empty()) refuse(with_join, "--join");
+    q.collects = command.get_option("--out")->count() > 0;
+    if (o.out == "-") throw fatal(exit_usage, "--out - with --fleet: want a file");
+    if (!o.failed.empty() && !q.collects)
+      throw fatal(exit_usage, "--failed with --fleet needs --out, which collects the results");
+  }
 
   /// The key is where AWS's own tools look for it, and in no argument that others could see.
   void sign(run_options& o) const {
@@ -119,10 +190,11 @@ struct arguments {
     }
   }
 
-  run_options checked() const {
+  run_options checked(CLI::App const& command) const {
     auto o = options;
+    share(o, command);
     if (is_url(o.jobs)) read_from(std::exchange(o.jobs, "-") + "\n");
-    require_readable(o.jobs);
+    if (o.queue.join.empty()) require_readable(o.jobs);
     require_state(o.state);
     o.law = law_named(law);
     if (!leave.empty()) {
@@ -130,8 +202,8 @@ struct arguments {
       auto const share = option_value("--leave", leave, parse_leave);
       app::leave(o.law.law, share);
     }
-    o.fleet =
-        checked_limit_at(limit_at, {.alone = o.alone, .traced = !o.trace.empty(), .law = &o.law});
+    o.fleet = checked_limit_at(limit_at.empty() ? fleet : limit_at,
+                               {.alone = o.alone, .traced = !o.trace.empty(), .law = &o.law});
     if (!sigv4.empty()) sign(o);
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     for (auto const& text : rates) {
@@ -156,6 +228,7 @@ struct arguments {
       if (std::any_of(o.quotas.begin(), one, [&](auto const& q) { return q.name == one->name; }))
         throw fatal(exit_usage, "--quota " + one->name + " is given twice");
     o.ok = option_value("--ok", ok, statuses::parse);
+    o.ok_text = ok;
     o.level = level == "process" ? durability::process : durability::power;
     o.format = format == "vegeta" ? line_format::vegeta : line_format::automatic;
     o.progress = progress == "json"              ? progress_style::json
@@ -181,7 +254,7 @@ struct arguments {
       o.out = "-";
     } else if (o.out.empty())
       o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
-    if (o.journal.empty() && o.jobs != "-" && !o.raw) o.journal = o.jobs + ".headway";
+    if (o.journal.empty() && o.jobs != "-" && !o.raw && !o.queue) o.journal = o.jobs + ".headway";
     if (!o.failed.empty()) {
       if (o.jobs == "-")
         throw fatal(exit_usage,
@@ -189,7 +262,7 @@ struct arguments {
       if (o.failed == "-") throw fatal(exit_usage, "--failed wants a file, not -");
       check_replaceable("--failed", o.failed);
     }
-    if (!again.empty() && o.journal.empty())
+    if (!again.empty() && o.journal.empty() && !o.queue)
       throw fatal(exit_usage, "--again needs --journal, which says what has been done");
     if (again == "failed" || again == "all") o.again.push_back(final_outcome::failed);
     if (again == "unknown" || again == "all") o.again.push_back(final_outcome::unknown);
@@ -226,7 +299,7 @@ void add_run(CLI::App& program, action& chosen) {
       "closed.");
   auto const a = std::make_shared<arguments>();
   auto& o = a->options;
-  run->add_option("JOBS", o.jobs, "File of requests, a URL, or - for standard input")->required();
+  run->add_option("JOBS", o.jobs, "File of requests, a URL, or - for standard input");
   run->add_option("--out", o.out,
                   "Write results here, one JSON object a line; - is standard output; x.csv: the "
                   "records with their answers, too [JOBS with .results.jsonl]");
@@ -268,6 +341,18 @@ void add_run(CLI::App& program, action& chosen) {
          "--durability", a->level,
          "Keep acknowledged results through a power cut (power), or only through a kill (process)")
       ->check(CLI::IsMember({"power", "process"}))
+      ->capture_default_str();
+  a->asked_fleet =
+      run->add_option(
+             "--fleet", a->fleet,
+             "Upload JOBS to this PostgreSQL, as postgresql://headway@db/work, and work on "
+             "it with all that --join [HEADWAY_FLEET]")
+          ->type_name("URL")
+          ->expected(0, 1);
+  run->add_option("--join", o.queue.join, "Work on the queue of this name, without JOBS")
+      ->type_name("NAME");
+  run->add_option("--lease", a->lease,
+                  "Give lines to another host when one is not heard for this long, with --fleet")
       ->capture_default_str();
   run->add_option("--base-url", o.base_url, "Prefix URLs in JOBS that are only a path");
   auto* const url =
@@ -408,7 +493,8 @@ void add_run(CLI::App& program, action& chosen) {
                                   "--keep-order", "--failed", "--again", "--id", "--meta"})
     raw->excludes(run->get_option(other));
   raw->excludes(kept)->excludes(select);
-  run->callback([a, &chosen] { chosen = [a] { return headway::app::run(a->checked()); }; });
+  run->callback(
+      [a, run, &chosen] { chosen = [a, run] { return headway::app::run(a->checked(*run)); }; });
 }
 
 }  // namespace headway::app

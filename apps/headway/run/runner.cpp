@@ -1,7 +1,6 @@
 #include "run/runner.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -27,7 +26,6 @@
 #include "headway/headway.hpp"
 #include "jobs/request_headers.hpp"
 #include "journal/result.hpp"
-#include "os/descriptors.hpp"
 #include "os/poller.hpp"
 #include "os/signals.hpp"
 #include "pacing/lanes.hpp"
@@ -37,9 +35,11 @@
 #include "run/ending.hpp"
 #include "run/estimate.hpp"
 #include "run/intake.hpp"
+#include "run/named_lines.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/request.hpp"
+#include "run/shared_work.hpp"
 #include "run/spending.hpp"
 #include "status/canary.hpp"
 #include "status/halt.hpp"
@@ -50,54 +50,10 @@
 namespace headway::app {
 namespace {
 
-pacing_settings pacing_of(run_options const& o, std::shared_ptr<fleet_link> fleet) {
-  auto const most = o.concurrency_ceiling;
-  auto highest = most;
-  for (auto const& h : o.hosts) highest = std::max(highest, h.in_flight);
-  auto const connections = room_for_connections(highest);
-  return {.law = o.law,
-          .governor = {.attempts_max = o.attempts_max,
-                       .queue_max = requests::requests_max,
-                       .hint_max = o.wait_max,
-                       .throttled = o.law.throttled,
-                       .quiet_successes = o.law.quiet_successes,
-                       .rate_ceiling = o.rate_ceiling,
-                       .in_flight_max = most > 0 ? most : connections,
-                       .budget = o.budget},
-          .hosts = o.hosts,
-          .quotas = o.quotas,
-          .speaks = o.speaks,
-          .state = o.state,
-          .alone = o.alone,
-          .fleet = std::move(fleet),
-          .in_flight_most = connections};
-}
-
-/// Lines that are named, up to a number of them.
-class named_lines {
- public:
-  void add(std::int64_t line) {
-    if (named_.size() < named_max)
-      named_.push_back(line);
-    else
-      ++more_;
-  }
-  bool empty() const noexcept { return named_.empty(); }
-  /// "line 3", or "lines 3, 5, 8 and 12 more".
-  std::string words() const {
-    return fmt::format("line{} {}{}", named_.size() > 1 ? "s" : "", fmt::join(named_, ", "),
-                       more_ > 0 ? fmt::format(" and {} more", more_) : "");
-  }
-
- private:
-  static constexpr std::size_t named_max = 20;
-  std::vector<std::int64_t> named_;
-  std::int64_t more_ = 0;
-};
-
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
 constexpr char tempo_key[] = "tempo";
+constexpr duration leave_patience = 10s;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -105,7 +61,10 @@ class runner {
   explicit runner(run_options const& options)
       : options_(options),
         header_commands_(events_, options_.header_commands, options_.header_ttl),
-        input_(options_, header_commands_.stand_ins()),
+        shared_(
+            share_work(options_, header_commands_.stand_ins(), [this] { return interrupted(); })),
+        file_(shared_ ? nullptr : std::make_unique<intake>(options_, header_commands_.stand_ins())),
+        input_(shared_ ? shared_->requests() : *file_),
         fleet_(options_.dry_run ? nullptr : join_fleet(options_.fleet, options_.wait_max)),
         lanes_(pacing_of(options_, fleet_)),
         http_(
@@ -118,30 +77,28 @@ class runner {
 
   int run() {
     if (options_.dry_run) {
-      print_plan(options_, input_, spending_, tempo_);
+      print_plan(options_, *file_, spending_, tempo_);
       return exit_ok;
     }
     if (!obtain_values()) return 128 + halt_.signal();
     if (!options_.cold) lanes_.recall();
     note_selection();
-    out_.emplace(options_, input_.log(), input_.own_bodies());
+    if (shared_)
+      out_.emplace(options_, shared_->keeper());
+    else
+      out_.emplace(options_, file_->log(), file_->own_bodies());
     events_.watch(out_->log().event_fd(), EPOLLIN);
     if (fleet_) events_.watch(fleet_->event_fd(), EPOLLIN);
     if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
     visible_.open(options_.metrics);
-    standing_.failed_before = input_.before().failed;
-    standing_.unknown_before = input_.before().unknown;
-    if (!input_.is_stream()) {
-      standing_.total = input_.survey().wanted;
-      standing_.before = input_.before().success + input_.before().lost();
-    }
+    input_.tell(standing_, began_);
     loop();
     return conclude();
   }
 
  private:
   spending spending_before() {
-    auto const* const log = input_.log();
+    auto const* const log = journal_of();
     if (log == nullptr) return spending(options_.spend_max);
     return spending(options_.spend_max, log->noted(spent_key),
                     static_cast<std::int64_t>(log->intents().size()));
@@ -162,10 +119,18 @@ class runner {
     return true;
   }
 
+  bool interrupted() {
+    take_signal();
+    return halt_.draining();
+  }
+
+  /// Null: there is none.
+  journal* journal_of() const noexcept { return file_ ? file_->log() : nullptr; }
+
   /// Earlier results stay as they are, so that the user must know where they differ.
   void note_selection() {
-    if (input_.log() == nullptr) return;
-    auto& log = *input_.log();
+    if (journal_of() == nullptr) return;
+    auto& log = *journal_of();
     auto const before = log.noted("select"), now = words_of(options_.select);
     auto const shown = [](std::string const& words) {
       return words.empty() ? std::string("not given") : printable(words);
@@ -192,7 +157,7 @@ class runner {
         halt_.time_out();
       if (out_->log().echo_closed()) halt_.drain();
       if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
-      send_committed();
+      send_committed(now);
       if (requests_.live() > 0 && !halt_.draining())
         if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
       if (!halt_.draining()) {
@@ -247,8 +212,10 @@ class runner {
     if (halt_.draining()) return true;
     if (requests_.live() == 0) return input_.ended() || (in_vain() && !input_.ready());
     // What is left waits for servers that ask for more patience than we have.
-    return (input_.ended() || full() || no_room_) &&
-           requests_.all([](request const& r) { return r.where->parked(); });
+    return (input_.ended() || full() || no_room_) && aside_.empty() && all_parked();
+  }
+  bool all_parked() const {
+    return requests_.all([](request const& r) { return r.where->parked(); });
   }
 
   /// No server was ever reached, and at least one is given up.
@@ -276,6 +243,9 @@ class runner {
   void admit(time_point now) {
     no_room_ = false;
     if (finishing_) return;
+    auto const live = requests_.live(), flying = static_cast<std::size_t>(out());
+    auto const parked = live > 0 && flying == 0 && aside_.empty() && all_parked();
+    if (input_.demand(live, live - flying, parked)) out_->log().poke();
     for (int budget = 256; budget > 0 && !input_.ended() && !full(); --budget) {
       if (auto next = input_.next()) {
         if (!accept(now, std::move(*next))) break;
@@ -300,7 +270,10 @@ class runner {
     auto headers = request_headers(j, input_.headers().of(j.origin));
     auto const credential = credential_digest(headers);
     auto const key = key_of(j, credential, header_commands::needed_by(headers));
-    if (lanes_.stopped(key)) return true;  // left for a later run
+    if (lanes_.stopped(key)) {  // left for a later run
+      input_.leave_open(j);
+      return true;
+    }
     auto* const l = lanes_.at(now, key);
     no_room_ = l == nullptr;
     if (no_room_) {
@@ -344,7 +317,7 @@ class runner {
     return answer;
   }
   bool queue(std::uint32_t index, time_point now) {
-    return std::holds_alternative<ticket>(submit(index, now));
+    return !requests_[index].lost && std::holds_alternative<ticket>(submit(index, now));
   }
 
   // ── attempts go out ─────────────────────────────────────────────────────────────────────────
@@ -410,7 +383,11 @@ class runner {
       give_up_unsent(index, now, "it still waited to be sent again", reason::deadline);
       return;
     }
-    if (input_.log() == nullptr || r.intended || (idempotent(r.what) && spending_.empty())) {
+    if (!input_.may_go(now, r.what)) {
+      set_aside(index, now);
+      return;
+    }
+    if (!input_.remembers() || r.intended || (idempotent(r.what) && spending_.empty())) {
       send(index);
       return;
     }
@@ -436,23 +413,67 @@ class runner {
     end(index, now, {.error = error}, outcome::ignore, {verdict::give_up, why, never});
   }
 
+  /// Its turn had come, but what keeps track of it does not answer: it waits for that.
+  void set_aside(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    r.out = false;
+    r.aside = true;
+    r.where->cancel(now, r.id);
+    aside_.push_back(index);
+  }
+
   /// Sends what must not be sent twice, now that the journal knows of it.
-  void send_committed() {
+  void send_committed(time_point now) {
     auto const committed = out_->log().committed();
+    heed(now);  // what was committed without effect is another run's by now
     while (!intending_.empty()) {
       auto const index = intending_.front();
       auto& r = requests_[index];
-      auto const given_up = halt_.draining() || r.where->stopped();
-      if (!given_up && (r.intent > committed || !room_for_bodies())) return;
+      auto const given_up = halt_.draining() || r.where->stopped() || r.lost;
+      auto const may_go = input_.may_go(now, r.what);
+      if (!given_up && may_go && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
-      if (given_up) {
-        out_->log().clear(r.what.line);
-        r.intended = false;
+      if ((given_up || !may_go) && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+      if (given_up)
         abandon(index);
-      } else {
+      else if (!may_go)
+        set_aside(index, now);
+      else
         send(index);
-      }
     }
+  }
+
+  /// What others have done to the lines that were taken.
+  void heed(time_point now) {
+    auto news = input_.look(now);
+    for (auto const& text : news.said) {
+      progress_.clear();
+      say(text);
+    }
+    for (auto const& [first, last] : news.lost)
+      requests_.each([&, first = first, last = last](
+                         request const& r) { return first <= r.what.line && r.what.line <= last; },
+                     [this](std::uint32_t index) { lose(index); });
+    std::erase_if(aside_, [&](auto const index) {
+      auto& r = requests_[index];
+      if (!input_.may_go(now, r.what)) return false;
+      r.aside = false;
+      if (!queue(index, now)) leave_open(index);
+      return true;
+    });
+    if (news.over.empty()) return;
+    if (news.for_good)
+      halt_.stop(news.over);
+    else
+      halt_.leave_off(news.over);
+  }
+
+  /// Another run has it: what comes of it here is not recorded.
+  void lose(std::uint32_t index) {
+    auto& r = requests_[index];
+    r.lost = true;
+    r.intended = false;
+    if (!r.out) abandon(index);
   }
 
   void send(std::uint32_t index) {
@@ -490,7 +511,7 @@ class runner {
     note_spending();
   }
   void note_spending() {
-    if (input_.log() != nullptr)
+    if (journal_of() != nullptr)
       if (auto ledger = spending_.ledger(); !ledger.empty())
         out_->log().put({spent_key, std::move(ledger)});
   }
@@ -571,7 +592,8 @@ class runner {
     auto const refused_value =
         answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
-        {.what = told.what,
+        {.lost = r.lost,
+         .what = told.what,
          .value_refused = refused_value,
          .has_remainder = told.remainder.has_value(),
          .goes_at_once = gone && may_repeat && r.broken < options_.attempts_max,
@@ -592,6 +614,8 @@ class runner {
       }
       case disposition::leave_open:
         if (alone) refused_alone_.add(r.what.line);
+        if (r.lost && (ruling.what == verdict::retry || ruling.what == verdict::park))
+          l.cancel(now, r.id);
         return leave_open(index);
       case disposition::go_on:
         if (!queue(index, now)) leave_open(index);
@@ -725,6 +749,7 @@ class runner {
   /// Refused for a reason that is not its own: without a result, a later run takes it up again.
   void leave_open(std::uint32_t index) {
     withdraw(requests_[index]);
+    if (!requests_[index].lost) input_.leave_open(requests_[index].what);
     requests_.forget(index);
   }
 
@@ -772,7 +797,7 @@ class runner {
                  .said = without_secrets(r.body.substr(0, 4096), headers)});
     out_->record(r);
     if (canary_.dies(refused_by) && options_.may.canary)
-      halt_.stop(why_canary_died(r, headers, input_.log() != nullptr));
+      halt_.stop(why_canary_died(r, headers, input_.remembers()));
   }
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
@@ -789,8 +814,10 @@ class runner {
   /// Drops it without a result; a later run takes it up again.
   void abandon(std::uint32_t index) {
     auto& r = requests_[index];
-    auto const now = clock_now();
-    r.where->cancel(now, r.id);
+    if (r.aside)
+      std::erase(aside_, index);
+    else
+      r.where->cancel(clock_now(), r.id);
     requests_.forget(index);
   }
 
@@ -801,6 +828,7 @@ class runner {
     if (now < progress_.wakeup()) return;
     standing_.waiting = lanes_.hindrances(now);
     if (auto const hosts = lanes_.hosts()) standing_.fleet = words_of(*hosts, now);
+    input_.tell(standing_, now);
     progress_.update(now, standing_);
   }
 
@@ -833,27 +861,7 @@ class runner {
     auto const now = clock_now();
     std::string found;
     requests_.each([&](request const& r) { return r.what.line == line; },
-                   [&](std::uint32_t index) {
-                     auto const& r = requests_[index];
-                     auto const often = fmt::format("attempt {}", r.attempts + (r.out ? 0 : 1));
-                     if (r.out) {
-                       found = fmt::format("in flight to {} for {}, {}", r.where->title(),
-                                           in_words(now - r.sent), often);
-                       return;
-                     }
-                     auto const held = r.where->why(now);
-                     found = fmt::format(
-                         "waits in the queue of {} for {}, for {}{}{}", r.where->title(),
-                         in_words(now - r.read), often,
-                         held.why == reason::none
-                             ? std::string()
-                             : fmt::format("; what holds the first there: {}", to_string(held.why)),
-                         held.why != reason::none && held.until != never && held.until > now
-                             ? fmt::format(", for {}", in_words(held.until - now))
-                             : "");
-                     if (r.throttled > 0) found += fmt::format("; throttled {} times", r.throttled);
-                     if (!r.said.empty()) found += ", last: " + printable(r.said);
-                   });
+                   [&](std::uint32_t index) { found = words_of(requests_[index], now); });
     if (!found.empty()) return found;
     if (last_read_ >= line) return "ended, blank or a comment: see the results";
     return fmt::format("not read yet: line {} was the last", last_read_);
@@ -861,8 +869,10 @@ class runner {
 
   int conclude() {
     if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
+    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
     out_->conclude(halt_.hurried());
-    if (input_.log() != nullptr) input_.log()->put({tempo_key, tempo_.note()});
+    if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
+    input_.tell(standing_, clock_now());
     lanes_.conclude();
     progress_.clear();
     auto const now = clock_now();
@@ -870,7 +880,8 @@ class runner {
     auto text = summary(s, now - began_) + lost_.words() + visible_.changes();
     text += lanes_.where_time_went() + lanes_.findings();
     if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
-    text += next_step(s, input_.log() != nullptr);
+    if (shared_) text += shared_->words();
+    text += next_step(s, journal_of() != nullptr);
     lanes_.keep();
     auto const wanted = options_.progress != progress_style::none || options_.quiet;
     if (wanted && !out_->log().echo_closed()) std::fputs(text.c_str(), stderr);
@@ -880,8 +891,10 @@ class runner {
                       hints_ignored_));
     say_estimate();
     if (!halt_.hurried()) visible_.conclude(signals_.fd());
-    if (!halt_.hurried()) out_->write_table(input_.jobs());
-    out_->write_failed(input_.input(), input_.survey().records);
+    if (file_) {
+      if (!halt_.hurried()) out_->write_table(file_->jobs());
+      out_->write_failed(file_->input(), file_->survey().records);
+    }
     if (in_vain() && halt_.signal() == 0)
       halt_.stop(
           "no server was ever reached; put that right and run the same command again; "
@@ -890,7 +903,10 @@ class runner {
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished)
       throw fatal(exit_pipe, "standard output is closed");
-    if (auto const code = halt_.exit_code(unfinished, input_.log() != nullptr)) return *code;
+    if (shared_ && halt_.refused()) shared_->stop_all();
+    auto const parked = shared_ ? shared_->conclude() : std::nullopt;
+    if (auto const code = halt_.exit_code(unfinished, input_.remembers())) return *code;
+    if (parked) return *parked;
     if (requests_.live() > 0) {
       if (lanes_.parked_as_broken(now)) {
         say(fmt::format(
@@ -918,31 +934,34 @@ class runner {
       say(*why);
       return exit_threshold;
     }
-    return s.failed + s.unknown + input_.before().lost() > 0 ? exit_failed : exit_ok;
+    return s.failed + s.unknown + s.failed_before + s.unknown_before > 0 ? exit_failed : exit_ok;
   }
 
   /// After --only: what the rest will take, at what is known by now.
   void say_estimate() const {
-    auto const* const log = input_.log();
-    if (options_.only == 0 || input_.is_stream()) return;
-    auto left = input_.survey().requests - standing_.ended();
+    auto const* const log = journal_of();
+    if (options_.only == 0 || !file_ || file_->is_stream()) return;
+    auto left = file_->survey().requests - standing_.ended();
     if (log != nullptr)
       for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
         left -= log->count(how);
     if (left > 0) say(estimate_of(left, spending_, tempo_));
   }
 
-  run_options const options_;
+  run_options options_;
   time_point const began_ = clock_now();
   rng chance_{seed()};
   signals signals_;
+  halt halt_;
   poller events_;
   progress progress_{options_.progress, began_};
   standing standing_;
 
   header_commands header_commands_;
   int renewals_failed_ = 0;
-  intake input_;
+  std::unique_ptr<shared_work> shared_;  // null: alone
+  std::unique_ptr<intake> file_;         // null: JOBS is shared
+  source& input_;
   std::optional<outputs> out_;
 
   std::shared_ptr<fleet_link> fleet_;
@@ -950,13 +969,13 @@ class runner {
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
   spending spending_ = spending_before();
-  tempo tempo_ = tempo::parse(input_.log() == nullptr ? "" : input_.log()->noted(tempo_key));
+  tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
   canary canary_;
   silence silence_;
-  halt halt_;
   requests requests_;
   std::deque<std::uint32_t> intending_;  // their turn has come, and they wait for the journal
+  std::vector<std::uint32_t> aside_;     // likewise, and it does not answer
 
   losses lost_;
   named_lines refused_alone_;

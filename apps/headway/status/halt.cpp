@@ -30,8 +30,8 @@ void halt::time_out() noexcept {
   drain();
 }
 
-void halt::leave_off() noexcept {
-  left_off_ = true;
+void halt::leave_off(std::string by) {
+  left_off_ = std::move(by);
   drain();
 }
 
@@ -50,8 +50,8 @@ std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
     say("out of time (--time-max): run the same command again to go on");
     return exit_parked;
   }
-  if (left_off_ && unfinished) {
-    say("stopped by headway ctl: run the same command again to go on");
+  if (!left_off_.empty() && unfinished) {
+    say("stopped by " + left_off_);
     return exit_parked;
   }
   if (left_in_part_) {

@@ -22,8 +22,8 @@ class halt {
   void interrupt(int signal) noexcept;
   /// --time-max is over.
   void time_out() noexcept;
-  /// Its user has said so.
-  void leave_off() noexcept;
+  /// Its user has said so, by these words.
+  void leave_off(std::string by = "headway ctl: run the same command again to go on");
   /// The reader of the results is gone.
   void drain() noexcept { draining_ = true; }
 
@@ -31,6 +31,8 @@ class halt {
   bool draining() const noexcept { return draining_; }
   /// … and what flies is not waited for.
   bool hurried() const noexcept { return hurried_; }
+  /// By stop().
+  bool refused() const noexcept { return !why_.empty(); }
   /// Some lines are left open.
   bool left_in_part() const noexcept { return left_in_part_; }
   /// The last one, or 0.
@@ -46,7 +48,8 @@ class halt {
   bool in_part_ = false, left_in_part_ = false;
   std::exception_ptr failure_;
   int signal_ = 0;
-  bool out_of_time_ = false, left_off_ = false;
+  bool out_of_time_ = false;
+  std::string left_off_;  // by what
   bool draining_ = false;
   bool hurried_ = false;
 };

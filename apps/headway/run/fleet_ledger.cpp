@@ -1,0 +1,262 @@
+#include "run/fleet_ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "base/clock.hpp"
+#include "base/fatal.hpp"
+#include "base/words.hpp"
+
+namespace headway::app {
+namespace {
+
+constexpr duration ask_again = 1s;  // for a block, where others have what is left
+constexpr duration status_every = 2s;
+constexpr duration attempts_every = 300ms;
+constexpr int not_looked_at = std::numeric_limits<int>::max();
+
+time_point on_timeline(std::chrono::steady_clock::time_point at) noexcept {
+  return time_point(at.time_since_epoch());
+}
+
+}  // namespace
+
+fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, settings its,
+                           std::unique_ptr<collector> collects)
+    : engine_(engine),
+      settings_(std::move(its)),
+      worker_(engine, facts, settings_.name, settings_.lease),
+      collector_(std::move(collects)),
+      collected_(collector_ == nullptr) {
+  status_.all.facts = facts;
+}
+
+// ── of the recorder's thread ──────────────────────────────────────────────────────────────────
+
+void fleet_ledger::commit(change_group const& group) {
+  auto const dropped = [&] {
+    try {
+      return worker_.commit(group.changes, group.results);
+    } catch (fatal const& e) {
+      if (e.code != exit_parked) throw;
+      throw fatal(exit_parked,
+                  fmt::format("{}; {} changes are not recorded: another worker sends those lines "
+                              "again, or calls them unknown",
+                              e.what(), group.changes.size()));
+    }
+  }();
+  answered();
+  note(dropped);
+  locked([&] {
+    for (auto const& [line, to] : group.changes)
+      if (to != line_state::open && to != line_state::intended && block_of(line) != held_.end())
+        ++ours_[static_cast<std::size_t>(to)];
+    pass_stale_group();
+  });
+  note_leases();
+}
+
+void fleet_ledger::tend(bool idle) {
+  auto const now = clock_now();
+  for (auto const& [first, why] : locked([&] { return std::exchange(to_park_, {}); }))
+    worker_.park(first, why);
+  if (now >= renew_at_) {
+    auto const r = worker_.renew("");
+    note(r.lost);
+    locked([&] {
+      news_.stopped = news_.stopped || r.stopped;
+      news_.gone = news_.gone || r.gone;
+    });
+    renew_at_ = now + settings_.lease / 3;
+  }
+  auto const may_lease = locked([&] {
+    if (idle) pass_stale_group();
+    return wanted_ && stale_groups_ == 0;
+  });
+  auto const none = may_lease && now >= lease_at_ ? lease(now) : std::nullopt;
+  if (collector_ && now >= collect_at_) collect(now);
+  if (now >= status_at_) {
+    auto const asked = clock_now();
+    auto all = status_of(engine_, worker_.facts().name);
+    if (!all.empty())
+      locked([&] { status_ = {std::move(all.front()), ours_[1], ours_[2], ours_[3]}; });
+    // It is a look at all blocks that have begun: a hundredth of the time at most.
+    status_at_ = clock_now() + std::max(status_every, 100 * (clock_now() - asked));
+  }
+  answered();
+  note_leases();
+  std::lock_guard const held(mutex_);
+  if (none) none_ = none;  // that it has ended comes after how
+  news_.stopped = news_.stopped || none == queue_worker::none::stopped;
+  news_.gone = news_.gone || none == queue_worker::none::gone;
+  for (auto const& told = worker_.parked(); parked_told_ < told.size(); ++parked_told_)
+    news_.said.push_back(told[parked_told_]);
+  news_.tended = true;
+}
+
+/// Handed over before the last look, one may have been under way then, and one gathered.
+void fleet_ledger::pass_stale_group() {
+  if (stale_groups_ > 0 && stale_groups_ != not_looked_at) --stale_groups_;
+}
+
+/// Why there is no block, if there is none.
+std::optional<queue_worker::none> fleet_ledger::lease(time_point now) {
+  auto found = worker_.lease();
+  lease_at_ = found.block ? now : now + ask_again;
+  if (!found.block) {
+    if (found.why != queue_worker::none::wait) status_at_ = now;
+    return found.why;
+  }
+  auto& b = *found.block;
+  std::lock_guard const held(mutex_);
+  held_[b.first] = {b.first + b.size() - 1, on_timeline(worker_.held_until(b.first))};
+  news_.blocks.push_back(std::move(b));
+  wanted_ = false;
+  none_.reset();
+  return std::nullopt;
+}
+
+/// A block at a time, so that commits do not wait.
+void fleet_ledger::collect(time_point now) {
+  using what = enum to_collect::what;
+  auto const next = collector_->next();
+  collect_at_ = next.what == what::block ? now : next.what == what::wait ? now + ask_again : never;
+  if (next.what == what::block || next.what == what::wait) return;
+  locked([&] { collected_ = true; });
+}
+
+time_point fleet_ledger::due() const {
+  auto const at = std::min({renew_at_, collect_at_, status_at_});
+  std::lock_guard const held(mutex_);
+  if (!to_park_.empty()) return time_point::min();
+  return wanted_ && stale_groups_ != not_looked_at ? std::min(at, lease_at_) : at;
+}
+
+void fleet_ledger::close() {
+  worker_.release();
+  if (locked([&] { return stops_all_; })) stop_queue(engine_, worker_.facts().name);
+  if (collector_) collector_->close();
+}
+
+bool fleet_ledger::wait_for_engine(std::string const& why) {
+  std::unique_lock held(mutex_);
+  auto const now = clock_now();
+  if (!away_) {
+    auto last = now;
+    for (auto const& [first, its] : held_) last = std::max(last, its.until);
+    news_.said.push_back(
+        fmt::format("the database is away: {}; what may be repeated goes on for {}, the rest waits",
+                    why, in_words(last - now)));
+  }
+  away_ = {away_ ? away_->since : now, why};
+  leaving_.wait_for(held, attempts_every, [&] { return clock_now() >= leaves_; });
+  return clock_now() < leaves_;
+}
+
+void fleet_ledger::answered() {
+  std::lock_guard const held(mutex_);
+  if (!away_) return;
+  news_.said.push_back(
+      fmt::format("the database answers again, after {}", in_words(clock_now() - away_->since)));
+  away_.reset();
+}
+
+void fleet_ledger::note(std::vector<queue_worker::dropped> const& all) {
+  std::lock_guard const held(mutex_);
+  for (auto const& d : all) {
+    auto const found = held_.find(d.first);
+    if (found == held_.end()) continue;
+    news_.lost.push_back({d.first, found->second.last});
+    news_.said.push_back(fmt::format(
+        "lines {} to {} are another worker's by now: {}", d.first, found->second.last,
+        d.why == queue_worker::dropped::reason::fenced
+            ? "their lease had run out"
+            : "the database has lost commits that it had acknowledged, as after a failover to a "
+              "standby that was behind"));
+    held_.erase(found);
+    stale_groups_ = not_looked_at;
+  }
+}
+
+void fleet_ledger::note_leases() {
+  std::lock_guard const held(mutex_);
+  for (auto at = held_.begin(); at != held_.end();) {
+    auto const until = worker_.held_until(at->first);
+    if (until == std::chrono::steady_clock::time_point::min()) {
+      at = held_.erase(at);  // it has ended, or is parked
+    } else {
+      at->second.until = on_timeline(until);
+      ++at;
+    }
+  }
+}
+
+// ── of the loop ───────────────────────────────────────────────────────────────────────────────
+
+fleet_ledger::news fleet_ledger::look() {
+  std::lock_guard const held(mutex_);
+  if (stale_groups_ == not_looked_at) stale_groups_ = 2;
+  return std::exchange(news_, {});
+}
+
+bool fleet_ledger::want(bool more) {
+  std::lock_guard const held(mutex_);
+  if (wanted_ == more) return false;
+  // Not before it is known what became of the last one.
+  if (more && !news_.blocks.empty()) return false;
+  wanted_ = more;
+  return true;
+}
+
+std::optional<queue_worker::none> fleet_ledger::why_none() const {
+  return locked([&] { return none_; });
+}
+
+void fleet_ledger::park(std::int64_t first, std::string why) {
+  std::lock_guard const held(mutex_);
+  to_park_.emplace_back(first, std::move(why));
+}
+
+time_point fleet_ledger::held_until(std::int64_t line) const {
+  std::lock_guard const held(mutex_);
+  auto const found = block_of(line);
+  return found == held_.end() ? time_point::min() : found->second.until;
+}
+
+/// Requires the mutex.
+auto fleet_ledger::block_of(std::int64_t line) const
+    -> std::map<std::int64_t, holding>::const_iterator {
+  auto const after = held_.upper_bound(line);
+  if (after == held_.begin()) return held_.end();
+  auto const at = std::prev(after);
+  return line <= at->second.last ? at : held_.end();
+}
+
+std::optional<fleet_ledger::absence> fleet_ledger::away() const {
+  return locked([&] { return away_; });
+}
+
+fleet_ledger::state fleet_ledger::status() const {
+  return locked([&] { return status_; });
+}
+
+bool fleet_ledger::collected() const {
+  return locked([&] { return collected_; });
+}
+
+void fleet_ledger::leave(duration patience) {
+  {
+    std::lock_guard const held(mutex_);
+    leaves_ = std::min(leaves_, later(clock_now(), patience));
+  }
+  leaving_.notify_all();
+}
+
+void fleet_ledger::stop_all() {
+  locked([&] { stops_all_ = true; });
+}
+
+}  // namespace headway::app

@@ -1,0 +1,139 @@
+/// The ledger of a fleet: a queue in a database, of which this run holds some blocks.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "headway/time.hpp"
+#include "journal/ledger.hpp"
+#include "queue/collect.hpp"
+#include "queue/queue.hpp"
+
+namespace headway::app {
+
+/// The recorder's thread alone talks to the engine: it commits, and between two commits it renews
+/// leases, leases blocks, collects results. The run's loop reads lines, sends, and never waits for
+/// the engine; what the two tell each other stands here, under a mutex.
+///
+/// What has become another worker's is left out of each commit. Such a block may come back to us
+/// only once the loop has forgotten what it had of it, and nothing of that waits to be committed:
+/// else the answer to a request of then would be taken for one of now.
+class fleet_ledger final : public ledger {
+ public:
+  struct settings {
+    std::string name;  ///< of this worker, as people are shown it
+    std::chrono::milliseconds lease = queue_worker::lease_usual;
+  };
+  /// `collects`: results into a file, or null. The engine must live as long, and ask
+  /// wait_for_engine() for patience. Errors: those of queue_engine.
+  fleet_ledger(queue_engine&, queue_facts const&, settings, std::unique_ptr<collector> collects);
+
+  // ── of the recorder's thread ────────────────────────────────────────────────────────────────
+
+  void commit(change_group const& group) override;
+  void tend(bool idle) override;
+  time_point due() const override;
+  void require_untouched() const override {}
+  void leave(duration patience) override;
+  void close() override;
+
+  /// The engine does not answer; returns, after a pause, whether it is waited for any longer.
+  bool wait_for_engine(std::string const& why);
+
+  // ── of the loop ─────────────────────────────────────────────────────────────────────────────
+
+  /// Consecutive lines.
+  struct lines {
+    std::int64_t first, last;
+    bool contain(std::int64_t line) const noexcept { return first <= line && line <= last; }
+  };
+  /// What there is since the last look.
+  struct news {
+    std::deque<queue_block> blocks{};
+    std::vector<lines> lost{};        ///< they have become another worker's
+    std::vector<std::string> said{};  ///< for people, sentences
+    bool tended = false;              ///< the engine was asked since
+    bool stopped = false;             ///< by a person, until the queue is resumed
+    bool gone = false;                ///< dropped by a person
+  };
+  /// Takes what is new. The caller forgets at once what was lost.
+  news look();
+
+  /// Whether another block is wanted. True where that is new.
+  bool want(bool);
+  /// Why none came, when one was asked for last; nullopt: one came, or it was not asked for yet.
+  std::optional<queue_worker::none> why_none() const;
+  /// This block is to be worked on no longer, by any worker.
+  void park(std::int64_t first, std::string why);
+  /// Until when the line is surely ours.
+  time_point held_until(std::int64_t line) const;
+
+  /// Since when the engine has not answered, and why.
+  struct absence {
+    time_point since;
+    std::string why;
+  };
+  std::optional<absence> away() const;
+  /// How far the queue is, as far as is known, and what of that is ours.
+  struct state {
+    queue_status all{};
+    std::int64_t success = 0, failed = 0, unknown = 0;
+  };
+  state status() const;
+  /// All results are collected, where this run collects them.
+  bool collected() const;
+
+  /// The queue is to stop for all workers.
+  void stop_all();
+
+ private:
+  struct holding {
+    std::int64_t last;
+    time_point until;
+  };
+  template <class Act>
+  auto locked(Act act) const {
+    std::lock_guard const held(mutex_);
+    return act();
+  }
+  std::map<std::int64_t, holding>::const_iterator block_of(std::int64_t line) const;
+  void pass_stale_group();
+  void answered();
+  void note(std::vector<queue_worker::dropped> const&);
+  void note_leases();
+  std::optional<queue_worker::none> lease(time_point now);
+  void collect(time_point now);
+
+  queue_engine& engine_;
+  settings const settings_;
+  queue_worker worker_;
+  std::unique_ptr<collector> collector_;
+  std::size_t parked_told_ = 0;
+  time_point renew_at_ = time_point::min(), lease_at_ = time_point::min(),
+             collect_at_ = time_point::min(), status_at_ = time_point::min();
+
+  mutable std::mutex mutex_;
+  std::condition_variable leaving_;
+  std::map<std::int64_t, holding> held_{};  // by the first line
+  news news_{};
+  bool wanted_ = false, collected_, stops_all_ = false;
+  std::optional<queue_worker::none> none_{};
+  int stale_groups_ = 0;  // that may yet have changes of what was lost
+  std::vector<std::pair<std::int64_t, std::string>> to_park_{};
+  std::optional<absence> away_{};
+  time_point leaves_ = never;
+  std::array<std::int64_t, 4> ours_{};  // ended, by outcome
+  state status_{};
+};
+
+}  // namespace headway::app

@@ -1,0 +1,127 @@
+#include "run/fleet_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fatal.hpp"
+#include "base/text.hpp"
+#include "base/words.hpp"
+#include "jobs/jobs_part.hpp"
+
+namespace headway::app {
+
+fleet_source::fleet_source(fleet_ledger& of, line_options lines, std::string preface,
+                           bound_headers headers, bool has_headers)
+    : ledger_(of),
+      lines_(std::move(lines)),
+      preface_(std::move(preface)),
+      has_headers_(has_headers) {
+  headers_ = std::move(headers);
+}
+
+bool fleet_source::in_doubt(job const& j) const noexcept {
+  return in_doubt_.contains(j.line);
+}
+
+bool fleet_source::may_go(time_point now, job const& j) const {
+  return now < ledger_.held_until(j.line) && (idempotent(j) || !ledger_.away());
+}
+
+source::news fleet_source::look(time_point) {
+  auto came = ledger_.look();
+  for (auto& b : came.blocks) {
+    for (auto const line : b.intended) in_doubt_.insert(line);
+    blocks_.push_back(std::move(b));
+  }
+  news what{.said = std::move(came.said)};
+  for (auto const& [first, last] : came.lost) {
+    what.lost.push_back({first, last});
+    std::erase_if(blocks_, [&](auto const& b) { return b.first == first; });
+    std::erase_if(jobs_, [&](auto const& j) { return first <= j.line && j.line <= last; });
+    in_doubt_.erase(in_doubt_.lower_bound(first), in_doubt_.upper_bound(last));
+    left_open_.erase(left_open_.lower_bound(first), left_open_.upper_bound(last));
+  }
+  auto const name = ledger_.status().all.facts.name;
+  what.for_good = came.gone;
+  if (came.gone)
+    what.over = fmt::format("queue {} was dropped", name);
+  else if (came.stopped)
+    what.over = fmt::format("headway fleet stop: `headway fleet resume {}` lets it go on", name);
+  ready_ = ready_ || came.tended;
+  return what;
+}
+
+bool fleet_source::demand(std::size_t live, std::size_t waiting, bool parked) {
+  gives_up_ = parked || (live == 0 && !left_open_.empty());
+  auto const unread = waiting + jobs_.size();
+  return ledger_.want(!ended() && blocks_.empty() && (parked || 2 * unread <= last_size_));
+}
+
+void fleet_source::leave_open(job const& j) {
+  left_open_.insert(j.line);
+}
+
+void fleet_source::tell(standing& s, time_point now) const {
+  auto const [all, success, failed, unknown] = ledger_.status();
+  s.total = all.facts.requests;
+  s.failed_before = std::max(all.failed - failed, std::int64_t{0});
+  s.unknown_before = std::max(all.unknown - unknown, std::int64_t{0});
+  s.before = std::max(all.success - success, std::int64_t{0}) + s.failed_before + s.unknown_before;
+  if (auto const away = ledger_.away())
+    s.waiting.insert(
+        s.waiting.begin(),
+        {.what = hindrance::kind::broken,
+         .where = "the database",
+         .why = fmt::format("away for {}: {}", in_words(now - away->since), away->why)});
+}
+
+std::optional<job> fleet_source::take() {
+  using enum queue_worker::none;
+  while (jobs_.empty() && !blocks_.empty()) {
+    auto const b = std::move(blocks_.front());
+    blocks_.pop_front();
+    try {
+      jobs_ = read(b);
+      last_size_ = jobs_.size();
+    } catch (fatal const& bad) {
+      jobs_.clear();
+      ledger_.park(b.first, bad.what());
+    }
+  }
+  if (!jobs_.empty()) {
+    auto next = std::move(jobs_.front());
+    jobs_.pop_front();
+    return next;
+  }
+  ready_ = false;
+  auto const none = ledger_.why_none();
+  if (!none) return std::nullopt;
+  // What others hold may come to us yet, unless we could not send it either.
+  if (*none == ended || *none == parked) ended_ = ledger_.collected();
+  if (*none == wait) ended_ = gives_up_;
+  return std::nullopt;
+}
+
+/// Throws fatal where it is not to be worked on.
+std::deque<job> fleet_source::read(queue_block const& b) const {
+  jobs_part part(lines_, preface_, b.first, b.lines);
+  std::deque<job> all;
+  while (auto j = part.next()) {
+    auto const where = fmt::format("{}:{}: ", lines_.file, j->line);
+    auto const state = b.state[static_cast<std::size_t>(j->line - b.first)];
+    if (state == queue_block::no_request)
+      throw fatal(exit_usage, where + "the database does not know that this is a request");
+    if (j->body_file) throw fatal(exit_usage, where + "body_file is a file of another host");
+    if (has_headers_ && !headers_.go_to(j->origin))
+      throw fatal(exit_usage,
+                  fmt::format("{}--header-for does not name {}", where, printable(j->origin)));
+    if (state == static_cast<char>(line_state::open) ||
+        state == static_cast<char>(line_state::intended))
+      all.push_back(std::move(*j));
+  }
+  return all;
+}
+
+}  // namespace headway::app

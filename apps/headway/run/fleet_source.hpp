@@ -1,0 +1,55 @@
+/// The lines of a fleet's queue, as requests.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jobs/job.hpp"
+#include "run/fleet_ledger.hpp"
+#include "run/source.hpp"
+
+namespace headway::app {
+
+/// The requests of the blocks that a ledger holds.
+///
+/// A queue is input from the network: a block with a line that is not good, that names a file or a
+/// server that our headers are not for, is parked as a whole before any of it is sent.
+class fleet_source final : public source {
+ public:
+  /// `preface`: as jobs_part takes it. `headers`: where they go has been said by the user, or is
+  /// known from JOBS itself.
+  fleet_source(fleet_ledger&, line_options, std::string preface, bound_headers headers,
+               bool has_headers);
+
+  bool remembers() const noexcept override { return true; }
+  bool in_doubt(job const&) const noexcept override;
+  bool may_go(time_point now, job const&) const override;
+  news look(time_point now) override;
+  bool demand(std::size_t live, std::size_t waiting, bool parked) override;
+  void leave_open(job const&) override;
+  void tell(standing&, time_point now) const override;
+
+ protected:
+  std::optional<job> take() override;
+
+ private:
+  std::deque<job> read(queue_block const&) const;
+
+  fleet_ledger& ledger_;
+  line_options const lines_;
+  std::string const preface_;
+  bool const has_headers_;
+
+  std::deque<queue_block> blocks_{};    // not read yet
+  std::deque<job> jobs_{};              // of one block
+  std::size_t last_size_ = 0;           // requests of the last block
+  std::set<std::int64_t> in_doubt_{};   // lines of blocks that were held
+  std::set<std::int64_t> left_open_{};  // lines
+  bool gives_up_ = false;  // what was taken and has not ended will not be sent by this run
+};
+
+}  // namespace headway::app

@@ -1,0 +1,19 @@
+#include "run/source.hpp"
+
+#include "base/fatal.hpp"
+
+namespace headway::app {
+
+std::optional<job> source::next() {
+  if (put_back_) return std::exchange(put_back_, std::nullopt);
+  if (ended_) return std::nullopt;
+  try {
+    return take();
+  } catch (fatal const&) {
+    failure_ = std::current_exception();
+    ended_ = true;
+    return std::nullopt;
+  }
+}
+
+}  // namespace headway::app
