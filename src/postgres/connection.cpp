@@ -441,8 +441,8 @@ struct connection::session {
   std::optional<std::stop_callback<std::function<void()>>> stopper;
 };
 
-connection::connection(endpoint const& where, patience waits, std::stop_token stop)
-    : session_(std::make_unique<session>(where, waits, stop)) {
+connection::connection(endpoint const& where, patience limits, std::stop_token stop)
+    : session_(std::make_unique<session>(where, limits, stop)) {
   session_->stopper.emplace(stop, [s = session_.get()] { s->wake(); });
   session_->connect();
   session_->begin();
