@@ -174,7 +174,7 @@ COMMANDS = (
     ("exec seq.txt --throttle-text ( -- echo {}", 2, "--throttle-text '(': no regular expression: "),
     ("exec seq.txt --timeout 5x -- echo {}", 2, f"--timeout '5x': '5x' {TIME}"),
     ("exec seq.txt --env 1X -- echo {}", 2, '--env "1X": want NAME=VALUE'),
-    ("exec seq.txt -j 0 -- echo {}", 2, "--concurrency '0': want a whole number from 1 to 60000"),
+    ("exec seq.txt -j x -- echo {}", 2, "--concurrency 'x': want a whole number from 1 to 60000"),
     ("exec seq.txt --fail-if >5 -- echo {}", 2, f"--fail-if '>5': \">5\" {THRESHOLD}"),
     ("proxy", 2, "want a server: --upstream https://…, or [[upstream]] in --config"),
     ("proxy --upstream api.example", 2, '--upstream "api.example": want http://… or https://…\n'),

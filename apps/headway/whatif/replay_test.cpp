@@ -270,7 +270,7 @@ TEST(replay, holds_no_more_scopes_than_a_run_may) {
     replay(file.path);
     ADD_FAILURE() << "no error";
   } catch (fatal const& e) {
-    EXPECT_EQ(e.what(), file.path + ":1002: more than 1000 scopes at once");
+    EXPECT_EQ(e.what(), file.path + ":1003: more than 1000 scopes at once");
   }
 }
 
