@@ -386,10 +386,10 @@ void exchange::leave() {
 
 std::string exchange::marks() const {
   auto const waited = std::chrono::round<std::chrono::milliseconds>(waited_).count();
-  std::string text = fmt::format(
-      FMT_COMPILE("X-Headway-Waited: {}.{:03}\r\nX-Headway-Attempts: {}\r\n"
-                  "X-Headway-Throttled: {}\r\n"),
-      waited / 1000, waited % 1000, attempts_, throttled_);
+  std::string text =
+      fmt::format(FMT_COMPILE("X-Headway-Waited: {}.{:03}\r\nX-Headway-Attempts: {}\r\n"
+                              "X-Headway-Throttled: {}\r\n"),
+                  waited / 1000, waited % 1000, attempts_, throttled_);
   if (where != nullptr) {
     text += "X-Headway-Scope: ";
     for (char const c : where->in->title()) text += c >= ' ' && c <= '~' ? c : '?';
