@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/address.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
 #include "base/sha256.hpp"
@@ -25,8 +26,11 @@ bool is_token(std::string_view name) noexcept {  // RFC 9110 §5.6.2
   return !name.empty() && std::all_of(name.begin(), name.end(), allowed);
 }
 
-constexpr std::array<std::string_view, 4> credentials = {"authorization", "cookie", "x-api-key",
-                                                         "api-key"};
+/// The first ones tell accounts apart.
+constexpr std::array<std::string_view, 8> credentials = {
+    "authorization",       "cookie",       "x-api-key",      "api-key",
+    "proxy-authorization", "x-auth-token", "x-goog-api-key", "x-amz-security-token"};
+constexpr std::span accounts(credentials.data(), 4);
 
 /// `text` with ${env:NAME} replaced. `where` names the option in errors.
 std::string with_environment(std::string_view text, std::string const& where) {
@@ -151,6 +155,18 @@ bool bound_headers::go_to(std::string_view origin) const noexcept {
   });
 }
 
+std::vector<std::string> over_tls(std::span<std::string const> hosts) {
+  std::vector<std::string> all;
+  for (auto const& text : hosts) {
+    address const there{.host = std::string(host_of(destination_of("https://" + text).origin))};
+    auto const here = there.host == "localhost" || (is_address(there.host) && there.is_loopback());
+    all.push_back(here || text.find("://") != text.npos             ? text
+                  : text.find(':', text.find(']') + 1) != text.npos ? "https://" + text
+                                                                    : "https://" + text + ":443");
+  }
+  return all;
+}
+
 std::span<std::string const> bound_headers::of(std::string_view origin) const noexcept {
   if (!go_to(origin)) return {};
   return lines_;
@@ -196,19 +212,17 @@ std::string without_secrets(std::string_view text, std::span<std::string const> 
 }
 
 std::vector<std::string> without_credentials(std::span<std::string const> lines) {
-  constexpr std::array<std::string_view, 2> more = {"proxy-authorization", "x-auth-token"};
   std::vector<std::string> kept;
   for (auto const& line : lines) {
     auto const is = [&](auto const name) { return equal_ignoring_case(name_of(line), name); };
-    if (std::ranges::none_of(credentials, is) && std::ranges::none_of(more, is))
-      kept.push_back(line);
+    if (std::ranges::none_of(credentials, is)) kept.push_back(line);
   }
   return kept;
 }
 
 std::string credential_digest(std::span<std::string const> headers) {
   std::string all;
-  for (auto const name : credentials)
+  for (auto const name : accounts)
     for (auto const& line : headers)
       if (equal_ignoring_case(name_of(line), name))
         all += fmt::format("{}:{}\n", name, line.substr(name.size() + 1));

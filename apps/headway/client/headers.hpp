@@ -44,6 +44,10 @@ class bound_headers {
   bool chosen_ = false;
 };
 
+/// `hosts` of --header-for, for lines that come from elsewhere: HOST is https at 443, and HOST:PORT
+/// https, except on loopback; what has a scheme is as it is.
+std::vector<std::string> over_tls(std::span<std::string const> hosts);
+
 /// Returns whether one of the header lines has this name.
 bool has_header(std::span<std::string const> lines, std::string_view name) noexcept;
 /// Returns the name of a header line.

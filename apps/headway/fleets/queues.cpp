@@ -72,7 +72,7 @@ int results(queue_engine& engine, queue_command const& c) {
     queue_printer to(engine, facts, STDOUT_FILENO);
     return take(engine, facts, c.follow, [&] { return to.next(); });
   }
-  collector to(engine, facts, c.out + ".journal", c.out, durability::power);
+  collector to(engine, facts, c.out + ".headway", c.out, durability::power);
   auto const code = take(engine, facts, c.follow, [&] { return std::optional(to.next()); });
   to.close();
   return code;

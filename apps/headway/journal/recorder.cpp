@@ -50,6 +50,11 @@ recorder::recorder(std::unique_ptr<ledger> to, int echo_fd)
 }
 
 recorder::~recorder() {
+  close();
+}
+
+void recorder::close() {
+  if (!thread_.joinable()) return;
   {
     std::lock_guard const held(mutex_);
     stopping_ = true;
@@ -60,7 +65,7 @@ recorder::~recorder() {
   if (failure_) return;
   try {
     ledger_->close();
-  } catch (fatal const&) {  // the next run takes it for one that was killed
+  } catch (std::exception const&) {  // the next run takes it for one that was killed
   }
 }
 

@@ -35,7 +35,7 @@ class recorder {
   /// The same, to a file_ledger of these.
   recorder(journal* log, file results, int echo_fd);
 
-  /// Commits what it was given, and closes the ledger unless something failed.
+  /// Does close().
   ~recorder();
 
   recorder(recorder const&) = delete;
@@ -79,6 +79,10 @@ class recorder {
   /// Blocks until everything handed over so far is committed, and nothing else is being handed
   /// over; throws failure(), and where another process has touched the results.
   void drain();
+
+  /// Commits what it was given, and closes the ledger unless something failed. Nothing may be
+  /// handed over afterwards.
+  void close();
 
   /// Set once writing failed (mostly `fatal`, exit_io): stop sending.
   std::exception_ptr failure() const;

@@ -31,6 +31,7 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
       worker_(engine, facts, settings_.name, settings_.lease),
       collector_(std::move(collects)),
       collected_(collector_ == nullptr) {
+  if (!collector_) collect_at_ = never;
   status_.all.facts = facts;
 }
 
@@ -77,7 +78,7 @@ void fleet_ledger::tend(bool idle) {
     return wanted_ && stale_groups_ == 0;
   });
   auto const none = may_lease && now >= lease_at_ ? lease(now) : std::nullopt;
-  if (collector_ && now >= collect_at_) collect(now);
+  auto collected = now >= collect_at_ ? std::optional(collect(now)) : std::nullopt;
   if (now >= status_at_) {
     auto const asked = clock_now();
     auto all = status_of(engine_, worker_.facts().name);
@@ -90,6 +91,7 @@ void fleet_ledger::tend(bool idle) {
   note_leases();
   std::lock_guard const held(mutex_);
   if (none) none_ = none;  // that it has ended comes after how
+  if (collected) collected_ = *collected;
   news_.stopped = news_.stopped || none == queue_worker::none::stopped;
   news_.gone = news_.gone || none == queue_worker::none::gone;
   for (auto const& told = worker_.parked(); parked_told_ < told.size(); ++parked_told_)
@@ -119,13 +121,23 @@ std::optional<queue_worker::none> fleet_ledger::lease(time_point now) {
   return std::nullopt;
 }
 
-/// A block at a time, so that commits do not wait.
-void fleet_ledger::collect(time_point now) {
+/// Whether nothing is left to collect as things are: what was parked may go on, and what has ended
+/// may be opened again. A block at a time, so that commits do not wait.
+bool fleet_ledger::collect(time_point now) {
   using what = enum to_collect::what;
-  auto const next = collector_->next();
-  collect_at_ = next.what == what::block ? now : next.what == what::wait ? now + ask_again : never;
-  if (next.what == what::block || next.what == what::wait) return;
-  locked([&] { collected_ = true; });
+  try {
+    auto const next = collector_->next();
+    collect_at_ = next.what == what::block ? now : now + ask_again;
+    if (next.what == what::block || next.what == what::wait) return false;
+    if (!collected_) status_at_ = now;  // nothing waits to be collected by now
+  } catch (fatal const& e) {
+    if (e.code == exit_parked) throw;  // the engine is away, for commits as well
+    // What others send and what is in flight has nothing to do with a file of this host.
+    collect_at_ = never;
+    collector_.reset();
+    locked([&] { news_.failed = std::current_exception(); });
+  }
+  return true;
 }
 
 time_point fleet_ledger::due() const {
@@ -136,8 +148,15 @@ time_point fleet_ledger::due() const {
 }
 
 void fleet_ledger::close() {
+  auto const& name = worker_.facts().name;
+  if (locked([&] { return stops_all_; })) try {
+      stop_queue(engine_, name);
+    } catch (fatal const& e) {
+      say(fmt::format("other hosts go on: {}; `headway fleet stop {}` ends them", e.what(), name));
+    }
+  for (auto const& [first, why] : locked([&] { return std::exchange(to_park_, {}); }))
+    worker_.park(first, why);
   worker_.release();
-  if (locked([&] { return stops_all_; })) stop_queue(engine_, worker_.facts().name);
   if (collector_) collector_->close();
 }
 
@@ -153,7 +172,7 @@ bool fleet_ledger::wait_for_engine(std::string const& why) {
   }
   away_ = {away_ ? away_->since : now, why};
   leaving_.wait_for(held, attempts_every, [&] { return clock_now() >= leaves_; });
-  return clock_now() < leaves_;
+  return clock_now() < std::min(leaves_, later(away_->since, settings_.patience));
 }
 
 void fleet_ledger::answered() {
@@ -233,6 +252,12 @@ auto fleet_ledger::block_of(std::int64_t line) const
   if (after == held_.begin()) return held_.end();
   auto const at = std::prev(after);
   return line <= at->second.last ? at : held_.end();
+}
+
+std::int64_t fleet_ledger::block_with(std::int64_t line) const {
+  std::lock_guard const held(mutex_);
+  auto const found = block_of(line);
+  return found == held_.end() ? -1 : found->first;
 }
 
 std::optional<fleet_ledger::absence> fleet_ledger::away() const {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,7 @@ class fleet_ledger final : public ledger {
   struct settings {
     std::string name;  ///< of this worker, as people are shown it
     std::chrono::milliseconds lease = queue_worker::lease_usual;
+    duration patience = 15min;  ///< with an engine that does not answer
   };
   /// `collects`: results into a file, or null. The engine must live as long, and ask
   /// wait_for_engine() for patience. Errors: those of queue_engine.
@@ -65,6 +67,7 @@ class fleet_ledger final : public ledger {
     bool tended = false;              ///< the engine was asked since
     bool stopped = false;             ///< by a person, until the queue is resumed
     bool gone = false;                ///< dropped by a person
+    std::exception_ptr failed{};      ///< results can be collected no longer
   };
   /// Takes what is new. The caller forgets at once what was lost.
   news look();
@@ -75,6 +78,8 @@ class fleet_ledger final : public ledger {
   std::optional<queue_worker::none> why_none() const;
   /// This block is to be worked on no longer, by any worker.
   void park(std::int64_t first, std::string why);
+  /// The first line of the block of ours that has it; -1: none has.
+  std::int64_t block_with(std::int64_t line) const;
   /// Until when the line is surely ours.
   time_point held_until(std::int64_t line) const;
 
@@ -90,7 +95,7 @@ class fleet_ledger final : public ledger {
     std::int64_t success = 0, failed = 0, unknown = 0;
   };
   state status() const;
-  /// All results are collected, where this run collects them.
+  /// All results are collected that there are, where this run collects them.
   bool collected() const;
 
   /// The queue is to stop for all workers.
@@ -112,7 +117,7 @@ class fleet_ledger final : public ledger {
   void note(std::vector<queue_worker::dropped> const&);
   void note_leases();
   std::optional<queue_worker::none> lease(time_point now);
-  void collect(time_point now);
+  bool collect(time_point now);
 
   queue_engine& engine_;
   settings const settings_;

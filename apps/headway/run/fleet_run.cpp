@@ -84,17 +84,17 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
                      std::function<bool()> interrupted)
     : options_(o),
       interrupted_(std::move(interrupted)),
-      gives_up_(later(clock_now(), o.wait_max)),
       engine_(endpoint_of(o.queue), [this](std::string const& why) { return wait(why); }) {
   auto const joins = !o.queue.join.empty();
   auto all = expand_headers(o.headers);
   all.insert(all.end(), headers.begin(), headers.end());
-  auto const has_secrets = !all.empty() || (joins && !o.http.sigv4.empty());
+  auto const has_secrets = !all.empty() || !o.http.sigv4.empty();
   if (joins && has_secrets && o.header_hosts.empty())
     throw fatal(exit_usage,
                 "--join with headers needs --header-for HOST: the lines of a queue say where "
                 "requests go, and they come from a database");
-  auto const facts = joins ? join(o.queue.join) : start(o, headers);
+  auto const facts = joins ? join(o.queue.join) : start(o, headers, has_secrets);
+  waits_since_.reset();
   if (!o.again.empty()) reopen(facts, o.again);
   if (!joins && facts.options != own_text_)
     say(fmt::format("queue {} was uploaded with other options; those hold", facts.name));
@@ -108,16 +108,24 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
       engine_, facts,
       fleet_ledger::settings{
           .name = worker_name(),
-          .lease = std::chrono::duration_cast<std::chrono::milliseconds>(o.queue.lease)},
+          .lease = std::chrono::duration_cast<std::chrono::milliseconds>(o.queue.lease),
+          .patience = o.wait_max},
       std::move(collects));
   ledger_ = unused_.get();
-  source_ = std::make_unique<fleet_source>(
-      *ledger_, std::move(lines.options), std::move(lines.preface),
-      file_ ? file_->headers() : bound_headers(std::move(all), o.header_hosts, ""), has_secrets);
+  auto const bound =
+      file_ ? file_->headers() : bound_headers(std::move(all), over_tls(o.header_hosts), "");
+  std::function<bool(std::string_view)> works_for;
+  if (has_secrets && joins)
+    works_for = [bound](std::string_view origin) { return bound.go_to(origin); };
+  if (has_secrets && !joins)
+    works_for = [this](std::string_view origin) { return origins_.contains(std::string(origin)); };
+  source_ = std::make_unique<fleet_source>(*ledger_, std::move(lines.options),
+                                           std::move(lines.preface), bound, std::move(works_for));
 }
 
 /// Uploads JOBS, once all of it has been checked.
-queue_facts fleet_run::start(run_options const& o, std::vector<std::string> const& headers) {
+queue_facts fleet_run::start(run_options const& o, std::vector<std::string> const& headers,
+                             bool has_secrets) {
   upload_plan plan;
   plan.name = queue_name_of(o.jobs);
   plan.jobs = o.jobs;
@@ -127,13 +135,14 @@ queue_facts fleet_run::start(run_options const& o, std::vector<std::string> cons
                             "digits, . _ and -",
                             in_quotes(o.jobs)));
   file_ = std::make_unique<intake>(o, headers, [&](job const& j) {
-    if (!credential_digest(j.headers).empty())
+    if (without_credentials(j.headers).size() < j.headers.size())
       throw fatal(exit_usage,
                   fmt::format("{}:{}: a credential among its headers would go to the database; "
                               "give it with --header",
                               o.jobs, j.line));
     plan.requests.resize(static_cast<std::size_t>(j.line) + 1);
     plan.requests.back() = true;
+    if (has_secrets) origins_.insert(j.origin);
   });
   auto const& survey = file_->survey();
   plan.goes_on = survey.records.goes_on;
@@ -143,6 +152,7 @@ queue_facts fleet_run::start(run_options const& o, std::vector<std::string> cons
   plan.shape = fingerprint(lines_of(o));
   if (preface.empty()) plan.folder = std::filesystem::path(o.jobs).parent_path();
   plan.progress = [&](std::int64_t there, std::int64_t of) {
+    waits_since_.reset();
     if (interrupted_())
       throw fatal(exit_parked,
                   fmt::format("interrupted, and {} of {} lines are uploaded: run the same command "
@@ -153,8 +163,9 @@ queue_facts fleet_run::start(run_options const& o, std::vector<std::string> cons
 }
 
 queue_facts fleet_run::join(std::string const& name) {
-  for (;;) {
+  for (std::int64_t uploaded = 0;;) {
     auto found = engine_.find(name);
+    if (found && std::exchange(uploaded, found->uploaded) < found->uploaded) waits_since_.reset();
     if (found && found->sealed) return std::move(*found);
     auto const why =
         found ? fmt::format("queue {} is being uploaded, {} of {} lines are there", name,
@@ -180,12 +191,13 @@ void fleet_run::reopen(queue_facts const& facts, std::vector<final_outcome> cons
 /// What is waited for is not there; returns, after a pause, whether it is still waited for.
 bool fleet_run::wait(std::string const& why) {
   if (ledger_ != nullptr) return ledger_->wait_for_engine(why);
+  if (!waits_since_) waits_since_ = clock_now();
   if (std::exchange(said_, why) != why) say(fmt::format("waits: {}", why));
   for (auto const end = clock_now() + asks_every; clock_now() < end;) {
     if (interrupted_()) throw fatal(exit_parked, "interrupted: " + why);
     std::this_thread::sleep_for(50ms);
   }
-  return clock_now() < gives_up_;
+  return clock_now() < later(*waits_since_, options_.wait_max);
 }
 
 void fleet_run::stop_all() {
@@ -204,16 +216,21 @@ std::string fleet_run::words() const {
   return text;
 }
 
-std::optional<int> fleet_run::conclude() {
+std::optional<int> fleet_run::conclude(bool hurried) {
   auto const s = ledger_->status().all;
-  if (file_ && options_.queue.collects) {
+  if (file_ && options_.queue.collects && !hurried) {
     auto const results = file::open(options_.out, O_RDONLY);
     if (!options_.table.empty()) write_table(file_->jobs(), results, options_);
     if (!options_.failed.empty())
       write_failed_lines(file_->input(), file_->survey().records.whole(lost_lines(results)),
                          options_.failed, options_.level);
   }
-  if (s.parked == 0 || s.all_ended()) return std::nullopt;
+  auto const ended = s.parked == 0 || s.all_ended();
+  if (options_.queue.collects && s.waiting > 0)
+    say(fmt::format("{} blocks have results that are not in {} yet: run the same command again",
+                    s.waiting, options_.out));
+  if (ended && options_.queue.collects && s.waiting > 0) return exit_parked;
+  if (ended) return std::nullopt;
   say(fmt::format("parked: {}; mend it, then `headway fleet resume {}`", s.parked_why,
                   s.facts.name));
   return exit_parked;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "queue/queue.hpp"
@@ -25,10 +26,10 @@ class fleet_run final : public shared_work {
   std::unique_ptr<ledger> keeper() override { return std::move(unused_); }
   void stop_all() override;
   std::string words() const override;
-  std::optional<int> conclude() override;
+  std::optional<int> conclude(bool hurried) override;
 
  private:
-  queue_facts start(run_options const&, std::vector<std::string> const& headers);
+  queue_facts start(run_options const&, std::vector<std::string> const& headers, bool has_secrets);
   queue_facts join(std::string const& name);
   void reopen(queue_facts const&, std::vector<final_outcome> const&);
   bool wait(std::string const& why);
@@ -36,11 +37,12 @@ class fleet_run final : public shared_work {
   run_options const& options_;
   std::function<bool()> interrupted_;
   std::string said_{};  // why it waits, the last time
-  time_point gives_up_;
+  std::optional<time_point> waits_since_{};
   queue_engine engine_;
-  std::unique_ptr<intake> file_{};  // of the starter
-  std::string own_text_{};          // what it would tell workers
-  fleet_ledger* ledger_ = nullptr;  // it lives as long as the run records
+  std::unique_ptr<intake> file_{};             // of the starter
+  std::string own_text_{};                     // what it would tell workers
+  std::unordered_set<std::string> origins_{};  // of JOBS, where credentials go there
+  fleet_ledger* ledger_ = nullptr;             // it lives as long as the run records
   std::unique_ptr<fleet_ledger> unused_{};
   std::unique_ptr<fleet_source> source_{};
 };

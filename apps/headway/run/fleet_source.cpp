@@ -11,13 +11,19 @@
 #include "jobs/jobs_part.hpp"
 
 namespace headway::app {
+namespace {
+
+constexpr int parked_in_a_row_max = 3;
+constexpr std::size_t open_blocks_max = 64;
+
+}  // namespace
 
 fleet_source::fleet_source(fleet_ledger& of, line_options lines, std::string preface,
-                           bound_headers headers, bool has_headers)
+                           bound_headers headers, std::function<bool(std::string_view)> works_for)
     : ledger_(of),
       lines_(std::move(lines)),
       preface_(std::move(preface)),
-      has_headers_(has_headers) {
+      works_for_(std::move(works_for)) {
   headers_ = std::move(headers);
 }
 
@@ -38,10 +44,12 @@ source::news fleet_source::look(time_point) {
   news what{.said = std::move(came.said)};
   for (auto const& [first, last] : came.lost) {
     what.lost.push_back({first, last});
+    forget(first, last);
     std::erase_if(blocks_, [&](auto const& b) { return b.first == first; });
     std::erase_if(jobs_, [&](auto const& j) { return first <= j.line && j.line <= last; });
     in_doubt_.erase(in_doubt_.lower_bound(first), in_doubt_.upper_bound(last));
     left_open_.erase(left_open_.lower_bound(first), left_open_.upper_bound(last));
+    open_blocks_.erase(first);
   }
   auto const name = ledger_.status().all.facts.name;
   what.for_good = came.gone;
@@ -49,7 +57,13 @@ source::news fleet_source::look(time_point) {
     what.over = fmt::format("queue {} was dropped", name);
   else if (came.stopped)
     what.over = fmt::format("headway fleet stop: `headway fleet resume {}` lets it go on", name);
+  else if (open_blocks_.size() > open_blocks_max)
+    what.over = fmt::format(
+        "lines of more than {} blocks that are left open: run the same command "
+        "again to go on",
+        open_blocks_max);
   ready_ = ready_ || came.tended;
+  if (came.failed) fail(came.failed);
   return what;
 }
 
@@ -61,6 +75,7 @@ bool fleet_source::demand(std::size_t live, std::size_t waiting, bool parked) {
 
 void fleet_source::leave_open(job const& j) {
   left_open_.insert(j.line);
+  open_blocks_.insert(ledger_.block_with(j.line));
 }
 
 void fleet_source::tell(standing& s, time_point now) const {
@@ -84,11 +99,21 @@ std::optional<job> fleet_source::take() {
     blocks_.pop_front();
     try {
       jobs_ = read(b);
-      last_size_ = jobs_.size();
+      parked_in_a_row_ = 0;
     } catch (fatal const& bad) {
-      jobs_.clear();
       ledger_.park(b.first, bad.what());
+      if (++parked_in_a_row_ < parked_in_a_row_max) continue;
+      throw fatal(exit_parked,
+                  fmt::format("{} blocks in a row could not be read, and are parked; the last: {}",
+                              parked_in_a_row_, bad.what()));
     }
+    for (auto const& j : jobs_)
+      if (works_for_ && !works_for_(j.origin))
+        throw fatal(
+            exit_usage,
+            fmt::format("{}:{}: --header-for does not name {}; this host takes no more lines",
+                        lines_.file, j.line, printable(j.origin)));
+    last_size_ = jobs_.size();
   }
   if (!jobs_.empty()) {
     auto next = std::move(jobs_.front());
@@ -114,13 +139,19 @@ std::deque<job> fleet_source::read(queue_block const& b) const {
     if (state == queue_block::no_request)
       throw fatal(exit_usage, where + "the database does not know that this is a request");
     if (j->body_file) throw fatal(exit_usage, where + "body_file is a file of another host");
-    if (has_headers_ && !headers_.go_to(j->origin))
-      throw fatal(exit_usage,
-                  fmt::format("{}--header-for does not name {}", where, printable(j->origin)));
     if (state == static_cast<char>(line_state::open) ||
         state == static_cast<char>(line_state::intended))
       all.push_back(std::move(*j));
   }
+  // A line that is waited for, and that no request comes of, would keep all hosts waiting.
+  auto const waited_for = std::ranges::count_if(b.state, [](char state) {
+    return state == static_cast<char>(line_state::open) ||
+           state == static_cast<char>(line_state::intended);
+  });
+  if (waited_for != std::ssize(all))
+    throw fatal(exit_usage,
+                fmt::format("{} lines of it are requests, as the database knows, and {} are read",
+                            waited_for, all.size()));
   return all;
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jobs/job.hpp"
@@ -16,14 +18,15 @@ namespace headway::app {
 
 /// The requests of the blocks that a ledger holds.
 ///
-/// A queue is input from the network: a block with a line that is not good, that names a file or a
-/// server that our headers are not for, is parked as a whole before any of it is sent.
+/// A queue is input from the network: a block with a line that is not good, or names a file, is
+/// parked as a whole before any of it is sent. At one that names a server that our credentials are
+/// not for, this run ends: others may have them.
 class fleet_source final : public source {
  public:
   /// `preface`: as jobs_part takes it. `headers`: where they go has been said by the user, or is
-  /// known from JOBS itself.
+  /// known from JOBS itself. `works_for`: whether lines may name an origin; null: any.
   fleet_source(fleet_ledger&, line_options, std::string preface, bound_headers headers,
-               bool has_headers);
+               std::function<bool(std::string_view)> works_for);
 
   bool remembers() const noexcept override { return true; }
   bool in_doubt(job const&) const noexcept override;
@@ -42,13 +45,15 @@ class fleet_source final : public source {
   fleet_ledger& ledger_;
   line_options const lines_;
   std::string const preface_;
-  bool const has_headers_;
+  std::function<bool(std::string_view)> const works_for_;
 
-  std::deque<queue_block> blocks_{};    // not read yet
-  std::deque<job> jobs_{};              // of one block
-  std::size_t last_size_ = 0;           // requests of the last block
-  std::set<std::int64_t> in_doubt_{};   // lines of blocks that were held
-  std::set<std::int64_t> left_open_{};  // lines
+  std::deque<queue_block> blocks_{};      // not read yet
+  std::deque<job> jobs_{};                // of one block
+  std::size_t last_size_ = 0;             // requests of the last block
+  std::set<std::int64_t> in_doubt_{};     // lines of blocks that were held
+  std::set<std::int64_t> left_open_{};    // lines
+  std::set<std::int64_t> open_blocks_{};  // that have some of these, by the first line
+  int parked_in_a_row_ = 0;
   bool gives_up_ = false;  // what was taken and has not ended will not be sent by this run
 };
 

@@ -14,7 +14,6 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
-#include "jobs/template.hpp"
 #include "provider/profile.hpp"
 #include "run/run_files.hpp"
 
@@ -73,7 +72,7 @@ line_options lines_of(run_options const& options) {
                          },
                      .written_by = [files = files_of(options)](
                                        auto const& path) { return files.written_by(path); }};
-  if (options.body) lines.body = expand_body(*options.body);
+  lines.body = body_of(options);
   return lines;
 }
 

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs/template.hpp"
 #include "os/descriptors.hpp"
 #include "run/request.hpp"
 
 namespace headway::app {
+
+std::optional<std::string> body_of(run_options const& o) {
+  if (o.body_text || !o.body) return o.body_text;
+  return expand_body(*o.body);
+}
 
 pacing_settings pacing_of(run_options const& o, std::shared_ptr<fleet_link> fleet) {
   auto const most = o.concurrency_ceiling;

@@ -45,9 +45,10 @@ struct run_options {
   queue_options queue{};
   durability level = durability::power;
   std::string base_url;
-  std::string url;                  ///< as --url gives it, "": none
-  std::optional<std::string> body;  ///< as --body gives it
-  std::string method;               ///< as --method gives it, "": none
+  std::string url;                         ///< as --url gives it, "": none
+  std::optional<std::string> body;         ///< as --body gives it
+  std::optional<std::string> body_text{};  ///< what it stands for; nullopt: that is not read yet
+  std::string method;                      ///< as --method gives it, "": none
   line_format format = line_format::automatic;
   std::vector<std::string> headers;          ///< as --header gives them
   std::vector<std::string> header_commands;  ///< as --header-cmd gives them
@@ -93,6 +94,9 @@ struct run_options {
   transport_options http{};
   std::optional<profile> speaks{};  ///< of all scopes; else each by its host
 };
+
+/// Returns what --body stands for, if it is given.
+std::optional<std::string> body_of(run_options const&);
 
 /// Returns what the lanes of a run are made from. `fleet`: hosts that it shares its limits with, or
 /// null.

@@ -49,7 +49,8 @@ struct request {
   bool out = false;
   bool owes = false;   ///< its last attempt may have cost something, and no answer says what
   bool aside = false;  ///< its turn had come, and it waits for the journal, in no lane
-  bool lost = false;   ///< another run has its line
+  time_point aside_since{};
+  bool lost = false;  ///< another run has its line
   bool intended = false;
   std::uint64_t intent = 0;  ///< number of that change
   std::size_t weighed = 0;   ///< bytes that `requests` counts for it

@@ -144,6 +144,7 @@ struct arguments {
         {"--select", "the queue says it"},
         {"--out-headers", "the queue says it"},
         {"--ok", "the queue says it"},
+        {"--retry-unsafe", "the run that uploads says it, for all"},
         {"--dry-run", "there is no JOBS to look through"},
     };
     auto const refuse = [&](std::span<refused const> all, char const* beside) {
@@ -153,6 +154,12 @@ struct arguments {
     };
     refuse(with_fleet, "--fleet");
     if (!q.join.empty()) refuse(with_join, "--join");
+    constexpr std::string_view name_bytes =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    if (q.join.size() > 64 || q.join.find_first_not_of(name_bytes) != q.join.npos)
+      throw fatal(exit_usage, fmt::format("--join {}: want the name of a queue: up to 64 letters, "
+                                          "digits, . _ and -",
+                                          in_quotes(q.join)));
     q.collects = command.get_option("--out")->count() > 0;
     if (o.out == "-") throw fatal(exit_usage, "--out - with --fleet: want a file");
     if (!o.failed.empty() && !q.collects)
@@ -276,6 +283,7 @@ struct arguments {
         at = end + 1;
       }
     o.may = may->read();
+    o.body_text = body_of(o);  // read once, since it may be a pipe
     return o;
   }
 };

@@ -54,7 +54,8 @@ constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char spent_key[] = "spent";  // of the journal's notes
 constexpr char tempo_key[] = "tempo";
 constexpr duration leave_patience = 10s;
-constexpr int renewals_max = 5;  // of a refused credential, that fail
+constexpr duration long_hold = 5s;  // of a lane
+constexpr int renewals_max = 5;     // of a refused credential, that fail
 
 class runner {
  public:
@@ -245,7 +246,8 @@ class runner {
     if (finishing_) return;
     auto const live = requests_.live(), flying = static_cast<std::size_t>(out());
     auto const parked = live > 0 && flying == 0 && aside_.empty() && all_parked();
-    if (input_.demand(live, live - flying, parked)) out_->log().poke();
+    auto const held = shared_ ? held_for_long(now) : 0;
+    if (input_.demand(live, live - flying - held, parked)) out_->log().poke();
     for (int budget = 256; budget > 0 && !input_.ended() && !full(); --budget) {
       if (auto next = input_.next()) {
         if (!accept(now, std::move(*next))) break;
@@ -254,6 +256,15 @@ class runner {
       }
     }
     if (auto const failed = input_.failure()) halt_.fail(failed);  // what flies is finished first
+  }
+
+  /// How many that were taken wait for what is not theirs to have soon: other lanes could do more.
+  std::size_t held_for_long(time_point now) {
+    auto held = aside_.size();
+    for (auto const& [key, l] : lanes_)
+      if (l.flying() == 0 && (l.parked() || l.paused() || l.wake() > now + long_hold))
+        held += l.waiting();
+    return held;
   }
 
   /// False when its lane has no room: it is held until there is some.
@@ -418,6 +429,7 @@ class runner {
     auto& r = requests_[index];
     r.out = false;
     r.aside = true;
+    r.aside_since = now;
     r.where->cancel(now, r.id);
     aside_.push_back(index);
   }
@@ -439,7 +451,7 @@ class runner {
       else if (!may_go)
         set_aside(index, now);
       else
-        send(index);
+        r.sent = now, send(index);
     }
   }
 
@@ -458,6 +470,7 @@ class runner {
       auto& r = requests_[index];
       if (!input_.may_go(now, r.what)) return false;
       r.aside = false;
+      if (r.first_sent) *r.first_sent += now - r.aside_since;  // that time is not its own
       if (!queue(index, now)) leave_open(index);
       return true;
     });
@@ -814,6 +827,7 @@ class runner {
   /// Drops it without a result; a later run takes it up again.
   void abandon(std::uint32_t index) {
     auto& r = requests_[index];
+    if (!r.lost) input_.leave_open(r.what);
     if (r.aside)
       std::erase(aside_, index);
     else
@@ -904,7 +918,10 @@ class runner {
     if (out_->log().echo_closed() && unfinished)
       throw fatal(exit_pipe, "standard output is closed");
     if (shared_ && halt_.refused()) shared_->stop_all();
-    auto const parked = shared_ ? shared_->conclude() : std::nullopt;
+    if (shared_) out_->log().close();  // while it collects, --out grows
+    if (auto const failed = input_.failure()) halt_.fail(failed);
+    auto const parked =
+        shared_ ? shared_->conclude(halt_.hurried() || input_.failure()) : std::nullopt;
     if (auto const code = halt_.exit_code(unfinished, input_.remembers())) return *code;
     if (parked) return *parked;
     if (requests_.live() > 0) {

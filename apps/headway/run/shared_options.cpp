@@ -10,7 +10,6 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
-#include "jobs/template.hpp"
 
 namespace headway::app {
 namespace {
@@ -49,13 +48,14 @@ std::string shared_text(run_options const& o, std::string_view preface) {
     select.push_back(s.name);
     select.push_back(s.pointer);
   }
+  auto const body = body_of(o);
   return fmt::format(
       R"({{"version":{},"base_url":{},"url":{},"body":{},"method":{},"vegeta":{},"id":{},"meta":{},)"
-      R"("select":{},"out_headers":{},"ok":{},"profile":{},"preface":{}}})",
-      version, as_json(o.base_url), as_json(o.url), o.body ? as_json(expand_body(*o.body)) : "null",
+      R"("select":{},"out_headers":{},"ok":{},"profile":{},"retry_unsafe":{},"preface":{}}})",
+      version, as_json(o.base_url), as_json(o.url), body ? as_json(*body) : "null",
       as_json(o.method), o.format == line_format::vegeta, as_json(o.id), list_of(o.meta),
       list_of(select), o.out_headers, as_json(o.ok_text), as_json(o.speaks ? o.speaks->name() : ""),
-      as_json(preface));
+      o.retry_unsafe, as_json(preface));
 }
 
 shared_lines adopt(run_options& o, std::string_view text) {
@@ -79,6 +79,7 @@ shared_lines adopt(run_options& o, std::string_view text) {
     for (std::size_t i = 0; i + 1 < select.size(); i += 2)
       o.select.push_back({select[i], select[i + 1]});
     o.out_headers = bool(m["out_headers"]);
+    o.retry_unsafe = bool(m["retry_unsafe"]);
     o.ok = statuses::parse(text_of(m["ok"]));
     if (auto const name = text_of(m["profile"]); !name.empty()) {
       auto const known = profile::names();

@@ -30,9 +30,10 @@ class shared_work {
   virtual void stop_all() = 0;
   /// How all of it stands, for people: lines.
   virtual std::string words() const = 0;
-  /// The run is over: writes what is made of the results. Returns the exit code where that is
-  /// neither "all succeeded" nor "some failed", and says why.
-  virtual std::optional<int> conclude() = 0;
+  /// The run is over, and its ledger is closed: writes what is made of the results, unless
+  /// `hurried`. Returns the exit code where that is neither "all succeeded" nor "some failed", and
+  /// says why.
+  virtual std::optional<int> conclude(bool hurried) = 0;
 };
 
 /// Uploads JOBS, or joins a queue, as `options` say; what the queue says of results is set in them.

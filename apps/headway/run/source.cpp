@@ -10,8 +10,7 @@ std::optional<job> source::next() {
   try {
     return take();
   } catch (fatal const&) {
-    failure_ = std::current_exception();
-    ended_ = true;
+    fail(std::current_exception());
     return std::nullopt;
   }
 }

@@ -82,6 +82,16 @@ class source {
   virtual std::optional<job> take() = 0;
 
   bound_headers headers_{};
+  /// Lines that are not ours any longer do not come first again.
+  void forget(std::int64_t first, std::int64_t last) {
+    if (put_back_ && first <= put_back_->line && put_back_->line <= last) put_back_.reset();
+  }
+  /// No more requests come, for this reason.
+  void fail(std::exception_ptr why) noexcept {
+    failure_ = std::move(why);
+    ended_ = true;
+  }
+
   bool ready_ = true;
   bool ended_ = false;
 
