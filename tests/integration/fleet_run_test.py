@@ -6,9 +6,11 @@ import json
 import os
 import random
 import signal
+import subprocess
 import time
 import unittest
 from collections import Counter
+from pathlib import Path
 
 import servers
 from postgres import postgres
@@ -90,14 +92,14 @@ def status(database):
 
 class Kills(unittest.TestCase):
     def test_nothing_is_lost_and_nothing_unsafe_is_done_twice(self):
-        jobs, kills, stops, crashes = 2000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES
+        jobs, kills, stops, crashes = 1000 * TIMES, 10 * TIMES, TIMES, TIMES
         dice = random.Random(SEED)
         # The limit is kept elsewhere: what becomes of it without its database is limit_at_test's.
         with postgres() as database, postgres() as limit, servers.nginx(latency_ms=(5, 30)) as server:
             with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4, "--limit-at", limit.url, "--rate", "200/s") as fleet:
                 for host in fleet.hosts:
                     host.start()
-                wait_for(lambda: len(server.log()) > 100, 30)
+                wait_for(lambda: len(server.log()) > 50, 30)
                 acts = ["kill"] * kills + ["stop"] * stops + ["crash"] * crashes
                 dice.shuffle(acts)
                 hits = Counter()
@@ -139,7 +141,7 @@ class Kills(unittest.TestCase):
         self.assertLessEqual(outcomes["unknown"], jobs / 20)
         self.assertEqual(queue["success"], outcomes["success"])
         self.assertEqual(queue["unknown"], outcomes["unknown"])
-        self.assertGreaterEqual(hits["kill"], 15 * TIMES)
+        self.assertGreaterEqual(hits["kill"], 7 * TIMES)
         self.assertGreater(queue["taken_over"], 0)
         self.assertEqual(set(codes), {1 if outcomes["unknown"] else 0}, fleet.said())
 
@@ -172,6 +174,18 @@ class Runs(unittest.TestCase):
         return int(self.database.psql(
             f"select count(*) from headway1.block b, headway1.run r where r.id = b.run and r.name = '{name}' "
             "and b.until is not null and not b.ended"))  # fmt: skip
+
+    def certificate(self):
+        """One that no client trusts, with its key."""
+        file = self.enterContext(Work()).path / "server.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=server", "-keyout", file, "-out", f"{file}.crt"],
+            check=True, capture_output=True)  # fmt: skip
+        file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
+        return file
+
+    def parked(self, name):
+        return int(self.database.psql(f"select parked from headway1.queue_status('{name}')"))
 
     def results(self, path):
         return [json.loads(line) for line in path.read_text().splitlines()]
@@ -213,21 +227,56 @@ class Runs(unittest.TestCase):
             self.assertEqual(code, 2)
             self.assertIn("--join with headers needs --header-for HOST", said)
             code, said = self.join(name, *secret, "--header-for", "api.example")
-            self.assertEqual(code, 75, said)
+            self.assertEqual(code, 2, said)
             self.assertIn("--header-for does not name", said)
+            self.assertEqual(self.parked(name), 0)  # it is this host's own trouble
             self.assertNotIn("canary-of-headers", said + self.database.psql("select * from headway1.run, headway1.block"))
             self.assertEqual(server.log(), [])
-            self.database.psql(f"select headway1.queue_stop('{name}', false)")
             code, said = self.join(name, *secret, "--header-for", "127.0.0.1")
             self.assertEqual(code, 0, said)
             self.assertEqual({r.credential for r in server.log()}, {"Bearer canary-of-headers"})
+
+    def test_a_host_that_cannot_be_reached_keeps_no_run_waiting(self):
+        with servers.nginx() as server, servers.nginx(certificate=self.certificate()) as unverified:
+            work, name = self.queue([*gets(server, 9), unverified.url])
+            process = work.start("--fleet", self.database.url, "--out", "out.jsonl", jobs=f"{name}.jsonl")
+            code, said = self.join(name)
+            self.assertEqual(work.wait(process, 20), 75, work.stderr())
+            self.assertIn(code, (75, 77), said)  # 77: it has tried nothing else
+            self.assertIn("its lines are left for a later run", work.stderr() + said)
+            self.assertEqual(self.held(name), 0)
+            self.assertEqual(sorted(int(r.path[1:]) for r in server.log()), list(range(1, 10)))
+            self.assertEqual(unverified.log(), [])
+
+    def test_what_was_parked_is_collected_once_it_goes_on(self):
+        with servers.nginx(latency_ms=(5, 10)) as server:
+            work, name = self.queue(gets(server, 1600))
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            block = f"first = 1001 and run = (select id from headway1.run where name = '{name}')"
+            self.database.psql(f"update headway1.block set parked = 'by hand' where {block}")
+            process = work.start("--fleet", self.database.url, "--out", "out.jsonl", "--rate", "800/s", jobs=f"{name}.jsonl")
+            out = work.path / "out.jsonl"
+            wait_for(lambda: out.exists() and out.read_bytes().count(b"\n") == 1000, 20)
+            time.sleep(0.3)  # by now it has seen what is parked
+            self.database.psql(f"select headway1.queue_stop('{name}', false)")
+            self.assertEqual(work.wait(process, 30), 0, work.stderr())
+            self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(1, 1601)))
+
+    def test_a_disk_that_is_full_loses_no_answer(self):
+        with servers.nginx() as server:
+            work, name = self.queue(gets(server, 1200))
+            self.assertEqual(self.upload(work, name, "--out", "out.jsonl", prlimit=["--fsize=60000"]), 74, work.stderr())
+            self.assertEqual(self.held(name), 0)
+            self.assertEqual(self.upload(work, name, "--out", "out.jsonl"), 0, work.stderr())
+            self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(1, 1201)))
+            self.assertEqual(server.log().twice(), [])
 
     def test_a_block_that_was_tampered_with_is_parked_whole(self):
         with servers.nginx() as server:
             work, name = self.queue(gets(server, 10))
             self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
             own = f"run = (select id from headway1.run where name = '{name}')"
-            for line in ('{"url": "http://a/", "body_file": "/etc/hostname"}', "no request at all"):
+            for line in ('{"url": "http://a/", "body_file": "/etc/hostname"}', "no request at all", "# none"):
                 self.database.psql(f"update headway1.block set lines = convert_to('{line}' || chr(10), 'UTF8') where first = 1 and {own}")
                 code, said = self.join(name)
                 self.assertEqual(code, 75, said)
@@ -244,7 +293,10 @@ class Runs(unittest.TestCase):
                 self.assertRegex(work.stderr(), f"^headway: {option.split('=')[0]} with --fleet: ")
             self.assertEqual(self.upload(work, name, "--law", "reno"), 2)
             self.assertIn("--law reno", work.stderr())
-            for option in ("--url=http://a/", "--select=/a", "--out=o", "--again=all"):
+            code, said = self.join("a name")
+            self.assertEqual(code, 2)
+            self.assertIn('--join "a name": want the name of a queue', said)
+            for option in ("--url=http://a/", "--select=/a", "--out=o", "--again=all", "--retry-unsafe"):
                 code, said = self.join(name, option)
                 self.assertEqual(code, 2)
                 self.assertRegex(said, f"^headway: {option.split('=')[0]} with --join: ")
@@ -253,15 +305,16 @@ class Runs(unittest.TestCase):
             code, said = self.join("absent", "--wait-max", "1s")
             self.assertEqual(code, 75)
             self.assertIn("there is no queue absent", said)
-            work.write([json.dumps({"url": server.url, "headers": {"Authorization": "Bearer canary-of-lines"}})])
-            self.assertEqual(work.run("--fleet", self.database.url), 2)
-            self.assertIn("jobs.txt:1: a credential among its headers", work.stderr())
-            self.assertNotIn("canary", work.stderr())
+            for header in ("Authorization", "X-Goog-Api-Key"):
+                work.write([json.dumps({"url": server.url, "headers": {header: "Bearer canary-of-lines"}})])
+                self.assertEqual(work.run("--fleet", self.database.url), 2)
+                self.assertIn("jobs.txt:1: a credential among its headers", work.stderr())
+                self.assertNotIn("canary", work.stderr())
             self.assertEqual(server.log(), [])
 
     def test_a_run_that_is_stopped_gives_its_lines_back(self):
         with servers.nginx(latency_ms=(20, 40)) as server:
-            work, name = self.queue(fifth_unsafe(server, 300))
+            work, name = self.queue(fifth_unsafe(server, 150))
             for end in ("SIGTERM", "stop"):
                 seen = len(server.log())
                 process = work.start("--fleet", self.database.url, "--out", "out.jsonl", "--concurrency", "4", jobs=f"{name}.jsonl")
@@ -277,7 +330,7 @@ class Runs(unittest.TestCase):
             self.database.psql(f"select headway1.queue_stop('{name}', false)")
             self.assertEqual(self.upload(work, name, "--out", "out.jsonl"), 0, work.stderr())
             results = self.results(work.path / "out.jsonl")
-            self.assertEqual([r["line"] for r in results], list(range(1, 301)))
+            self.assertEqual([r["line"] for r in results], list(range(1, 151)))
             self.assertEqual({r["outcome"] for r in results}, {"success"})
             self.assertEqual(server.log().twice(), [])  # what flew was finished
 
@@ -285,21 +338,21 @@ class Runs(unittest.TestCase):
         with postgres() as away, postgres() as limit, servers.nginx(latency_ms=(5, 10)) as server:
             work, name = self.queue(fifth_unsafe(server, 20_000))
             process = work.start(
-                "--fleet", away.url, "--limit-at", limit.url, "--lease", "2s", "--rate", "40/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
+                "--fleet", away.url, "--limit-at", limit.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
             wait_for(lambda: len(server.log()) > 50)
             away.kill()
             gone = time.time()
-            time.sleep(4)
+            time.sleep(2)
             log = server.log()
             away.start()
             wait_for(lambda: len(server.log()) > len(log) + 20, 20)
             process.terminate()
             self.assertEqual(work.wait(process), 143, work.stderr())
             during = [r for r in log if r.start > gone + 0.2]
-            measured(f"the database away for 4 s, a lease of 2 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
-            self.assertGreater(len(during), 30)
+            measured(f"the database away for 2 s, a lease of 1 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
+            self.assertGreater(len(during), 15)
             self.assertEqual([r.path for r in during if r.method == "POST"], [])
-            self.assertEqual([r.path for r in during if r.start > gone + 2.5], [])
+            self.assertEqual([r.path for r in during if r.start > gone + 1.5], [])
             self.assertRegex(work.stderr(), "the database is away: .* what may be repeated goes on for")
             self.assertIn("the database answers again", work.stderr())
             twice = [path for path in server.log().twice() if "post" in path]
