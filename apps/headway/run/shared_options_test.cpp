@@ -20,6 +20,7 @@ run_options rich() {
   o.meta = {"n", "q\"q"};
   o.select = {{"a", "/choices/0"}, {"b", "/b"}};
   o.out_headers = true;
+  o.retry_unsafe = true;
   o.ok_text = "200-299,404";
   o.speaks = profile::named("openai");
   return o;
@@ -38,6 +39,7 @@ TEST(shared_options, another_host_makes_the_same_of_lines) {
   EXPECT_EQ(preface, "n,q\n");
   EXPECT_EQ(there.select, given.select);
   EXPECT_TRUE(there.out_headers);
+  EXPECT_TRUE(there.retry_unsafe);
   EXPECT_TRUE(there.ok.contains(404));
   EXPECT_FALSE(there.ok.contains(500));
   ASSERT_TRUE(there.speaks);
