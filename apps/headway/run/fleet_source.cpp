@@ -42,14 +42,14 @@ source::news fleet_source::look(time_point) {
     blocks_.push_back(std::move(b));
   }
   news what{.said = std::move(came.said)};
-  for (auto const& [first, last] : came.lost) {
-    what.lost.push_back({first, last});
-    forget(first, last);
-    std::erase_if(blocks_, [&](auto const& b) { return b.first == first; });
-    std::erase_if(jobs_, [&](auto const& j) { return first <= j.line && j.line <= last; });
-    in_doubt_.erase(in_doubt_.lower_bound(first), in_doubt_.upper_bound(last));
-    left_open_.erase(left_open_.lower_bound(first), left_open_.upper_bound(last));
-    open_blocks_.erase(first);
+  for (auto const& lost : came.lost) {
+    what.lost.push_back({lost.first, lost.last});
+    forget(lost.first, lost.last);
+    std::erase_if(blocks_, [&](auto const& b) { return b.first == lost.first; });
+    std::erase_if(jobs_, [&](auto const& j) { return lost.contain(j.line); });
+    for (auto* const of : {&in_doubt_, &left_open_})
+      of->erase(of->lower_bound(lost.first), of->upper_bound(lost.last));
+    open_blocks_.erase(lost.first);
   }
   auto const name = ledger_.status().all.facts.name;
   what.for_good = came.gone;
