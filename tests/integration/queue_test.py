@@ -2,6 +2,7 @@
 
 The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does ten times as much.
 """
+import concurrent.futures
 import contextlib
 import hashlib
 import itertools
@@ -224,9 +225,9 @@ def mutate(f, name, what, by):
     f.psql(text.replace(what, by))
 
 
-def leased(f, lease_ms=30_000, worker=1):
+def leased(f, lease_ms=30_000, worker=1, held="{}"):
     """What a lease returned: what, first, n, fence."""
-    return f.psql(f"select what, first, n, fence from headway1.queue_lease(1, {worker}, '{{}}', {lease_ms})")
+    return f.psql(f"select what, first, n, fence from headway1.queue_lease(1, {worker}, '{held}', {lease_ms})")
 
 
 def committed(f, first, fence, part, changes, result):
@@ -406,9 +407,106 @@ class Queue(unittest.TestCase):
             self.assertEqual((f.requests, 0), (f.status()["success"], f.status()["failed"]))
 
             f.do("drop", "jobs")
-            self.assertEqual("0", f.psql("select count(*) from headway1.block, headway1.result, headway1.worker"))
+            self.assertEqual("0", self.rows(f))
             f.do("upload", f.jobs, "jobs")
             self.assertIn("is not the one whose results are in", f.do("collect", "jobs", f.out, code=2))
+
+    def rows(self, f):
+        tables = " + ".join(f"(select count(*) from headway1.{table})" for table in ("block", "result", "worker"))
+        return f.psql(f"select {tables}")
+
+    def test_a_block_is_taken_from_no_worker_that_has_it(self):
+        with fleet(1) as f:
+            self.assertEqual("block|1|1|1", leased(f, lease_ms=300_000))
+            self.assertEqual("wait|||", leased(f, lease_ms=1_000, worker=2))  # whose leases are shorter
+            for until in "- interval '1 min'", "+ interval '1 h'":  # after an outage; the clock was set back
+                f.psql(f"update headway1.block set until = clock_timestamp() {until}")
+                self.assertEqual("wait|||", leased(f, held="{1}"))
+            self.assertEqual("block|1|1|2", leased(f, worker=2))
+            f.psql("update headway1.block set until = clock_timestamp() - interval '1 min'")
+            self.assertEqual("block|1|1|3", leased(f))
+
+    def test_lines_are_opened_again_while_they_are_collected(self):
+        for ends_before in True, False:
+            with self.subTest(ends_before=ends_before), fleet(640) as f:
+                f.do("work", "jobs", f.log, 50)
+                f.psql("alter function headway1.queue_collected rename to kept")
+                self.assertIn("queue_collected", f.do("collect", "jobs", f.out, code=74))  # killed: the file has the block
+                self.assertEqual("13", f.do("again", "jobs"))
+                f.psql("alter function headway1.kept rename to queue_collected")
+                if ends_before:
+                    f.do("work", "jobs", f.log, 50, AGAIN="1")
+                    f.do("collect", "jobs", f.out)
+                else:
+                    collector = f.start("collect", "jobs", f.out)
+                    f.wait_until(lambda: f.psql("select round from headway1.block where first = 1") == "2")
+                    f.do("work", "jobs", f.log, 50, AGAIN="1")
+                    self.assertEqual(0, collector.wait(30))
+                results = [json.loads(line) for line in f.out.read_text().splitlines()]
+                self.assertEqual(f.requests + 13, len(results))
+                self.assertEqual([(1, "failed"), (1, "success")], [(r["line"], r["outcome"]) for r in (results[0], results[-1])])
+                self.assertEqual({"success"}, set({r["line"]: r["outcome"] for r in results}.values()))
+                self.assertEqual((0, 0, 64), tuple(f.status()[key] for key in ("waiting", "waiting_bytes", "ended")))
+                self.assertEqual("0", f.psql("select count(*) from headway1.result"))
+
+    def test_answers_that_no_queue_gives(self):
+        with fleet(1) as f:
+            right = f.psql("select pg_get_functiondef('headway1.queue_commit'::regproc)")
+            for what, by, said in (("verdict := 'committed'", "verdict := 'perhaps'", "perhaps"),
+                                   ("return next;", "null;", "of 1 blocks it has 0 verdicts"),
+                                   ("return next;", "first := 2; return next;", "a verdict on the block of line 2, not 1")):  # fmt: skip
+                with self.subTest(by):
+                    mutate(f, "queue_commit", what, by)
+                    self.assertIn(f"answers what no queue does: {said}", f.do("work", "jobs", f.log, 50, code=74))
+                    f.psql(right + "; update headway1.block set ended = false, state = '\\x00', left_open = 1, until = null;"
+                           "update headway1.run set ended = 0; delete from headway1.result")
+            f.do("work", "jobs", f.log, 50)
+            mutate(f, "queue_collected", "collector = _collector", "false")
+            self.assertIn("does not know any longer", f.do("collect", "jobs", f.out, code=74))
+
+    def test_large_results_go_some_at_a_time(self):
+        with fleet(640) as f:
+            f.psql("update headway1.block set parked = 'another time' where first > 1")
+            f.do("work", "jobs", f.log, 50, code=75, BODY_BYTES=str(1 << 20))
+            self.assertEqual("3|f", f.psql("select count(*), max(octet_length(bytes)) > 6 << 20 from headway1.result"))
+            self.assertIn("5 steps", f.do("collect", "jobs", f.out, code=75))
+            self.assertEqual([1, 2, 4, 5, 6, 7, 8, 9, 10], [json.loads(line)["line"] for line in f.out.read_text().splitlines()])
+
+    def test_what_concerns_all_blocks_takes_some_at_a_time(self):
+        with fleet(500) as f:
+            blocks = f.status()["blocks"]
+            parked = "select count(parked) from headway1.block where not ended"
+            mutate(f, "queue_unpark", ":= 1000", ":= 20")
+            f.psql("update headway1.block set parked = 'mended by now'")
+            waiting = int(f.psql(parked))
+            self.assertEqual("t", f.psql("select headway1.queue_unpark('jobs')"))
+            self.assertEqual(str(waiting - 20), f.psql(parked))
+            f.do("resume", "jobs")
+            self.assertEqual("0", f.psql(parked))
+            f.do("work", "jobs", f.log, 1_000)
+            mutate(f, "queue_reopen", "limit 100", "limit 20")
+            self.assertEqual("20", f.psql("select count(*) from headway1.block where first <= "
+                                          "(select last from headway1.queue_reopen(1, '{1}', 2, 0))"))
+            self.assertEqual("10", f.do("again", "jobs"))  # in all of them
+            f.psql("select headway1.queue_drop('jobs')")  # and killed there
+            self.assertEqual("t", f.psql("select headway1.queue_sweep()"))
+            self.assertEqual(str(blocks - 50), f.psql("select count(*) from headway1.block"))
+            f.do("upload", f.jobs, "jobs")
+            f.do("drop", "jobs")
+            self.assertEqual("0", self.rows(f))
+
+    def test_none_waits_in_a_circle(self):
+        with fleet(1) as f:
+            f.do("work", "jobs", f.log, 50)
+            for sql in ("select headway1.queue_stop('jobs', false)", "select * from headway1.queue_reopen(1, '{2}', 2, 0)",
+                        "select headway1.queue_drop('jobs')"):
+                with self.subTest(sql), concurrent.futures.ThreadPoolExecutor() as pool:
+                    f.psql("update headway1.block set ended = false, parked = 'mended'" if "stop" in sql else "select 1")
+                    commit = pool.submit(f.psql, "begin; select from headway1.block for no key update; select pg_sleep(0.3);"
+                                         "update headway1.run set ended = ended; commit")  # as commits do
+                    time.sleep(0.1)
+                    f.psql(sql)
+                    commit.result()
 
     def test_a_worker_has_the_functions_and_nothing_else(self):
         with fleet() as f:
