@@ -1,9 +1,10 @@
 """The queue of a fleet before a real PostgreSQL: workers, collectors and the database are killed and stopped at any moment.
 
-The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does ten times as much.
+The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does twenty times as much.
 """
 import concurrent.futures
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -22,7 +23,7 @@ from postgres import SUPERUSER, Postgres, binaries, free_port, other_user, pgbou
 from work import BINARY, measured
 
 CLIENT = os.environ["HEADWAY_QUEUE_CLIENT"]
-TIMES = 10 if os.environ.get("HEADWAY_LONG") else 1
+TIMES = 20 if os.environ.get("HEADWAY_LONG") else 1
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 LEASE_MS = 400
 
@@ -43,7 +44,6 @@ class Fleet:
         self.url = server.url_of(server.name, database)
         self.folder = Path(folder)
         self.jobs, self.log, self.out = self.folder / "jobs.jsonl", self.folder / "sent", self.folder / "out.jsonl"
-        self.log.touch()
         self.alive = []
         self.said = self.folder / "said"
         self.lines = lines
@@ -124,11 +124,21 @@ def setUpModule():
     server = unittest.enterModuleContext(postgres(wal_level="replica", max_wal_senders=4))
 
 
+@functools.cache
+def with_schema():
+    """A database that those with a queue are copies of."""
+    server.psql(f"create database with_schema owner {server.name}", "postgres")
+    Fleet(server, "with_schema", "/").do("status", "none")
+    return "with_schema"
+
+
 @contextlib.contextmanager
 def fleet(lines=0, databases=itertools.count()):
     database = f"queue{next(databases)}"
-    server.psql(f"create database {database} owner {server.name}")
+    made = f"template {with_schema()}" if lines else ""
+    server.psql(f"create database {database} owner {server.name} {made}", "postgres")
     with tempfile.TemporaryDirectory(prefix="headway-queue-") as folder:
+        Path(folder, "sent").touch()
         made = Fleet(server, database, folder, lines)
         try:
             yield made
@@ -256,7 +266,7 @@ class Queue(unittest.TestCase):
         self.assertEqual({}, {name: count for name, count in faults.items() if count})
 
     def test_workers_and_the_database_are_killed(self):
-        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES, 8 * TIMES)
+        faults, hits = campaign(5_000 * TIMES, 10 * TIMES, TIMES, TIMES, 4 * TIMES)
         measured(f"queue: seed {SEED}: {hits}")
         self.clean(faults)
 
@@ -279,9 +289,9 @@ class Queue(unittest.TestCase):
 
     def test_the_collector_is_killed(self):
         dice = random.Random(SEED)
-        with fleet(4_000 * TIMES) as f:
+        with fleet(2_000 * TIMES) as f:
             workers = [f.start("work", "jobs", f.log, 20, 150) for _ in range(2)]
-            hits, kills = 0, 20 * TIMES
+            hits, kills = 0, 10 * TIMES
             for _ in range(kills):
                 child = f.start("collect", "jobs", f.out)
                 time.sleep(dice.uniform(0.005, 0.06))
