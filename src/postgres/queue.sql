@@ -473,14 +473,14 @@ returns boolean language plpgsql security definer set search_path = headway1, pg
 #variable_conflict use_column
 declare
   most constant integer := 1000;
+  the_run constant bigint := (select r.id from run r where r.name = _name);
+  these bigint[];
   freed integer;
 begin
   perform queue_durable();
-  update block k set parked = null
-    from (select p.run, p.first from block p join run r on r.id = p.run
-      where r.name = _name and not p.ended and p.parked is not null
-      order by p.first limit most for no key update of p) p
-    where k.run = p.run and k.first = p.first;
+  these := array(select k.first from block k where k.run = the_run and not k.ended and k.parked is not null
+    order by k.first limit most for no key update);
+  update block set parked = null where run = the_run and first = any(these);
   get diagnostics freed = row_count;
   return freed = most;
 end $$;
