@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -254,8 +255,9 @@ struct connection::session {
 
   enum class woke : std::uint8_t { socket, waker, time };
 
-  /// Waits for the socket to be ready for `events`, for `wake`, or until `deadline`.
-  woke wait_for(short events, clock::time_point deadline) {
+  /// Waits for the socket to be ready for `events`, for `wake`, or until `deadline`. Leaves in
+  /// `events` what it is ready for.
+  woke wait_for(short& events, clock::time_point deadline) {
     for (;;) {
       auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now());
       auto const most = std::clamp<std::chrono::milliseconds>(left, 0ms, 1h);
@@ -269,17 +271,21 @@ struct connection::session {
         }
         return woke::waker;
       }
-      if (ready > 0) return woke::socket;
+      if (ready > 0) {
+        events = both[0].revents;
+        return woke::socket;
+      }
       if (left <= 0ms) return woke::time;
     }
   }
 
-  /// The same for what must not be ended by `wake` but by the stop token.
-  void wait_on(short events, clock::time_point deadline, failure during) {
+  /// The same for what must not be ended by `wake` but by the stop token; returns what it is ready
+  /// for.
+  short wait_on(short events, clock::time_point deadline, failure during) {
     for (;;) {
       if (stop.stop_requested()) give_up(during, "stopped");
       auto const by = wait_for(events, deadline);
-      if (by == woke::socket) return;
+      if (by == woke::socket) return events;
       if (by == woke::time) give_up(during, "it does not answer; is its network up?");
     }
   }
@@ -342,19 +348,26 @@ struct connection::session {
   }
 
   /// What came of what was sent: of several statements the first failure, or the last result.
-  rows finish(bool sent) {
+  /// `size`: of what was sent.
+  rows finish(bool sent, std::size_t size = 0) {
     auto const lost = [&] {
       give_up(failure::unknown_fate, "the connection was lost while a statement ran");
     };
     if (!sent) lost();
-    auto const deadline = clock::now() + waits.statement + (pooled ? 0s : 1s);
+    auto const from_now = [&] { return clock::now() + waits.statement + (pooled ? 0s : 1s); };
+    // What is large may take longer, while the server takes some of it; not for ever.
+    constexpr std::size_t least_a_second = 64 << 10;
+    auto deadline = from_now();
+    auto const latest = deadline + std::chrono::seconds(size / least_a_second);
     for (int left = 1; left != 0;) {
       left = PQflush(pq.get());
       if (left < 0) lost();
       if (left == 0) break;
-      wait_on(POLLIN | POLLOUT, deadline, failure::unknown_fate);
+      if ((wait_on(POLLIN | POLLOUT, deadline, failure::unknown_fate) & POLLOUT) != 0)
+        deadline = std::min(from_now(), latest);
       if (PQconsumeInput(pq.get()) == 0) lost();
     }
+    deadline = from_now();
     rows last(nullptr);
     for (;;) {
       while (PQisBusy(pq.get()) != 0) {
@@ -393,6 +406,9 @@ struct connection::session {
       }
     }
     int size() const { return static_cast<int>(types.size()); }
+    std::size_t bytes() const {
+      return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+    }
 
     std::vector<Oid> types;
     std::vector<char const*> values;
@@ -403,7 +419,8 @@ struct connection::session {
     check();
     bound const b(parameters);
     return finish(PQsendQueryParams(pq.get(), sql.c_str(), b.size(), b.types.data(),
-                                    b.values.data(), b.lengths.data(), b.formats.data(), 1) != 0);
+                                    b.values.data(), b.lengths.data(), b.formats.data(), 1) != 0,
+                  b.bytes());
   }
   rows execute_unprepared(std::string const& sql, std::initializer_list<parameter> parameters) {
     return send_whole(sql, std::span(parameters.begin(), parameters.size()));
@@ -421,7 +438,8 @@ struct connection::session {
     }
     auto const name = std::to_string(found - prepared.begin());
     return finish(PQsendQueryPrepared(pq.get(), name.c_str(), b.size(), b.values.data(),
-                                      b.lengths.data(), b.formats.data(), 1) != 0);
+                                      b.lengths.data(), b.formats.data(), 1) != 0,
+                  b.bytes());
   }
 
   std::vector<notification> heard() {
@@ -475,7 +493,8 @@ std::vector<notification> connection::wait(clock::time_point until) {
     if (PQconsumeInput(s.pq.get()) == 0) s.give_up(failure::unavailable, "it ended the connection");
     auto heard = s.heard();
     if (!heard.empty() || s.woken.exchange(false)) return heard;
-    if (s.wait_for(POLLIN, until) == session::woke::time) return {};
+    short events = POLLIN;
+    if (s.wait_for(events, until) == session::woke::time) return {};
   }
 }
 

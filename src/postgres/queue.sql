@@ -2,6 +2,9 @@
 --
 -- Each call of a function is one transaction, and may be made again when its answer was lost. What makes the results right
 -- are two comparisons in queue_commit(), `fence =` and `part`; the lease only spares work. docs/design/016.
+--
+-- Rows are locked in this order, so that none waits in a circle: blocks by their first line, then the run. What concerns
+-- all blocks takes some at a time, so that no call grows with the queue.
 
 create table if not exists headway1.run(
   id bigint generated always as identity primary key,
@@ -37,6 +40,7 @@ create table if not exists headway1.block(
   part bigint not null default 0,                     -- commits under this fence
   owner bigint,
   until timestamptz,
+  lease interval,                                     -- of this owner: how far ahead `until` may be
   left_open integer not null,
   success integer not null default 0,
   failed integer not null default 0,
@@ -151,7 +155,7 @@ language plpgsql security definer set search_path = headway1, pg_temp as $$
 declare
   r record;
   b record;
-  lease interval := _lease_ms * interval '1 ms';
+  _lease interval := _lease_ms * interval '1 ms';
   at timestamptz := clock_timestamp();
 begin
   select sealed, stopped, ended = blocks as all_ended into r from run where id = _run;
@@ -164,11 +168,11 @@ begin
   elsif r.stopped then
     what := 'stopped';
   else
-    -- A lease far ahead is of a clock that was set back since.
+    -- `until` further ahead than the lease is of a clock that was set back since. What the worker holds it has, whatever
+    -- the clock says: it renews that, or another takes it.
     select k.first, k.owner into b from block k
-      where k.run = _run and not k.ended and k.parked is null
-        and (k.until is null or k.until < at or k.until > at + 2 * lease
-          or (k.owner = _worker and k.first <> all(_held)))
+      where k.run = _run and not k.ended and k.parked is null and k.first <> all(_held)
+        and (k.until is null or k.until < at or k.until > at + 2 * k.lease or k.owner = _worker)
       order by k.first limit 1 for no key update skip locked;
     if found then
       perform queue_durable();
@@ -176,7 +180,7 @@ begin
         update run set taken_over = taken_over + 1 where id = _run;
       end if;
       return query update block k
-        set fence = k.fence + 1, part = 0, owner = _worker, until = clock_timestamp() + lease
+        set fence = k.fence + 1, part = 0, owner = _worker, until = clock_timestamp() + _lease, lease = _lease
         where k.run = _run and k.first = b.first
         returning 'block', k.first, k.n, k.fence, k.state, k.lines;
       return;
@@ -361,101 +365,167 @@ language sql stable security definer set search_path = headway1, pg_temp as $$
     where p.before < _bytes order by p.fence, p.part
 $$;
 
--- The results of this block are in the file; also if this was said before.
-create or replace function headway1.queue_collected(_run bigint, _collector text, _round integer, _first bigint)
+-- The results of this block, up to this part, are in the file; also if this was said before. Lines that were opened again
+-- since they were read are collected in a later round, as is what they have ended with by now. Returns whether it is this
+-- file that has the results, null if there is no such run.
+create or replace function headway1.queue_collected(_run bigint, _collector text, _round integer, _first bigint,
+  _fence bigint, _part bigint)
 returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
 declare
-  held bigint;
+  b record;
+  rest bigint;
 begin
   if not exists(select from run where id = _run and collector = _collector) then
-    return false;
+    return (select false from run where id = _run);
   end if;
-  select k.bytes into held from block k
-    where k.run = _run and k.first = _first and k.round = _round and k.ended and not k.collected for no key update;
+  select k.ended, k.bytes into b from block k
+    where k.run = _run and k.first = _first and k.round = _round and not k.collected for no key update;
   if found then
-    delete from result p where p.run = _run and p.first = _first;
-    update block k set collected = true, bytes = 0 where k.run = _run and k.first = _first;
-    update run set waiting = waiting - 1, waiting_bytes = waiting_bytes - held where id = _run;
+    delete from result p where p.run = _run and p.first = _first and (p.fence, p.part) <= (_fence, _part);
+    rest := (select coalesce(sum(octet_length(p.bytes)), 0) from result p where p.run = _run and p.first = _first);
+    if b.ended and rest = 0 then
+      update block k set collected = true, bytes = 0 where k.run = _run and k.first = _first;
+    else
+      update block k set round = (select r.round from run r where r.id = _run), bytes = rest
+        where k.run = _run and k.first = _first;
+    end if;
+    if b.ended then
+      update run set waiting = waiting - (rest = 0)::integer, waiting_bytes = waiting_bytes - b.bytes + rest where id = _run;
+    end if;
   end if;
   return true;
 end $$;
 
 -- People.
 
--- Opens lines again that ended in one of `_states`; returns how many, null while workers hold blocks. What was collected
--- is collected again, behind the rest.
-create or replace function headway1.queue_reopen(_run bigint, _states bigint[])
-returns bigint language plpgsql security definer set search_path = headway1, pg_temp as $$
+-- Begins to open lines again: returns the round that they are collected in, behind the rest; null while workers hold
+-- blocks.
+create or replace function headway1.queue_next_round(_run bigint)
+returns integer language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  next_round integer;
+begin
+  perform queue_durable();
+  if exists(select from block k where k.run = _run and k.fence > 0 and not k.ended and k.until >= clock_timestamp()) then
+    return null;
+  end if;
+  update run set round = round + 1 where id = _run returning round into next_round;
+  return next_round;
+end $$;
+
+-- Opens lines again that ended in one of `_states`, of some blocks after this one. Returns how many, null where a worker
+-- holds one of the blocks; and the last block that it looked at, null if there is none.
+create or replace function headway1.queue_reopen(_run bigint, _states bigint[], _round integer, _after bigint)
+returns table(opened bigint, last bigint)
+language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
 declare
   b record;
   s bytea;
-  opened integer[];
-  next_round integer;
-  total bigint := 0;
+  these integer[];
+  state integer;
+  sums bigint[] := '{0,0,0,0,0,0}';
 begin
   perform queue_durable();
-  select round + 1 into next_round from run where id = _run for update;
-  if exists(select from block k where k.run = _run and k.until >= clock_timestamp()) then
-    return null;
-  end if;
-  for b in select k.first, k.n, k.state, k.success, k.failed, k.unknown, k.ended, k.collected, k.bytes
+  opened := 0;
+  last := (select max(k.first) from (select k.first from block k where k.run = _run and k.first > _after
+    order by k.first limit 100) k);
+  for b in select k.first, k.n, k.state, k.success, k.failed, k.unknown, k.ended, k.collected, k.bytes,
+        k.until >= clock_timestamp() as held
       from block k
-      where k.run = _run and ((1 = any(_states) and k.success > 0) or (2 = any(_states) and k.failed > 0)
-        or (3 = any(_states) and k.unknown > 0))
+      where k.run = _run and k.first > _after and k.first <= last and ((1 = any(_states) and k.success > 0)
+        or (2 = any(_states) and k.failed > 0) or (3 = any(_states) and k.unknown > 0))
       order by k.first for no key update loop
+    if b.held then
+      opened := null;
+      exit;
+    end if;
     s := b.state;
-    opened := '{0,0,0}';
+    these := '{0,0,0}';
     for i in 0..b.n - 1 loop
-      if get_byte(s, i) between 1 and 3 and get_byte(s, i) = any(_states) then
-        opened[get_byte(s, i)] := opened[get_byte(s, i)] + 1;
+      state := get_byte(s, i);
+      if state between 1 and 3 and state = any(_states) then
+        these[state] := these[state] + 1;
         s := set_byte(s, i, 0);
       end if;
     end loop;
-    total := total + opened[1] + opened[2] + opened[3];
+    opened := opened + these[1] + these[2] + these[3];
     if b.ended then
-      update run set ended = ended - 1, waiting = waiting - (not b.collected)::integer,
-          waiting_bytes = waiting_bytes - b.bytes,
-          success = success - b.success, failed = failed - b.failed, unknown = unknown - b.unknown where id = _run;
+      sums := array[sums[1] + 1, sums[2] + (not b.collected)::integer, sums[3] + b.bytes, sums[4] + b.success,
+        sums[5] + b.failed, sums[6] + b.unknown];
     end if;
     update block k set state = s, fence = k.fence + 1, part = 0, ended = false, owner = null, until = null,
-        left_open = k.left_open + opened[1] + opened[2] + opened[3], success = k.success - opened[1],
-        failed = k.failed - opened[2], unknown = k.unknown - opened[3],
-        round = case when b.collected then next_round else k.round end, collected = false
+        left_open = k.left_open + these[1] + these[2] + these[3], success = k.success - these[1],
+        failed = k.failed - these[2], unknown = k.unknown - these[3],
+        round = case when b.collected then _round else k.round end, collected = false
       where k.run = _run and k.first = b.first;
   end loop;
-  update run set round = next_round where id = _run;
-  return total;
+  update run set ended = ended - sums[1], waiting = waiting - sums[2], waiting_bytes = waiting_bytes - sums[3],
+      success = success - sums[4], failed = failed - sums[5], unknown = unknown - sums[6] where id = _run;
+  return next;
 end $$;
 
--- Stops or resumes; what was parked is worked on again. Returns whether there is such a run.
+-- What was parked is worked on again, some blocks at a time; returns whether there may be more.
+create or replace function headway1.queue_unpark(_name text)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+#variable_conflict use_column
+declare
+  most constant integer := 1000;
+  the_run constant bigint := (select r.id from run r where r.name = _name);
+  these bigint[];
+  freed integer;
+begin
+  perform queue_durable();
+  these := array(select k.first from block k where k.run = the_run and not k.ended and k.parked is not null
+    order by k.first limit most for no key update);
+  update block set parked = null where run = the_run and first = any(these);
+  get diagnostics freed = row_count;
+  return freed = most;
+end $$;
+
+-- Stops or resumes. Returns whether there is such a run.
 create or replace function headway1.queue_stop(_name text, _stopped boolean)
 returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
-#variable_conflict use_column
-declare
-  the_run bigint;
 begin
   perform queue_durable();
-  update run set stopped = _stopped where name = _name returning id into the_run;
   if not _stopped then
-    update block k set parked = null where k.run = the_run and not k.ended and k.parked is not null;
+    perform queue_unpark(_name);
   end if;
-  return the_run is not null;
+  update run set stopped = _stopped where name = _name;
+  return found;
 end $$;
 
+-- There is no such run any longer; queue_sweep() takes away what is left of it. Returns whether there was one.
 create or replace function headway1.queue_drop(_name text)
+returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
+begin
+  perform queue_durable();
+  delete from run where name = _name;
+  return found;
+end $$;
+
+-- Takes away some of what is left of runs that were dropped; returns whether there may be more.
+create or replace function headway1.queue_sweep()
 returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
 declare
-  the_run bigint;
+  the_run bigint := 0;
+  these bigint[];
 begin
-  perform queue_durable();
-  delete from run where name = _name returning id into the_run;
-  delete from block where run = the_run;
-  delete from result where run = the_run;
-  delete from worker where run = the_run;
-  return the_run is not null;
+  loop  -- over the runs that have blocks, by the index
+    the_run := (select min(k.run) from block k where k.run > the_run);
+    exit when the_run is null or not exists(select from run where id = the_run);
+  end loop;
+  if the_run is null then
+    delete from worker w where not exists(select from run r where r.id = w.run);
+    return false;
+  end if;
+  these := array(select k.first from block k where k.run = the_run order by k.first limit 50 for update);
+  delete from block where run = the_run and first = any(these);
+  delete from result where run = the_run and first = any(these);  -- after its block: no commit adds any
+  return true;
 end $$;
 
 -- `_name` null: all runs.

@@ -11,6 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from work import BINARY
+
 QUICK = {"fsync": "off", "max_wal_senders": "0", "wal_level": "minimal"}  # a kill of it loses nothing; power stays
 SUPERUSER = "postgres"
 
@@ -35,14 +37,24 @@ def other_user():
 
 @functools.cache
 def template():
-    """A cluster that all servers of this process are copies of: initdb takes a second."""
-    folder = tempfile.TemporaryDirectory(prefix="headway-template-")
+    """A cluster that all servers are copies of, kept beside the program: initdb takes seconds where others work, too."""
+    version = subprocess.run([binaries() / "postgres", "--version"], check=True, text=True, capture_output=True).stdout
+    kept = Path(BINARY).resolve().parent / f"postgres-template-{version.split()[2]}"
+    if kept.exists():
+        return kept
     under, ids = other_user()
-    if ids:
-        os.chown(folder.name, *ids)
-    initdb = [binaries() / "initdb", "-D", f"{folder.name}/data", "-U", SUPERUSER, "-A", "trust", "--no-sync", "-E", "UTF8"]
-    subprocess.run([*under, *initdb, "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd="/")
-    return folder
+    with tempfile.TemporaryDirectory(prefix="headway-template-") as folder:
+        if ids:
+            os.chown(folder, *ids)
+        initdb = [binaries() / "initdb", "-D", f"{folder}/data", "-U", SUPERUSER, "-A", "trust", "--no-sync", "-E", "UTF8"]
+        subprocess.run([*under, *initdb, "--locale=C"], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        ours = tempfile.mkdtemp(prefix=f"{kept.name}-", dir=kept.parent)
+        shutil.copytree(f"{folder}/data", ours, dirs_exist_ok=True)
+    try:
+        os.rename(ours, kept)
+    except OSError:  # another test was first
+        shutil.rmtree(ours)
+    return kept
 
 
 class Postgres:
@@ -145,7 +157,7 @@ def postgres(password=None, certificate=None, name="headway", within=None, **set
     under, ids = other_user()
     with tempfile.TemporaryDirectory(prefix="headway-postgres-", dir=within) as folder:
         server = Postgres(folder, free_port(), name)
-        shutil.copytree(Path(template().name, "data"), server.data)
+        shutil.copytree(template(), server.data)
         settings = QUICK | {"listen_addresses": "127.0.0.1", "port": server.port, "unix_socket_directories": folder} | settings
         if certificate:
             own = server.data / "server.pem"

@@ -29,6 +29,10 @@ void carry_out(connection& database, endpoint const& where, std::string const& l
     for (int row = 0; row < found.size(); ++row)
       std::cout << ' ' << (found.null(row, 0) ? "null" : found.text(row, 0));
     std::cout << std::endl;
+  } else if (verb == "send") {  // so many bytes
+    std::string const all(std::stoul(rest), 'x');
+    std::cout << "ok " << database.execute("select octet_length($1)", {all}).number(0, 0)
+              << std::endl;
   } else if (verb == "script") {
     database.script(rest);
     std::cout << "ok" << std::endl;

@@ -1,6 +1,8 @@
 """What headway::postgres makes of a real PostgreSQL: each failure is one sentence that says what to do, none has a password."""
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -52,6 +54,31 @@ class Client:
         self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait(30)
+
+
+@contextlib.contextmanager
+def slow_link(server, bytes_a_second):
+    """The URL of `server` by a link that takes so much of what is sent to it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+
+        def forward(source, to, piece, pause):
+            with contextlib.suppress(OSError):
+                while data := source.recv(piece):
+                    to.sendall(data)
+                    time.sleep(pause)
+            for end in source, to:
+                end.close()
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    near, far = listener.accept()[0], socket.create_connection(("127.0.0.1", server.port))
+                    threading.Thread(target=forward, args=(near, far, 1 << 16, (1 << 16) / bytes_a_second), daemon=True).start()
+                    threading.Thread(target=forward, args=(far, near, 1 << 16, 0), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"postgresql://{server.name}@127.0.0.1:{listener.getsockname()[1]}/{server.name}"
 
 
 class Postgres(unittest.TestCase):
@@ -188,6 +215,11 @@ class Postgres(unittest.TestCase):
                 server.freeze()
                 self.is_said(client.do("execute insert into t values (3)"), "unknown_fate", "does not answer")
                 server.thaw()
+
+    def test_what_is_large_may_take_longer(self):
+        """A statement has its time once the server has all of it."""
+        with postgres.postgres() as server, slow_link(server, 8 << 20) as url, Client(url, statement_ms=300) as client:
+            self.assertEqual(client.do(f"send {16 << 20}"), f"ok {16 << 20}")
 
     def test_read_only(self):
         with postgres.postgres(wal_level="replica", max_wal_senders="1") as server:

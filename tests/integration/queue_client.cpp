@@ -191,9 +191,10 @@ int collect(queue_engine& engine, std::string const& name, std::string const& ou
   using what = enum to_collect::what;
   auto const facts = *engine.find(name);
   collector to(engine, facts, out + ".journal", out, durability::process);
-  for (;;) {
+  for (int steps = 1;; ++steps) {
     auto const next = to.next();
     if (next.what == what::wait) std::this_thread::sleep_for(20ms);
+    if (next.what != what::block && next.what != what::wait) std::cout << steps << " steps\n";
     if (next.what == what::ended) {
       to.close();
       return 0;

@@ -1,8 +1,10 @@
 """The queue of a fleet before a real PostgreSQL: workers, collectors and the database are killed and stopped at any moment.
 
-The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does ten times as much.
+The judge is a log that only grows: a line for what would have been sent. HEADWAY_LONG=1 does twenty times as much.
 """
+import concurrent.futures
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -21,7 +23,7 @@ from postgres import SUPERUSER, Postgres, binaries, free_port, other_user, pgbou
 from work import BINARY, measured
 
 CLIENT = os.environ["HEADWAY_QUEUE_CLIENT"]
-TIMES = 10 if os.environ.get("HEADWAY_LONG") else 1
+TIMES = 20 if os.environ.get("HEADWAY_LONG") else 1
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 LEASE_MS = 400
 
@@ -42,7 +44,6 @@ class Fleet:
         self.url = server.url_of(server.name, database)
         self.folder = Path(folder)
         self.jobs, self.log, self.out = self.folder / "jobs.jsonl", self.folder / "sent", self.folder / "out.jsonl"
-        self.log.touch()
         self.alive = []
         self.said = self.folder / "said"
         self.lines = lines
@@ -123,11 +124,21 @@ def setUpModule():
     server = unittest.enterModuleContext(postgres(wal_level="replica", max_wal_senders=4))
 
 
+@functools.cache
+def with_schema():
+    """A database that those with a queue are copies of."""
+    server.psql(f"create database with_schema owner {server.name}", "postgres")
+    Fleet(server, "with_schema", "/").do("status", "none")
+    return "with_schema"
+
+
 @contextlib.contextmanager
 def fleet(lines=0, databases=itertools.count()):
     database = f"queue{next(databases)}"
-    server.psql(f"create database {database} owner {server.name}")
+    made = f"template {with_schema()}" if lines else ""
+    server.psql(f"create database {database} owner {server.name} {made}", "postgres")
     with tempfile.TemporaryDirectory(prefix="headway-queue-") as folder:
+        Path(folder, "sent").touch()
         made = Fleet(server, database, folder, lines)
         try:
             yield made
@@ -224,9 +235,9 @@ def mutate(f, name, what, by):
     f.psql(text.replace(what, by))
 
 
-def leased(f, lease_ms=30_000, worker=1):
+def leased(f, lease_ms=30_000, worker=1, held="{}"):
     """What a lease returned: what, first, n, fence."""
-    return f.psql(f"select what, first, n, fence from headway1.queue_lease(1, {worker}, '{{}}', {lease_ms})")
+    return f.psql(f"select what, first, n, fence from headway1.queue_lease(1, {worker}, '{held}', {lease_ms})")
 
 
 def committed(f, first, fence, part, changes, result):
@@ -255,7 +266,7 @@ class Queue(unittest.TestCase):
         self.assertEqual({}, {name: count for name, count in faults.items() if count})
 
     def test_workers_and_the_database_are_killed(self):
-        faults, hits = campaign(10_000 * TIMES, 20 * TIMES, 2 * TIMES, 2 * TIMES, 8 * TIMES)
+        faults, hits = campaign(5_000 * TIMES, 10 * TIMES, TIMES, TIMES, 4 * TIMES)
         measured(f"queue: seed {SEED}: {hits}")
         self.clean(faults)
 
@@ -278,9 +289,9 @@ class Queue(unittest.TestCase):
 
     def test_the_collector_is_killed(self):
         dice = random.Random(SEED)
-        with fleet(4_000 * TIMES) as f:
+        with fleet(2_000 * TIMES) as f:
             workers = [f.start("work", "jobs", f.log, 20, 150) for _ in range(2)]
-            hits, kills = 0, 20 * TIMES
+            hits, kills = 0, 10 * TIMES
             for _ in range(kills):
                 child = f.start("collect", "jobs", f.out)
                 time.sleep(dice.uniform(0.005, 0.06))
@@ -406,9 +417,106 @@ class Queue(unittest.TestCase):
             self.assertEqual((f.requests, 0), (f.status()["success"], f.status()["failed"]))
 
             f.do("drop", "jobs")
-            self.assertEqual("0", f.psql("select count(*) from headway1.block, headway1.result, headway1.worker"))
+            self.assertEqual("0", self.rows(f))
             f.do("upload", f.jobs, "jobs")
             self.assertIn("is not the one whose results are in", f.do("collect", "jobs", f.out, code=2))
+
+    def rows(self, f):
+        tables = " + ".join(f"(select count(*) from headway1.{table})" for table in ("block", "result", "worker"))
+        return f.psql(f"select {tables}")
+
+    def test_a_block_is_taken_from_no_worker_that_has_it(self):
+        with fleet(1) as f:
+            self.assertEqual("block|1|1|1", leased(f, lease_ms=300_000))
+            self.assertEqual("wait|||", leased(f, lease_ms=1_000, worker=2))  # whose leases are shorter
+            for until in "- interval '1 min'", "+ interval '1 h'":  # after an outage; the clock was set back
+                f.psql(f"update headway1.block set until = clock_timestamp() {until}")
+                self.assertEqual("wait|||", leased(f, held="{1}"))
+            self.assertEqual("block|1|1|2", leased(f, worker=2))
+            f.psql("update headway1.block set until = clock_timestamp() - interval '1 min'")
+            self.assertEqual("block|1|1|3", leased(f))
+
+    def test_lines_are_opened_again_while_they_are_collected(self):
+        for ends_before in True, False:
+            with self.subTest(ends_before=ends_before), fleet(640) as f:
+                f.do("work", "jobs", f.log, 50)
+                f.psql("alter function headway1.queue_collected rename to kept")
+                self.assertIn("queue_collected", f.do("collect", "jobs", f.out, code=74))  # killed: the file has the block
+                self.assertEqual("13", f.do("again", "jobs"))
+                f.psql("alter function headway1.kept rename to queue_collected")
+                if ends_before:
+                    f.do("work", "jobs", f.log, 50, AGAIN="1")
+                    f.do("collect", "jobs", f.out)
+                else:
+                    collector = f.start("collect", "jobs", f.out)
+                    f.wait_until(lambda: f.psql("select round from headway1.block where first = 1") == "2")
+                    f.do("work", "jobs", f.log, 50, AGAIN="1")
+                    self.assertEqual(0, collector.wait(30))
+                results = [json.loads(line) for line in f.out.read_text().splitlines()]
+                self.assertEqual(f.requests + 13, len(results))
+                self.assertEqual([(1, "failed"), (1, "success")], [(r["line"], r["outcome"]) for r in (results[0], results[-1])])
+                self.assertEqual({"success"}, set({r["line"]: r["outcome"] for r in results}.values()))
+                self.assertEqual((0, 0, 64), tuple(f.status()[key] for key in ("waiting", "waiting_bytes", "ended")))
+                self.assertEqual("0", f.psql("select count(*) from headway1.result"))
+
+    def test_answers_that_no_queue_gives(self):
+        with fleet(1) as f:
+            right = f.psql("select pg_get_functiondef('headway1.queue_commit'::regproc)")
+            for what, by, said in (("verdict := 'committed'", "verdict := 'perhaps'", "perhaps"),
+                                   ("return next;", "null;", "of 1 blocks it has 0 verdicts"),
+                                   ("return next;", "first := 2; return next;", "a verdict on the block of line 2, not 1")):  # fmt: skip
+                with self.subTest(by):
+                    mutate(f, "queue_commit", what, by)
+                    self.assertIn(f"answers what no queue does: {said}", f.do("work", "jobs", f.log, 50, code=74))
+                    f.psql(right + "; update headway1.block set ended = false, state = '\\x00', left_open = 1, until = null;"
+                           "update headway1.run set ended = 0; delete from headway1.result")
+            f.do("work", "jobs", f.log, 50)
+            mutate(f, "queue_collected", "collector = _collector", "false")
+            self.assertIn("does not know any longer", f.do("collect", "jobs", f.out, code=74))
+
+    def test_large_results_go_some_at_a_time(self):
+        with fleet(640) as f:
+            f.psql("update headway1.block set parked = 'another time' where first > 1")
+            f.do("work", "jobs", f.log, 50, code=75, BODY_BYTES=str(1 << 20))
+            self.assertEqual("3|f", f.psql("select count(*), max(octet_length(bytes)) > 6 << 20 from headway1.result"))
+            self.assertIn("5 steps", f.do("collect", "jobs", f.out, code=75))
+            self.assertEqual([1, 2, 4, 5, 6, 7, 8, 9, 10], [json.loads(line)["line"] for line in f.out.read_text().splitlines()])
+
+    def test_what_concerns_all_blocks_takes_some_at_a_time(self):
+        with fleet(500) as f:
+            blocks = f.status()["blocks"]
+            parked = "select count(parked) from headway1.block where not ended"
+            mutate(f, "queue_unpark", ":= 1000", ":= 20")
+            f.psql("update headway1.block set parked = 'mended by now'")
+            waiting = int(f.psql(parked))
+            self.assertEqual("t", f.psql("select headway1.queue_unpark('jobs')"))
+            self.assertEqual(str(waiting - 20), f.psql(parked))
+            f.do("resume", "jobs")
+            self.assertEqual("0", f.psql(parked))
+            f.do("work", "jobs", f.log, 1_000)
+            mutate(f, "queue_reopen", "limit 100", "limit 20")
+            self.assertEqual("20", f.psql("select count(*) from headway1.block where first <= "
+                                          "(select last from headway1.queue_reopen(1, '{1}', 2, 0))"))
+            self.assertEqual("10", f.do("again", "jobs"))  # in all of them
+            f.psql("select headway1.queue_drop('jobs')")  # and killed there
+            self.assertEqual("t", f.psql("select headway1.queue_sweep()"))
+            self.assertEqual(str(blocks - 50), f.psql("select count(*) from headway1.block"))
+            f.do("upload", f.jobs, "jobs")
+            f.do("drop", "jobs")
+            self.assertEqual("0", self.rows(f))
+
+    def test_none_waits_in_a_circle(self):
+        with fleet(1) as f:
+            f.do("work", "jobs", f.log, 50)
+            for sql in ("select headway1.queue_stop('jobs', false)", "select * from headway1.queue_reopen(1, '{2}', 2, 0)",
+                        "select headway1.queue_drop('jobs')"):
+                with self.subTest(sql), concurrent.futures.ThreadPoolExecutor() as pool:
+                    f.psql("update headway1.block set ended = false, parked = 'mended'" if "stop" in sql else "select 1")
+                    commit = pool.submit(f.psql, "begin; select from headway1.block for no key update; select pg_sleep(0.3);"
+                                         "update headway1.run set ended = ended; commit")  # as commits do
+                    time.sleep(0.1)
+                    f.psql(sql)
+                    commit.result()
 
     def test_a_worker_has_the_functions_and_nothing_else(self):
         with fleet() as f:

@@ -44,21 +44,17 @@ candidate after(queue_engine& engine, queue_facts const& facts, place_in_queue c
   return {{what::gone, {}}, at};
 }
 
-/// The results of a block, in the order of its commits.
-file spooled(queue_engine& engine, queue_facts const& facts, std::int64_t first,
-             std::string const& beside) {
-  auto spool = nameless_file(beside);
-  std::int64_t fence = 0, part = 0;
-  for (;;) {
-    auto const parts = engine.ask("select * from headway1.queue_parts($1, $2, $3, $4, $5)",
-                                  {facts.id, first, fence, part, parts_bytes});
-    if (parts.size() == 0) return spool;
-    for (int row = 0; row < parts.size(); ++row) {
-      fence = parts.number(row, 0);
-      part = parts.number(row, 1);
-      spool.append(parts.text(row, 2));
-    }
+/// Appends the next of the results of a block, in the order of its commits; returns whether there
+/// were any. `last`: the part that was read last.
+bool spool_more(queue_engine& engine, queue_facts const& facts, std::int64_t first,
+                part_of_block& last, file& spool) {
+  auto const parts = engine.ask("select * from headway1.queue_parts($1, $2, $3, $4, $5)",
+                                {facts.id, first, last.fence, last.part, parts_bytes});
+  for (int row = 0; row < parts.size(); ++row) {
+    last = {parts.number(row, 0), parts.number(row, 1)};
+    spool.append(parts.text(row, 2));
   }
+  return parts.size() > 0;
 }
 
 std::string new_id(std::string const& out) {
@@ -70,10 +66,9 @@ std::string new_id(std::string const& out) {
                      random());
 }
 
-place_in_queue place_of(std::string const& noted) {
-  place_in_queue at;
-  std::sscanf(noted.c_str(), "%ld %ld", &at.round, &at.first);
-  return at;
+/// As the journal has it.
+void read_place(std::string const& noted, place_in_queue& at, part_of_block& last) {
+  std::sscanf(noted.c_str(), "%ld %ld %ld %ld", &at.round, &at.first, &last.fence, &last.part);
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ collector::collector(queue_engine& engine, queue_facts facts, std::string const&
     throw fatal(exit_usage, fmt::format("queue {}: {}", facts_.name, why));
   };
   id_ = log_.noted(id_key);
-  last_ = place_of(log_.noted(place_key));
+  read_place(log_.noted(place_key), last_, part_);
   if (id_.empty()) {
     id_ = new_id(out);
     log_.put({id_key, id_});
@@ -107,15 +102,32 @@ collector::collector(queue_engine& engine, queue_facts facts, std::string const&
                        printable(holder.substr(0, holder.rfind(' ')))));
   }
   // The last one was killed between its journal and the engine.
-  if (last_.round > 0)
-    engine_.ask("select headway1.queue_collected($1, $2, $3, $4)",
-                {facts_.id, id_, static_cast<int>(last_.round), last_.first});
+  if (last_.round > 0) tell_collected();
+}
+
+/// The file has the block: the engine need not keep it.
+void collector::tell_collected() {
+  auto const known = engine_.ask(
+      "select headway1.queue_collected($1, $2, $3, $4, $5, $6)",
+      {facts_.id, id_, static_cast<int>(last_.round), last_.first, part_.fence, part_.part});
+  if (!known.null(0, 0) && known.number(0, 0) == 0)
+    throw fatal(exit_io, fmt::format("queue {}: the database does not know any longer that its "
+                                     "results are collected into {}, as after a failover to a "
+                                     "standby that was behind; what is in the file may come again",
+                                     facts_.name, out_.path()));
 }
 
 to_collect collector::next() {
-  auto next = after(engine_, facts_, last_);
-  if (next.is.what != to_collect::what::block) return next.is;
-  auto const spool = spooled(engine_, facts_, next.at.first, out_.path());
+  using what = enum to_collect::what;
+  if (!spool_) {
+    auto const next = after(engine_, facts_, last_);
+    if (next.is.what != what::block) return next.is;
+    spool_ = nameless_file(out_.path());
+    spooled_ = next.at;
+    part_ = {};
+  }
+  if (spool_more(engine_, facts_, spooled_.first, part_, *spool_)) return {what::block, {}};
+  auto const spool = *std::exchange(spool_, std::nullopt);
   if (!write_in_order(spool, out_.fd())) {
     int const error = errno;
     if (out_.regular()) out_.truncate(size_);
@@ -124,18 +136,21 @@ to_collect collector::next() {
   size_ += spool.size();
   if (log_.level() == durability::power) out_.sync();
   out_.require_untouched(size_);
-  note const place{place_key, fmt::format("{} {}", next.at.round, next.at.first)};
+  last_ = spooled_;
+  note const place{place_key,
+                   fmt::format("{} {} {} {}", last_.round, last_.first, part_.fence, part_.part)};
   log_.commit({}, size_, {&place, 1});
-  last_ = next.at;
-  engine_.ask("select headway1.queue_collected($1, $2, $3, $4)",
-              {facts_.id, id_, static_cast<int>(last_.round), last_.first});
-  return next.is;
+  tell_collected();
+  return {what::block, {}};
 }
 
 std::optional<to_collect> queue_printer::next() {
   auto next = after(engine_, facts_, last_);
   if (next.is.what != to_collect::what::block) return next.is;
-  if (!write_in_order(spooled(engine_, facts_, next.at.first, {}), out_)) return std::nullopt;
+  auto spool = nameless_file({});
+  for (part_of_block last; spool_more(engine_, facts_, next.at.first, last, spool);) {
+  }
+  if (!write_in_order(spool, out_)) return std::nullopt;
   last_ = next.at;
   return next.is;
 }

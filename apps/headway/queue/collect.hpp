@@ -18,10 +18,15 @@ struct place_in_queue {
   std::int64_t first = 0;  ///< line
 };
 
+/// What a commit left of a block; 0: before all.
+struct part_of_block {
+  std::int64_t fence = 0, part = 0;
+};
+
 /// What there is to collect.
 struct to_collect {
-  /// `block`: one was. `wait`: the next has not ended yet; `parked`: nor will it until the queue is
-  /// resumed. `ended`: all has been.
+  /// `block`: one was, or some of one: go on. `wait`: the next has not ended yet; `parked`: nor
+  /// will it until the queue is resumed. `ended`: all has been.
   enum class what : std::uint8_t { block, wait, parked, ended, gone } what;
   std::string why{};  ///< it is parked
 };
@@ -40,13 +45,16 @@ class collector {
   collector(collector const&) = delete;
   collector& operator=(collector const&) = delete;
 
-  /// Collects the next block if it has ended.
+  /// Collects the next block if it has ended, some MB a call, so that there is time for what else
+  /// its caller does.
   to_collect next();
 
   /// The next run with this journal has nothing to mend.
   void close() { log_.close(); }
 
  private:
+  void tell_collected();
+
   queue_engine& engine_;
   queue_facts facts_;
   journal log_;
@@ -54,6 +62,9 @@ class collector {
   std::int64_t size_ = 0;
   std::string id_{};  // of the journal, as the engine knows it
   place_in_queue last_{};
+  part_of_block part_{};  // the last that the file has of that block, or the spool of the next
+  std::optional<file> spool_{};  // of the block that is being collected
+  place_in_queue spooled_{};     // which one that is
 };
 
 /// Prints results that are not collected, in order, and leaves them where they are. Threads: one.

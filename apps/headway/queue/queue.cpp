@@ -17,6 +17,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 using bytes = std::vector<std::byte>;
 
+/// Of results in one call: with all that has gathered in an outage, none would be in time.
+constexpr std::size_t commit_bytes = 4 << 20;
+
 void append(bytes& to, std::string_view text) {
   auto const* const begin = reinterpret_cast<std::byte const*>(text.data());
   to.insert(to.end(), begin, begin + text.size());
@@ -43,6 +46,11 @@ queue_facts facts_of(postgres::rows const& found, int row) {
 
 std::string in_words(postgres::error const& e) {
   return printable(e.what());
+}
+
+/// An answer that no engine of ours gives.
+[[noreturn]] void not_understood(std::string_view what) {
+  throw fatal(exit_io, fmt::format("the database answers what no queue does: {}", printable(what)));
 }
 
 }  // namespace
@@ -90,7 +98,7 @@ queue_worker::queue_worker(queue_engine& engine, queue_facts facts, std::string 
   id_ = engine_.ask("select headway1.queue_join($1, $2)", {facts_.id, name}).number(0, 0);
 }
 
-queue_worker::leased queue_worker::lease() {
+queue_worker::leased queue_worker::lease() try {
   for (;;) {
     std::vector<std::int64_t> ours;
     for (auto const& [first, its] : held_) ours.push_back(first);
@@ -103,7 +111,10 @@ queue_worker::leased queue_worker::lease() {
     if (what == "ended") return {{}, none::ended};
     if (what == "parked") return {{}, none::parked};
     if (what == "stopped") return {{}, none::stopped};
-    if (what != "block") return {{}, none::gone};
+    if (what == "gone") return {{}, none::gone};
+    // It was sealed: the database has forgotten that, and its starter uploads the rest again.
+    if (what == "unsealed") return {{}, none::wait};
+    if (what != "block") not_understood(what);
 
     queue_block b;
     b.first = found.number(0, 1);
@@ -124,6 +135,8 @@ queue_worker::leased queue_worker::lease() {
     held_[b.first] = its;
     return {std::move(b), none::wait};
   }
+} catch (postgres::error const& e) {
+  not_understood(e.what());
 }
 
 /// Returns what is wrong with a block, which was read from the network; "" if nothing is.
@@ -155,11 +168,9 @@ auto queue_worker::block_of(std::int64_t line) -> std::map<std::int64_t, held>::
 
 std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> group,
                                                         std::string_view results) {
-  struct part {
-    bytes changes, results;
-    std::int64_t ended = 0;
-  };
+  std::vector<dropped> lost;
   std::map<std::int64_t, part> parts;
+  std::size_t size = 0;
   for (auto const& [line, to] : group) {
     std::string_view result;
     if (is_final(to)) {
@@ -176,10 +187,19 @@ std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> 
       p.changes.push_back(static_cast<std::byte>(byte));
     append(p.results, result);
     if (is_final(to)) ++p.ended;
+    size += result.size();
+    if (size < commit_bytes) continue;
+    commit(std::exchange(parts, {}), lost);
+    size = 0;
   }
   HEADWAY_REQUIRE(results.empty());
-  if (parts.empty()) return {};
+  commit(std::move(parts), lost);
+  return lost;
+}
 
+/// Makes these parts durable, by their blocks; adds the blocks that are not ours any longer.
+void queue_worker::commit(std::map<std::int64_t, part> parts, std::vector<dropped>& lost) try {
+  if (parts.empty()) return;
   std::vector<std::int64_t> firsts, fences, numbers;
   std::vector<bytes> changes, texts;
   for (auto& [first, p] : parts) {
@@ -196,11 +216,15 @@ std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> 
   auto const said = engine_.ask("select * from headway1.queue_commit($1, $2, $3, $4, $5, $6, $7)",
                                 {facts_.id, int64s(firsts), int64s(fences), int64s(numbers),
                                  arrays(changes), arrays(texts), milliseconds_of_lease()});
-
-  std::vector<dropped> lost;
+  // Nothing is acknowledged but by its verdict.
+  if (said.size() != static_cast<int>(firsts.size()))
+    not_understood(fmt::format("of {} blocks it has {} verdicts", firsts.size(), said.size()));
   for (int row = 0; row < said.size(); ++row) {
-    auto const first = said.number(row, 0);
+    auto const first = firsts[static_cast<std::size_t>(row)];
     auto const verdict = said.text(row, 1);
+    if (said.number(row, 0) != first)
+      not_understood(
+          fmt::format("a verdict on the block of line {}, not {}", said.number(row, 0), first));
     auto const at = held_.find(first);
     if (verdict == "fenced" || verdict == "lost") {
       lost.push_back(
@@ -208,16 +232,18 @@ std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> 
       held_.erase(at);
       continue;
     }
+    if (verdict != "committed" && verdict != "known") not_understood(verdict);
     auto& its = at->second;
     ++its.parts;
     its.left -= parts.at(first).ended;
     its.until = asked + lease_;
     if (its.left == 0) held_.erase(at);
   }
-  return lost;
+} catch (postgres::error const& e) {
+  not_understood(e.what());
 }
 
-queue_worker::renewed queue_worker::renew(std::string_view figures) {
+queue_worker::renewed queue_worker::renew(std::string_view figures) try {
   std::vector<std::int64_t> firsts, fences;
   for (auto const& [first, its] : held_) {
     firsts.push_back(first);
@@ -245,6 +271,8 @@ queue_worker::renewed queue_worker::renew(std::string_view figures) {
       at = held_.erase(at);
     }
   return r;
+} catch (postgres::error const& e) {
+  not_understood(e.what());
 }
 
 void queue_worker::release(std::int64_t first) {
@@ -304,9 +332,11 @@ std::vector<queue_status> statuses(postgres::rows const& found) {
 
 }  // namespace
 
-std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) {
+std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) try {
   return statuses(name.empty() ? engine.ask("select * from headway1.queue_status(null)")
                                : engine.ask("select * from headway1.queue_status($1)", {name}));
+} catch (postgres::error const& e) {
+  not_understood(e.what());
 }
 
 std::vector<queue_status> status_of(postgres::connection& database) {
@@ -327,21 +357,34 @@ bool stop_queue(queue_engine& engine, std::string const& name) {
 }
 
 bool resume_queue(queue_engine& engine, std::string const& name) {
+  while (engine.ask("select headway1.queue_unpark($1)", {name}).number(0, 0) != 0) {
+  }
   return engine.ask("select headway1.queue_stop($1, false)", {name}).number(0, 0) != 0;
 }
 
 bool drop_queue(queue_engine& engine, std::string const& name) {
-  return engine.ask("select headway1.queue_drop($1)", {name}).number(0, 0) != 0;
+  auto const was = engine.ask("select headway1.queue_drop($1)", {name}).number(0, 0) != 0;
+  while (engine.ask("select headway1.queue_sweep()").number(0, 0) != 0) {
+  }
+  return was;
 }
 
 std::optional<std::int64_t> reopen_queue(queue_engine& engine, queue_facts const& facts,
                                          std::span<final_outcome const> outcomes) {
   std::vector<std::int64_t> states;
   for (auto const how : outcomes) states.push_back(static_cast<std::int64_t>(how));
-  auto const said = engine.ask("select headway1.queue_reopen($1, $2)",
-                               {facts.id, std::span<std::int64_t const>(states)});
-  if (said.null(0, 0)) return std::nullopt;
-  return said.number(0, 0);
+  auto const round = engine.ask("select headway1.queue_next_round($1)", {facts.id});
+  if (round.null(0, 0)) return std::nullopt;
+  std::int64_t opened = 0;
+  for (std::int64_t last = 0;;) {
+    auto const said = engine.ask("select * from headway1.queue_reopen($1, $2, $3, $4)",
+                                 {facts.id, std::span<std::int64_t const>(states),
+                                  static_cast<int>(round.number(0, 0)), last});
+    if (said.null(0, 0)) return std::nullopt;
+    opened += said.number(0, 0);
+    if (said.null(0, 1)) return opened;
+    last = said.number(0, 1);
+  }
 }
 
 }  // namespace headway::app

@@ -118,7 +118,7 @@ class queue_worker {
       forgotten  ///< the engine has lost commits that it had acknowledged: another took its place
     } why;
   };
-  /// Makes `group` durable, all or nothing of each block, and renews their leases. `results`: of
+  /// Makes `group` durable, some MB at a time, and renews the leases of its blocks. `results`: of
   /// each change to a final state, in their order, a line with its line feed. Returns the blocks
   /// that are not ours any longer: what concerned them was left out, as are lines of blocks that
   /// were not ours before.
@@ -156,6 +156,11 @@ class queue_worker {
     std::int64_t parts = 0, left = 0;  // commits; lines that have not ended
     std::chrono::steady_clock::time_point until{};
   };
+  struct part {
+    std::vector<std::byte> changes{}, results{};
+    std::int64_t ended = 0;
+  };
+  void commit(std::map<std::int64_t, part>, std::vector<dropped>& lost);
   std::map<std::int64_t, held>::iterator block_of(std::int64_t line);
   std::string damage_of(queue_block const&, std::int64_t n);
   void park(std::int64_t first, std::int64_t fence, std::string const& why);
@@ -203,7 +208,7 @@ std::vector<queue_member> workers_of(queue_engine&, std::int64_t queue);
 bool stop_queue(queue_engine&, std::string const& name);
 /// Lets it go on, with what was parked.
 bool resume_queue(queue_engine&, std::string const& name);
-/// Deletes it, with its results.
+/// Deletes it, with its results, and what is left of others that were being deleted.
 bool drop_queue(queue_engine&, std::string const& name);
 
 /// Opens the lines of a queue again that ended so; returns how many, nullopt while workers hold
