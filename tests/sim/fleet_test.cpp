@@ -94,13 +94,6 @@ TEST(fleet, the_way_to_the_board_may_be_half_a_second) {
     }
 }
 
-TEST(fleet, one_whose_turns_all_come_too_late_coasts) {
-  auto s = shared(10, 200, 20, 12'000);
-  s.fleet->round_trip = 3s;
-  s.lasts = 60s;
-  EXPECT_GT(simulate(s, *contender_named("seek"), {.audit = true}).done, 120);
-}
-
 TEST(fleet, what_is_on_its_way_to_the_board_arrives_though_its_sender_sleeps) {
   auto s = shared(10, 200, 20, 6'000);
   auto sleepers = s.groups.front();
