@@ -226,7 +226,7 @@ void fields(C& c, typename C::template as<ceilings>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<report>& r) {
-  auto& [from, number, at, events, wants, cost, quick, leaves, refused, held, lost, with] = r;
+  auto& [from, number, at, events, wants, cost, quick, leaves, refused, held, lost, with, age] = r;
   c.whole(from, 0, std::numeric_limits<member_id>::max());
   c.count(number);
   c.time(at);
@@ -238,6 +238,7 @@ void fields(C& c, typename C::template as<report>& r) {
   c.maybe(refused, [&](auto& x) { c.count(x); });
   c.time(held);
   fields(c, with);
+  c.span(age, 0ns);
 }
 
 template <class C>
@@ -406,7 +407,7 @@ void fields(C& c, typename C::template as<state::pending_event>& p) {
 template <class C>
 void fields(C& c, typename C::template as<member_state>& m) {
   auto& [id, heard, reported, live, quick, active, quick_until, wants, cost, out, heads, permits,
-         with, planned] = m;
+         with, age, planned] = m;
   c.whole(id, 0, std::numeric_limits<member_id>::max());
   c.count(heard);
   c.moment(reported);
@@ -418,6 +419,7 @@ void fields(C& c, typename C::template as<member_state>& m) {
   c.whole(heads, 0, permits_max);
   c.whole(permits, 0, permits_max);
   fields(c, with);
+  c.span(age, 0ns);
   c.list(planned, turns_max, [&](auto& t) { fields(c, t); });
 }
 
@@ -432,7 +434,8 @@ void fields(C& c, typename C::template as<gcra>& g) {
 template <class C>
 void fields(C& c, typename C::template as<state>& s) {
   auto& [version, at, law, held, remaining, remaining_as_of, resets, ceiling, charged_from, out_max,
-         recalled, live, sharing, members, pending, flights, dealt, last, front, term, began] = s;
+         recalled, live, sharing, way, members, pending, flights, dealt, last, front, term, began] =
+      s;
   c.count(version);
   c.time(at);
   c.require(at >= time_point{} && at <= time_point(1'000'000h));
@@ -448,6 +451,7 @@ void fields(C& c, typename C::template as<state>& s) {
   c.flags(recalled);
   c.whole(live, 0, members_max);
   c.whole(sharing, 0, members_max);
+  c.span(way, 0ns);
   c.count(dealt);
   c.last.number = dealt;
   c.list(members, members_max, [&](auto& m) { fields(c, m); });

@@ -52,6 +52,7 @@ class step {
     bury();  // what a member sent before it was stopped teaches nothing when it is back
     for (auto const& r : reports) take_in(r);
     std::ranges::stable_sort(s_.pending, {}, [](auto const& p) { return p.what.at; });
+    measure();
     bury();
     take_ceilings();
     hear();
@@ -93,6 +94,7 @@ class step {
     m.quick = r.quick;
     m.wants = r.leaves ? 0 : std::clamp(r.wants, 0, wants_max);
     m.cost = std::clamp<std::int64_t>(r.cost, 1, cost_max);
+    m.age = std::clamp(r.age, duration(0), ahead_most);
     m.with = {.interval = std::max(r.with.interval, duration(0)),
               .tolerance = std::max(r.with.tolerance, duration(0)),
               .out_max = std::clamp(r.with.out_max, 0, wants_max)};
@@ -150,10 +152,18 @@ class step {
     m.planned.clear();
   }
 
+  /// News is heard at the next report, so that its age is that between two of them and the way.
+  void measure() {
+    s_.way = duration(0);
+    for (auto const& m : s_.members)
+      if (m.live && m.wants > 0) s_.way = std::max(s_.way, m.age - tick);
+  }
+
   /// The permits of members that are silent are free, and what they sent teaches nothing.
   void bury() {
     for (auto& m : s_.members) {
-      auto const live = later(m.reported, m.quick ? silent_quick : silent_resting) >= now_;
+      auto const silent = (m.quick ? silent_quick : silent_resting) + delay_of(s_.way);
+      auto const live = later(m.reported, silent) >= now_;
       if (m.live && !live) {
         if (m.out > 0) s_.law.gap(now_);
         leave(m);
@@ -482,7 +492,8 @@ class step {
   }
 
   void deal() {
-    auto const until = later(now_, s_.law.ceiling == 0 ? ahead_ramping : ahead);
+    auto const near = s_.law.ceiling == 0 ? std::min(ahead, ahead_ramping + s_.way) : ahead;
+    auto const until = later(now_, near + delay_of(s_.way));
     auto const first = s_.law.wait.mean == 0 && s_.law.epoch == 0;
     if (first && s_.began && now_ < later(*s_.began, first_alone)) return;
     std::vector<std::pair<member_state*, std::int32_t>> ring;  // and turns that it may still get
@@ -509,7 +520,8 @@ class step {
   }
 
   time_point ready(std::int64_t cost) const {
-    auto t = std::max({s_.law.ready_at(cost), s_.held, later(now_, lead)});
+    auto t = std::max(
+        {s_.law.ready_at(cost), s_.held, later(now_, lead + s_.way + std::min(s_.way, 2 * tick))});
     if (s_.ceiling)
       t = std::max(t, s_.ceiling->ready_at(std::min<std::int64_t>(
                           cost, 1 + s_.ceiling->burst_tolerance / s_.ceiling->interval)));
@@ -579,7 +591,7 @@ std::vector<member_id> to_wake(state const& s, state const& before, time_point n
     auto const there = was != before.members.end();
     auto const known = there && !was->planned.empty() ? was->planned.back().number : 0;
     auto const comes_soon = [&](turn const& t) {
-      return t.number > known && !t.withdrawn && t.at < later(now, near_turn);
+      return t.number > known && !t.withdrawn && t.at < later(now, near_turn + s.way);
     };
     auto const next = m.quick_until >= s.at && !m.quick && (!there || was->quick_until < before.at);
     auto const cut = m.quick && (s.recalled || s.law.epoch != before.law.epoch);

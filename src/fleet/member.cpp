@@ -66,12 +66,19 @@ void member::drop_late(time_point now) noexcept {
 }
 
 double member::share(time_point now) const noexcept {
-  auto const minutes = std::min(60, static_cast<int>((now - fresh_) / coasting_halves));
+  auto const minutes = std::min(60, static_cast<int>((now - heard_) / coasting_halves));
   return coast_share_ * pace_ / sharing_ / std::ldexp(1.0, minutes);
 }
 
 time_point member::coasts_from() const noexcept {
-  return later(std::max(fresh_, wants_since_), silence + (quick_ ? 0ns : rest));
+  auto const delay = delay_of(std::max(age() - tick, duration(0)));
+  return later(std::max(fresh_, wants_since_), silence + delay + (quick_ ? 0ns : rest));
+}
+
+duration member::age() const noexcept {
+  auto ages = ages_;
+  std::ranges::sort(ages);
+  return ages[ages.size() - 2];  // one may be of a process that was stopped
 }
 
 bool member::coasts(time_point now) const noexcept {
@@ -234,7 +241,8 @@ report const& member::speak(time_point now) {
              .refused = std::exchange(refused_, std::nullopt),
              .held = held_ > now ? held_ : time_point::min(),
              .lost = std::exchange(lost_, false),
-             .with = with_};
+             .with = with_,
+             .age = age()};
   unheard_ = true;
   repeated_ = 0;
   return report_;
@@ -248,8 +256,8 @@ void member::hear(time_point now, grant const& g, std::uint64_t told, bool combi
   if (g.version == 0 || not_after(g.version, version_)) return;
   if (g.version < version_) used_ = 0;  // numbers of turns began anew, too
   version_ = g.version;
-  fresh_ = now;
-  coast_share_ = 1;
+  heard_ = now;
+  ages_[news_++ % ages_.size()] = std::clamp(now - g.at, duration(0), ahead_most);
   permits_ = g.permits;
   slots_ = g.slots;
   pace_ = g.pace;
@@ -257,13 +265,25 @@ void member::hear(time_point now, grant const& g, std::uint64_t told, bool combi
   company_ = std::max(company_, g.members - 1);
   if (g.law) law_ = {*g.law};
   held_ = std::max(held_, std::min(g.held, later(now, hold_max)));
+  adopt(now, g);
+  if (missed_) return;
+  fresh_ = now;
+  coast_share_ = 1;
+}
+
+void member::adopt(time_point now, grant const& g) {
   auto const cut = not_after(version_, cut_version_);
+  auto const used = used_;
   turns_.clear();
   for (auto const& t : g.turns)
     if (t.number > used_ && t.at <= later(now, far) && t.at >= later(now, -far) &&
         !(cut && t.epoch <= cut_epoch_) && turns_.size() < turns_max)
       turns_.push_back(t);
   drop_late(now);
+  if (!turns_.empty() || !g.quick)
+    missed_ = false;
+  else if (used_ > used)
+    missed_ = true;
 }
 
 void member::cut(time_point now, std::uint64_t version, std::uint64_t epoch,

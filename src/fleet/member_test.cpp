@@ -260,6 +260,20 @@ TEST(member, coasts_at_its_share_while_nothing_is_heard_and_half_of_that_after_a
   EXPECT_GT(m.coasted(), 140);
 }
 
+TEST(member, coasts_while_each_turn_comes_too_late) {
+  waiting m;
+  m.hear(start, granted(1, {}), 1, false);
+  int went = 0;
+  for (int n = 1; n <= 100; ++n) {  // news each 100 ms, of a turn that was due 50 ms ago
+    auto const now = start + n * 100ms;
+    auto const news = granted(static_cast<std::uint64_t>(n) + 1,
+                              {{.number = static_cast<std::uint64_t>(n), .at = now - 50ms}});
+    m.hear(now, news, 1, false);
+    went += coasted(m, now, 100ms);
+  }
+  EXPECT_GT(went, 50);
+}
+
 TEST(member, half_of_its_share_is_left_after_a_refusal) {
   waiting m;
   m.hear(start, granted(1, {}), 1, false);

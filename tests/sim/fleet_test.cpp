@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "headway/sim/simulation.hpp"
@@ -69,6 +70,28 @@ TEST(fleet, a_way_of_twenty_milliseconds_to_the_board_costs_little) {
   auto s = shared(10, 200, 20, 6'000);
   s.fleet->round_trip = 20ms;
   expect_near_best(s, 1.1, 0.006);
+}
+
+TEST(fleet, the_way_to_the_board_may_be_half_a_second) {
+  struct {
+    duration way;
+    double times, throttled;
+  } const worlds[] = {{20ms, 1.1, 0.03},
+                      {50ms, 1.15, 0.04},
+                      {100ms, 1.2, 0.04},
+                      {250ms, 1.5, 0.18},
+                      {500ms, 1.5, 0.02}};
+  for (auto const& [way, times, throttled] : worlds)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      auto s = shared(10, 200, 20, 12'000);
+      s.fleet->round_trip = way;
+      SCOPED_TRACE(std::to_string(to_seconds(way)) + " s, seed " + std::to_string(seed));
+      auto const best = simulate(s, *contender_named("told"), {.seed = seed});
+      auto const f = simulate(s, *contender_named("seek"), {.seed = seed, .audit = true});
+      EXPECT_TRUE(f.finished);
+      EXPECT_LE(to_seconds(f.completion), times * to_seconds(best.completion));
+      EXPECT_LE(share_throttled(f), throttled);
+    }
 }
 
 TEST(fleet, what_is_on_its_way_to_the_board_arrives_though_its_sender_sleeps) {

@@ -1,6 +1,7 @@
 /// The state of a fleet, a value, and the one function that changes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -37,6 +38,7 @@ struct member_state {
   std::int32_t heads = 0;                      ///< of these, the head of the answer has come
   std::int32_t permits = 1;                    ///< it may have out
   ceilings with{};                             ///< of its caller
+  duration age{};                              ///< of the news that it hears, at best
   std::vector<turn> planned{};                 ///< dealt, and not known to be used
   friend bool operator==(member_state const&, member_state const&) = default;
 };
@@ -69,6 +71,7 @@ struct HEADWAY_EXPORT state {
   bool recalled = false;                 ///< members were told to drop turns that are still valid
   std::int32_t live = 0;                 ///< members that reported lately
   std::int32_t sharing = 0;              ///< of these, that want turns
+  duration way{};                        ///< to the board and back, of the farthest that wants
   std::vector<member_state> members{};   ///< by id
   std::vector<pending_event> pending{};  ///< by time
   std::vector<flight> flights{};         ///< by the number of the turn
@@ -82,7 +85,8 @@ struct HEADWAY_EXPORT state {
 
 static constexpr duration tick = 100ms;              ///< between two reports of an active member
 static constexpr duration rest = 1s;                 ///< … and of one that rests
-static constexpr duration ahead = 250ms;             ///< turns are dealt until then
+static constexpr duration ahead = 250ms;             ///< turns are dealt until then, …
+static constexpr duration ahead_most = 2s;           ///< … and until then where the board is far
 static constexpr duration lease = 400ms;             ///< of the combiner
 static constexpr duration late_max = 25ms;           ///< a turn may be used
 static constexpr duration late_slots = 300ms;        ///< the same, where permits bind
@@ -108,6 +112,11 @@ HEADWAY_EXPORT seek begun_anew(seek const& law);
 /// O(members + events × log(members + events)), and O(members + events) more for each of the
 /// refusals that are heard before their time, 64 at most.
 HEADWAY_EXPORT state combine(state before, std::span<report const> reports, time_point now);
+
+/// Returns by how much later than from a near board news may come from one that is so far away.
+constexpr duration delay_of(duration way) noexcept {
+  return std::min(4 * way, ahead_most - ahead);
+}
 
 /// Returns what a member may know of the state.
 HEADWAY_EXPORT grant grant_of(state const& s, member_id to);

@@ -1,6 +1,7 @@
 /// A member of a fleet, as the pace of a governor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -14,8 +15,8 @@
 namespace headway::fleet {
 
 /// Takes the turns that it is dealt, and tells what became of them. While nothing is heard of the
-/// others it *coasts*: at its last share of the pace, half of that after each minute and after each
-/// refusal of its own.
+/// others, or each turn too late, it *coasts*: at its last share of the pace, half of that after
+/// each minute and after each refusal of its own.
 ///
 /// Its times are the engine's: the caller's driver translates. It does no I/O: a driver sends
 /// what speak() returns when speaks_at() has come, and calls hear() with the answer. Threads: one
@@ -79,6 +80,8 @@ class HEADWAY_EXPORT member : public pace {
   void drop_late(time_point now) noexcept;
   double share(time_point now) const noexcept;
   time_point coasts_from() const noexcept;
+  duration age() const noexcept;
+  void adopt(time_point now, grant const& g);
 
   member_id id_;
   any_law law_;
@@ -98,11 +101,15 @@ class HEADWAY_EXPORT member : public pace {
   bool slots_ = false;
   std::uint64_t version_ = 0;                      // adopted last
   std::uint64_t cut_version_ = 0, cut_epoch_ = 0;  // no turn so old is adopted
+  std::array<duration, 4> ages_{};                 // of the news, as it was heard: one in turn
+  std::size_t news_ = 0;
+  bool missed_ = false;  // all turns of the last news that had some came too late
   double pace_ = 0;
   std::int32_t sharing_ = 1;
   int company_ = 0;
   time_point looked_{};
-  time_point fresh_ = time_point::min();  // a new version was heard
+  time_point heard_ = time_point::min();  // a new version was heard, …
+  time_point fresh_ = time_point::min();  // … in time
   time_point wants_since_{};
   time_point coast_next_ = time_point::min();
   double coast_share_ = 1;

@@ -79,6 +79,7 @@ struct report {
   time_point held = time_point::min();     ///< nothing goes before, as a server said
   bool lost = false;                       ///< what it noted before these events was lost
   ceilings with{};                         ///< of its caller
+  duration age{};                          ///< of the news that it hears, at best
   friend bool operator==(report const&, report const&) = default;
 };
 
