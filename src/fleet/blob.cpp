@@ -381,8 +381,10 @@ void fields(C& c, typename C::template as<seek>& law) {
   c.real(room);
   c.whole(heard, 0, count_max);
   {
-    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand] = with;
+    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
+           wake_ups] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
+    c.flags(wake_ups);
   }
 }
 

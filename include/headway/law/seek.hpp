@@ -153,6 +153,7 @@ struct seek {
     bool company = true;     ///< share with others as many
     bool chance = true;      ///< tell refusals by chance from a limit's
     bool demand = true;      ///< a refusal that the pace has not caused is no cut
+    bool wake_ups = true;    ///< make up for late ones
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -212,7 +213,8 @@ struct seek {
     auto const interval = from_seconds(seconds);
     auto const made_up =
         std::min(late_turns * static_cast<double>(cost) / pace(), late_answer * wait.mean);
-    auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
+    auto const slack =
+        std::max({interval / 2, duration(1ms), from_seconds(with.wake_ups ? made_up : 0)});
     bool const late = now - next > slack;
     bool const due = !late && since_cut.sends > 0;  // the first one waits for nothing
     if (late)

@@ -22,8 +22,8 @@ class HEADWAY_EXPORT board final : public fleet::place {
  public:
   /// The words of a host about itself, and its ear.
   struct settings {
-    std::string name;                                  ///< for people: the host
-    std::string version;                               ///< of the program
+    std::string name;              ///< for people: the host
+    std::string version;           ///< of the program
     std::function<void()> news{};  ///< called by its thread when one of its paces may know a turn
   };
 
