@@ -123,8 +123,8 @@ class HEADWAY_EXPORT connection {
   /// Connects. `stop` ends any call, then and later: as `unavailable`, a running statement as of
   /// `unknown_fate`.
   explicit connection(endpoint const&, patience = {}, std::stop_token stop = {});
-  connection(connection&&) noexcept;
-  connection& operator=(connection&&) noexcept;
+  connection(connection&&) noexcept;  ///< Leaves a connection that can only be destroyed.
+  connection& operator=(connection&&) noexcept;  ///< Likewise; closes the one that was here.
   ~connection();
 
   /// Carries out one statement in a transaction of its own. It is prepared on its first use, so

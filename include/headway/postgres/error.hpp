@@ -23,7 +23,7 @@ class HEADWAY_EXPORT error : public std::runtime_error {
  public:
   /// Makes an error that says `what`.
   error(failure, std::string sqlstate, std::string const& what);
-  error(error const&) = default;
+  error(error const&) = default;  ///< Copies it, as a throw may.
   ~error() override;
 
   failure kind;          ///< what it means
