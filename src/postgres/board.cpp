@@ -364,7 +364,7 @@ struct board::office {
     }
     rings->ring();
     std::unique_lock lock(guard);
-    if (!ended_.wait_for(lock, leaves_within, [&] { return ended; })) {
+    if (!has_ended.wait_for(lock, leaves_within, [&] { return ended; })) {
       lock.unlock();
       stop.request_stop();
       rings->ring();
@@ -387,7 +387,7 @@ struct board::office {
     }
     std::lock_guard const lock(guard);
     ended = true;
-    ended_.notify_all();
+    has_ended.notify_all();
   }
 
   bool is_ending() {
@@ -712,7 +712,7 @@ struct board::office {
   std::vector<std::shared_ptr<membership>> all{};  // by key
   std::optional<time_point> away{};
   bool ending = false, ended = false;
-  std::condition_variable ended_;
+  std::condition_variable has_ended;
 
   std::jthread thread{};
 };
