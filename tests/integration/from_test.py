@@ -98,6 +98,19 @@ class From(unittest.TestCase):
             self.assertEqual(code, 2)
             self.assertRegex(said, r"^headway: --from run\.trace: it met no limit, and a scenario needs one: .* accepted\n$")
 
+    def test_nothing_takes_the_place_of_what_is_read(self):
+        with Work(["x"]) as work:
+            (work.path / "hard").hardlink_to(work.path / "jobs.txt")
+            for arguments, said in {
+                ("--from", "jobs.txt", "--save", "hard"): '--save "hard" would overwrite the file of --from',
+                ("jobs.txt", "--report", "jobs.txt"): '--report "jobs.txt" would overwrite SCENARIO',
+                ("jobs.txt", "--json", "a", "--csv", "a"): '--csv "a" would overwrite what --json writes',
+            }.items():
+                with self.subTest(arguments):
+                    done = subprocess.run([BINARY, "simulate", *arguments], cwd=work.path, capture_output=True, text=True, timeout=60)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"headway: {said}\n"))
+                    self.assertEqual((work.path / "jobs.txt").read_text(), "x\n")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -162,6 +162,16 @@ class Wrong(unittest.TestCase):
         self.is_refused("c.toml: queue", config="queue = 0\n" + one)
         self.is_refused("must be true or false", config=one + 'via-http-proxy = "yes"\n')
 
+    def test_files_that_are_one(self):
+        url, files = "--upstream=http://127.0.0.1:1", {"t": "a-token-of-22-characters", "h": "A: b"}
+        one = f'access-log = "./c.toml"\n[[upstream]]\nurl = "{url[11:]}"\n'
+        self.is_refused("would overwrite the file of --config", config=one)
+        for option in "client-token-file=t", "admin-token-file=t", "header=@h", "cacert=h":
+            name = option.split("=")[0]
+            log = f"--access-log={option[-1]}"
+            self.is_refused(f"would overwrite the file of --{name}", url, f"--{option}", log, files=files)
+        self.is_refused("would overwrite what --access-log writes", url, "--access-log=s", "--state=s")
+
 
 if __name__ == "__main__":
     unittest.main()

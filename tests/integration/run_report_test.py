@@ -156,6 +156,18 @@ class Report(unittest.TestCase):
                     self.assertEqual((code, out, error.count("\n")), (2, "", 1), error)
                     self.assertIn(said, error)
 
+    def test_no_page_takes_the_place_of_what_it_is_made_of(self):
+        with Work(["x"]) as work:
+            (work.path / "link").symlink_to("jobs.txt")
+            for arguments, said in {
+                ("jobs.txt", "--html", "link"): '--html "link" would overwrite TRACE',
+                ("--results", "jobs.txt", "--md", "./jobs.txt"): '--md "./jobs.txt" would overwrite the file of --results',
+                ("jobs.txt", "--html", "page", "--md", "page"): '--md "page" would overwrite what --html writes',
+            }.items():
+                with self.subTest(arguments):
+                    self.assertEqual(report(work, *arguments), (2, "", f"headway: {said}\n"))
+                    self.assertEqual((work.path / "jobs.txt").read_text(), "x\n")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -26,7 +26,10 @@
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
 #include "os/descriptors.hpp"
+#include "os/file_identity.hpp"
+#include "os/named_files.hpp"
 #include "pacing/laws.hpp"
+#include "pacing/memory.hpp"
 
 namespace headway::app::proxy {
 namespace {
@@ -259,6 +262,20 @@ void check_exposure(config const& c) {
                                         c.admin->text()));
 }
 
+/// Adds what is written to the files that are `read`: none of them may be the same.
+void check_files(named_files read, config const& c) {
+  for (auto const& u : c.upstreams) {
+    read.add("the file of --cacert", u.ca_file, false);
+    if (auto const& name = u.words.profile; name && name->find_first_of("./") != name->npos)
+      read.add("the file of --profile", *name, false);
+  }
+  if (c.access_log != "-") read.add_written("--access-log", c.access_log);
+  if (auto const& u = c.upstreams.front(); !u.cold)
+    read.add_written("--state", followed(u.state.empty() ? memory::default_path() : u.state),
+                     {".new", ".lock"});
+  read.check_standard_streams();
+}
+
 }  // namespace
 
 pacing_words pacing_words::over(pacing_words const& others) const {
@@ -317,6 +334,10 @@ config read_config(config_words const& w) {
   set(client_token, w.client_token_file, "client-token-file", path);
   if (!admin_token.empty()) c.admin_token = read_token(admin_token, "--admin-token-file");
   if (!client_token.empty()) c.client_token = read_token(client_token, "--client-token-file");
+  named_files files;
+  files.add("the file of --config", w.file, false);
+  files.add("the file of --admin-token-file", admin_token, false);
+  files.add("the file of --client-token-file", client_token, false);
   c.admin_hosts = in.texts("admin-hosts");
   c.retry_unsafe = in.flag("retry-unsafe") || w.retry_unsafe;
   common.cold = in.flag("cold") || w.cold;
@@ -362,6 +383,8 @@ config read_config(config_words const& w) {
                   fmt::format("--cacert {}: {}", in_quotes(u.ca_file), std::strerror(errno)));
     auto lines = u.header_words.empty() ? header_words : u.header_words;
     lines.insert(lines.end(), w.headers.begin(), w.headers.end());
+    for (auto const& line : lines)
+      if (line.starts_with('@')) files.add("the file of --header", line.substr(1), false);
     u.headers = expand_headers(lines);
     u.header_commands.insert(u.header_commands.end(), w.header_commands.begin(),
                              w.header_commands.end());
@@ -378,6 +401,7 @@ config read_config(config_words const& w) {
                                         w.headers.empty() ? "header-cmd" : "header",
                                         w.headers.empty() ? "header-cmd" : "headers"));
   check_exposure(c);
+  check_files(std::move(files), c);
   return c;
 }
 

@@ -9,6 +9,7 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "os/named_files.hpp"
 #include "os/replacement.hpp"
 #include "report/html.hpp"
 #include "report/markdown.hpp"
@@ -22,6 +23,7 @@ struct arguments {
   int act() const {
     if (trace.empty() && results.empty())
       throw fatal(exit_usage, "want the file of headway run --trace, or --results FILE");
+    check_files();
     reported r{.title = std::filesystem::path(trace.empty() ? results : trace).filename().string()};
     if (!trace.empty()) {
       r.trace = figures_of_trace(trace);
@@ -33,6 +35,15 @@ struct arguments {
     if (!markdown.empty() && markdown != "-") write(markdown, in_markdown(r));
     if (markdown == "-" || (html.empty() && markdown.empty())) fmt::print("{}", in_markdown(r));
     return exit_ok;
+  }
+
+  void check_files() const {
+    named_files all;
+    all.add("TRACE", trace, false);
+    all.add("the file of --results", results, false);
+    all.add_written("--html", html, {".new"});
+    if (markdown != "-") all.add_written("--md", markdown, {".new"});
+    all.check_standard_streams();
   }
 
   static void write(std::string const& path, std::string const& text) {

@@ -12,12 +12,14 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
 #include "base/quantity.hpp"
 #include "command.hpp"
+#include "os/named_files.hpp"
 #include "page/page.hpp"
 #include "scenario/comparison.hpp"
 #include "scenario/scenario_file.hpp"
@@ -286,11 +288,22 @@ std::string made_of(words const& w, bool told) {
   return made.toml;
 }
 
+void check_files(words const& w) {
+  named_files all;
+  all.add("the file of --from", w.from, false);
+  for (auto const& name : w.scenarios) all.add("SCENARIO", find_scenario(name).string(), false);
+  for (auto const& [option, path] :
+       {std::pair{"--save", w.save}, {"--json", w.json}, {"--csv", w.csv}, {"--report", w.report}})
+    if (path != "-") all.add_written(option, path);
+  all.check_standard_streams();
+}
+
 int simulate(words const& w) {
   if (w.list) return list();
   if (!w.golden.empty()) return golden(w);
   if (w.scenarios.empty() && w.from.empty())
     throw fatal(exit_usage, "simulate: which scenario? headway simulate --list names them");
+  check_files(w);
   destination json(w.json), csv(w.csv), report(w.report);
   auto const to_stdout = json.is_stdout() + csv.is_stdout() + report.is_stdout();
   if (to_stdout > 1)
