@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/text.hpp"
 #include "base/sha256.hpp"
 
 namespace headway::app {
@@ -550,7 +551,7 @@ void journal::close() {
 
 void journal::fail() const {
   int const code = sqlite3_errcode(db_.get()) & 0xff;
-  auto const what = sqlite3_errmsg(db_.get());
+  auto const what = printable(sqlite3_errmsg(db_.get()));  // it may quote what is in the file
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) damaged(what);
   throw fatal(exit_io, fmt::format("cannot write {}: {}", path_, what));
 }

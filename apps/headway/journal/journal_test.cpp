@@ -362,6 +362,13 @@ TEST_F(journal_test, refuses_what_is_not_a_sound_journal_and_leaves_it_as_it_is)
       {"one with another note", [&] { ours("UPDATE note SET value = 'x'"); }, "is damaged"},
       {"one without its notes", [&] { ours("DELETE FROM note"); }, "is damaged"},
       {"one with missing lines", [&] { ours("DELETE FROM input WHERE first = 1"); }, "is damaged"},
+      {"one with a name that a terminal would act on",
+       [&] {
+         ours(
+             "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = 'x', "
+             "name = CAST(x'611bff' AS TEXT) WHERE name = 'note'");
+       },
+       "is damaged (malformed database schema (a\\x1b\\xff)"},
       {"a damaged page", [&] { scribble(4096); }, "is damaged"},
       {"a shortened file",
        [&] {
