@@ -276,7 +276,7 @@ class Throttles(Case):
         self.counting("echo Retry-After: 7200; exit 75")
         Path(self.work.path, "v").write_text("a\nb\n")
         self.exec("v", "--cold", "--", "./program", "{}", code=75)
-        self.assertIn("asked to wait", self.work.stderr())
+        self.assertIn("asks to wait", self.work.stderr())
         self.assertEqual(len(self.runs()), 1)
         self.counting("exit 0")
         self.exec("v", "--cold", "--", "./program", "{}")

@@ -48,6 +48,7 @@
 #include "pacing/laws.hpp"
 #include "provider/profile.hpp"
 #include "status/canary.hpp"
+#include "status/conclusion.hpp"
 #include "status/halt.hpp"
 #include "status/losses.hpp"
 #include "watch/watched_run.hpp"
@@ -821,36 +822,17 @@ class runner {
     if (closed && unfinished) throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
-    if (tasks_.live() > 0) {
-      if (lanes_.parked_as_broken(clock_now())) {
-        say(
-            fmt::format("parked: nothing but failures for longer than --wait-max {}; run the same "
-                        "command again later",
-                        in_words(options_.wait_max)));
-        return exit_parked;
-      }
-      auto const until = lanes_.parked_until();
-      say(
-          fmt::format("parked: it is asked to wait {}, which is more than --wait-max {}; run the "
-                      "same command again then",
-                      until == never ? std::string("for ever") : in_words(until - clock_now()),
-                      in_words(options_.wait_max)));
-      return exit_parked;
-    }
-    if (left_open_ > 0) {
-      say(
-          fmt::format("{} were refused alone for longer than --wait-max {}; run the same command "
-                      "again later",
-                      left_open_, in_words(options_.wait_max)));
-      return exit_parked;
-    }
-    if (auto const why = options_.may.fails(s)) {
-      say(*why);
-      return exit_threshold;
-    }
     auto const lost = failures_ + s.failed_before + s.unknown_before;
-    if (options_.exit_failures) return static_cast<int>(std::min<std::int64_t>(lost, 101));
-    return lost > 0 ? exit_failed : exit_ok;
+    auto const now = clock_now();
+    remains left{.alone = left_open_ > 0 ? fmt::format("{} jobs", left_open_) : "",
+                 .missed = options_.may.fails(s),
+                 .failed = lost > 0};
+    if (tasks_.live() > 0) left.parked = {lanes_.parked_as_broken(now), lanes_.parked_until()};
+    auto const [code, said] = conclusion_of(left, options_.wait_max, now);
+    if (!said.empty()) say(said);
+    auto const ended = code == exit_ok || code == exit_failed;
+    return ended && options_.exit_failures ? static_cast<int>(std::min<std::int64_t>(lost, 101))
+                                           : code;
   }
 
   exec_options const options_;

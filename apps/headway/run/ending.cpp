@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "base/words.hpp"
 #include "client/headers.hpp"
 #include "status/canary.hpp"
@@ -50,6 +51,38 @@ ending ending_of(request const& r, reply const& answer, outcome taught, decision
   return {.how = carried_out_perhaps ? final_outcome::unknown : final_outcome::failed,
           .reason = why_failed(r, answer, last, options),
           .refused_by = answered ? answer.status : 0};
+}
+
+result result_of(request const& r, ending const& e) {
+  return {.id = r.what.id,
+          .line = r.what.line,
+          .url = without_query(r.given_url()),
+          .how = e.how,
+          .attempts = r.attempts,
+          .throttled = r.throttled,
+          .reason = e.reason,
+          .meta = r.what.meta};
+}
+
+result result_of(request const& r, ending const& e, reply const& answer, time_point now) {
+  auto all = result_of(r, e);
+  all.status = answer.status;
+  all.waited = r.sent - r.read;
+  all.latency = now - r.sent;
+  all.body = answer.body;
+  all.type = answer.type;
+  all.headers = answer.fields;
+  all.name = r.what.name;
+  return all;
+}
+
+result result_of(job const& j, final_outcome how, std::string_view reason) {
+  return {.id = j.id,
+          .line = j.line,
+          .url = without_query(j.url),
+          .how = how,
+          .reason = reason,
+          .meta = j.meta};
 }
 
 std::string why_canary_died(result const& last, std::span<std::string const> headers,

@@ -3,10 +3,12 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/outcomes.hpp"
 #include "client/transport.hpp"
 #include "headway/governor.hpp"
+#include "jobs/job.hpp"
 #include "journal/result.hpp"
 #include "run/options.hpp"
 #include "run/request.hpp"
@@ -25,6 +27,13 @@ struct ending {
 /// it.
 ending ending_of(request const&, reply const&, outcome taught, decision const& last,
                  run_options const&);
+
+/// Returns the result of a request that ends so without an answer, …
+result result_of(request const&, ending const&);
+/// … by an answer, …
+result result_of(request const&, ending const&, reply const&, time_point now);
+/// … or before it was a request. They refer to what they are made of.
+result result_of(job const&, final_outcome, std::string_view reason);
 
 /// Returns what to tell of the canary's death: `last` is a result that it has seen, `headers` what
 /// was sent and is not shown; `journal`: there is one.

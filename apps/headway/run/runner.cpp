@@ -34,6 +34,7 @@
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
 #include "run/estimate.hpp"
+#include "run/hop.hpp"
 #include "run/intake.hpp"
 #include "run/named_lines.hpp"
 #include "run/outputs.hpp"
@@ -42,6 +43,7 @@
 #include "run/shared_work.hpp"
 #include "run/spending.hpp"
 #include "status/canary.hpp"
+#include "status/conclusion.hpp"
 #include "status/halt.hpp"
 #include "status/losses.hpp"
 #include "watch/command.hpp"
@@ -373,15 +375,7 @@ class runner {
     auto& r = requests_[index];
     if (r.intended) out_->log().clear(r.what.line);
     visible_.counts().ended(r.where->title(), final_outcome::failed);
-    record({.id = r.what.id,
-            .line = r.what.line,
-            .url = without_query(r.given_url()),
-            .how = final_outcome::failed,
-            .attempts = r.attempts,
-            .throttled = r.throttled,
-            .reason = fmt::format("not sent: quota: {}", why),
-            .meta = r.what.meta},
-           r.what.origin);
+    record(result_of(r, {.reason = fmt::format("not sent: quota: {}", why)}), r.what.origin);
     requests_.forget(index);
   }
 
@@ -713,14 +707,7 @@ class runner {
   /// here: r.said is why.
   bool follow(std::uint32_t index, time_point now, reply const& answer) {
     auto& r = requests_[index];
-    auto hop = next_hop(r.what.method, r.what.url, r.what.origin, answer.status, answer.fields);
-    r.said = why_not(hop, r.what.url, r.hops, options_.redirects_max);
-    if (r.said.empty() && !hop.same_origin && !options_.http.sigv4.empty())
-      r.said = "the redirect leads to another origin, which --aws-sigv4 does not sign for";
-    if (!r.said.empty()) return false;
-    r.hops.push_back(std::exchange(r.what.url, std::move(hop.url)));
-    r.what.origin = std::move(hop.origin);
-    if (!hop.same_origin) r.what.headers = without_credentials(r.what.headers);
+    if (!take_hop(r, answer, options_)) return false;
     requests_.weigh(index);
     r.headers = request_headers(r.what, input_.headers().of(r.what.origin));
     auto const credential = credential_digest(r.headers);
@@ -777,22 +764,7 @@ class runner {
       ++standing_.unrepeated;
     settle_earlier(r);
     visible_.counts().ended(r.where->title(), its.how);
-    record({.id = r.what.id,
-            .line = r.what.line,
-            .url = without_query(r.given_url()),
-            .how = its.how,
-            .status = answer.status,
-            .attempts = r.attempts,
-            .throttled = r.throttled,
-            .waited = r.sent - r.read,
-            .latency = now - r.sent,
-            .reason = its.reason,
-            .body = answer.body,
-            .type = answer.type,
-            .headers = answer.fields,
-            .meta = r.what.meta,
-            .name = r.what.name},
-           r.what.origin, its.refused_by, r.headers);
+    record(result_of(r, its, answer, now), r.what.origin, its.refused_by, r.headers);
     requests_.forget(index);
   }
 
@@ -815,13 +787,7 @@ class runner {
 
   void record_unsent(job const& j, final_outcome how, std::string_view reason) {
     visible_.counts().ended(short_name(j.origin), how);
-    record({.id = j.id,
-            .line = j.line,
-            .url = without_query(j.url),
-            .how = how,
-            .reason = reason,
-            .meta = j.meta},
-           j.origin);
+    record(result_of(j, how, reason), j.origin);
   }
 
   /// Drops it without a result; a later run takes it up again.
@@ -924,34 +890,13 @@ class runner {
         shared_ ? shared_->conclude(halt_.hurried() || input_.failure()) : std::nullopt;
     if (auto const code = halt_.exit_code(unfinished, input_.remembers())) return *code;
     if (parked) return *parked;
-    if (requests_.live() > 0) {
-      if (lanes_.parked_as_broken(now)) {
-        say(fmt::format(
-            "parked: the server has answered nothing but failures for longer than --wait-max {}; "
-            "run the same command again later",
-            in_words(options_.wait_max)));
-        return exit_parked;
-      }
-      auto const until = lanes_.parked_until();
-      say(fmt::format(
-          "parked: the server asks to wait {}, which is more than --wait-max {}; run the same "
-          "command again then",
-          until == never ? std::string("for ever") : in_words(until - now),
-          in_words(options_.wait_max)));
-      return exit_parked;
-    }
-    if (!refused_alone_.empty()) {
-      say(fmt::format(
-          "left open: refused alone for longer than --wait-max {}, while others were accepted: "
-          "{}; run the same command again later",
-          in_words(options_.wait_max), refused_alone_.words()));
-      return exit_parked;
-    }
-    if (auto const why = options_.may.fails(s)) {
-      say(*why);
-      return exit_threshold;
-    }
-    return s.failed + s.unknown + s.failed_before + s.unknown_before > 0 ? exit_failed : exit_ok;
+    remains left{.alone = refused_alone_.empty() ? "" : refused_alone_.words(),
+                 .missed = options_.may.fails(s),
+                 .failed = s.failed + s.unknown + s.failed_before + s.unknown_before > 0};
+    if (requests_.live() > 0) left.parked = {lanes_.parked_as_broken(now), lanes_.parked_until()};
+    auto const [code, said] = conclusion_of(left, options_.wait_max, now);
+    if (!said.empty()) say(said);
+    return code;
   }
 
   /// After --only: what the rest will take, at what is known by now.
