@@ -324,6 +324,7 @@ void job_parser::check_template() {
 
 std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
   if (!records_ || !records_->open()) first_line_ = line;
+  std::optional<job> j;
   try {
     if (text.size() > line_bytes_max)
       throw malformed{
@@ -333,12 +334,11 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
       if (auto const other = mistaken_for(text, options_.file); !other.empty())
         throw malformed{other};
 
-    std::optional<job> j;
     if (records_) {
       j = read_record(text);
     } else {
       text = trimmed(text);
-      if (!text.empty() && text.front() != '#') j = read_line(text);
+      if (!text.empty() && text.front() != '#') read_line(text, j.emplace());
     }
     if (!j) return j;
     j->line = first_line_;
@@ -351,12 +351,12 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     j->computes = !idempotent(*j) && options_.computes && options_.computes(*j);
     if (!labels_->empty()) label(*j);
     if (options_.keeps_record && records_) j->record = std::move(fields_);
-    return j;
   } catch (malformed const& wrong) {
     throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.why));
   } catch (std::invalid_argument const& wrong) {
     throw fatal(exit_usage, fmt::format("{}:{}: {}", options_.file, first_line_, wrong.what()));
   }
+  return j;
 }
 
 void job_parser::label(job& j) {
@@ -396,14 +396,14 @@ std::optional<job> job_parser::read_record(std::string_view text) {
   return j;
 }
 
-job job_parser::read_line(std::string_view text) {
+void job_parser::read_line(std::string_view text, job& j) {
   fields_.clear();
-  if (text.front() == '{') return read_json(text);
-  if (options_.format == line_format::vegeta)
+  if (text.front() == '{')
+    j = read_json(text);
+  else if (options_.format == line_format::vegeta)
     throw malformed{"want a target of vegeta, a JSON object"};
-  job j;
-  j.url = text;
-  return j;
+  else
+    j.url = text;
 }
 
 job job_parser::read_json(std::string_view text) {

@@ -115,7 +115,7 @@ class job_parser {
  private:
   void check_template();
   void label(job&);
-  job read_line(std::string_view text);
+  void read_line(std::string_view text, job& j);
   job read_json(std::string_view text);
   std::optional<job> read_record(std::string_view text);
 

@@ -26,7 +26,9 @@ constexpr int together_max = 16;  // lanes whose pace is the machine's
 }  // namespace
 
 std::string lane_key::account() const {
-  return fmt::format("{}\n{}\n{}", origin, credential, given);
+  std::string text;
+  text.reserve(origin.size() + credential.size() + given.size() + 2);
+  return text.append(origin).append("\n").append(credential).append("\n").append(given);
 }
 
 bool host_ceiling::is_for(std::string_view origin) const noexcept {
