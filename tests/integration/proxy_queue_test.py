@@ -287,13 +287,13 @@ class Life(unittest.TestCase):
             for i in range(3):
                 crowd.ask(f"/{i}")
                 wait_for(lambda: waiting(proxy) == i + 1)
-            proxy.process.send_signal(signal.SIGTERM)
+            proxy.process.send_signal(signal.SIGQUIT)
             wait_for(lambda: len(crowd.answers) == 2)
             self.assertEqual({a[1]["x-headway-reason"] for a in crowd.answers.values()}, {"draining"})
             origin.open.release()
             crowd.join()
             self.assertEqual(crowd.answers["/0"][0], 200)
-            self.assertEqual(proxy.process.wait(20), 143)
+            self.assertEqual(proxy.process.wait(20), 131)
             self.assertEqual(len(origin.heard), 1)
 
     def test_a_second_signal_stops_at_once(self):

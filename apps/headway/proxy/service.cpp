@@ -186,7 +186,7 @@ void service::tick() {
 
 void service::take_signals() {
   std::signal(SIGPIPE, SIG_IGN);
-  for (auto const s : {SIGINT, SIGTERM, SIGHUP}) signals_.add(s);
+  for (auto const s : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) signals_.add(s);
   signals_.async_wait([this](error_code e, int signal) {
     if (e) return;
     if (signal == SIGHUP)
