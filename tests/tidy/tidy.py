@@ -39,6 +39,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
 }
 SURFACES = ("run", "exec", "mock", "proxy", "simulate", "replay", "report", "ctl", "limits", "fleets")  # may include any room, and none of each other
 MAY_KNOW = ROOMS | dict.fromkeys(SURFACES, set(ROOMS))
+ROOM_ROW = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \| [^|]* \| ([^|]*) \|$", re.MULTILINE)  # of ARCHITECTURE.md
 STANDARD = re.compile(r"<[a-z_]+>")  # <vector>, not <curl/curl.h>
 SYSTEM = re.compile(r"<(atomic|condition_variable|fstream|future|iostream|mutex|random|thread)>")
 CLOCK = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|sleep_for|sleep_until)\b")
@@ -94,6 +95,17 @@ def breaches_of_room(here, line):
     there = match and match[2] and Path(match[2]).parts[0]
     if there in MAY_KNOW and there != here and there not in MAY_KNOW[here]:
         yield f"{here} includes {there}: {match[2]}"
+
+
+def rooms_told_wrong(text):
+    """Which rooms the table of ARCHITECTURE.md does not have, or with others that they may know, or by a name that is none."""
+    told = {}
+    for names, knows in ROOM_ROW.findall(text):
+        names, knows = re.findall(r"\w+", names), knows.split("; ")
+        told |= zip(names, knows if len(knows) == len(names) else knows * len(names))
+    rule = {room: ", ".join(known) for room, known in ROOMS.items()} | dict.fromkeys(SURFACES, "every room, no other surface")
+    in_order = lambda known: sorted(known.replace("–", "").split(", "))
+    return sorted(room for room in told.keys() | rule.keys() if in_order(told.get(room, "?")) != in_order(rule.get(room, "?")))
 
 
 def breaches(root):
@@ -177,6 +189,8 @@ def breaches_of_file(path, text):
         yield path, EXAMPLE_LINES_MAX + 1, f"an example has at most {EXAMPLE_LINES_MAX} lines"
     for number, what in breaches_of_prose(path, text):
         yield path, number, what
+    if path.name == "ARCHITECTURE.md" and (rooms := rooms_told_wrong(text)):
+        yield path, 1, f"rooms that are not as in tests/tidy: {', '.join(rooms)}"
     if path.suffix == ".cpp":
         for found in TEST_NAME.finditer(text):
             if found[1].lower() + found[2].lower() != found[1] + found[2]:
