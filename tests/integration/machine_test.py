@@ -92,14 +92,86 @@ def one_stopped():
         return nginx.log(), stopped, back
 
 
+def told_to_wait():
+    """The log of four runs of one server that says Retry-After: 3."""
+    with servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=3) as nginx:
+        stack, runs = many(nginx, 4, 30)
+        with stack:
+            finish(runs)
+        return nginx.log()
+
+
+def told_to_wait_long():
+    """The exit codes of four runs of one server that says Retry-After: 60, what one said, and the log."""
+    with servers.limit_req(1, "nodelay; limit_req_status 429", retry_after=60) as nginx:
+        stack, runs = many(nginx, 4, 30, "--wait-max", "5s")
+        with stack:
+            codes = [run.wait(30) for _, run in runs]
+            return codes, runs[3][0].stderr(), nginx.log()
+
+
+def beside(strange):
+    """The seconds for which a run that goes at 200/s sends less than half of that, while `strange`
+    (told the folder where they meet) happens, and after."""
+    with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
+        stack, runs = many(nginx, 1, 40 * RATE, runtime=runtime)
+        with stack:
+            time.sleep(4)
+            begin = time.time()
+            strange(nginx, runtime)
+            time.sleep(1)
+            end = time.time()
+            assert runs[0][1].poll() is None, runs[0][0].stderr()
+        log = nginx.log()
+    tenths = Counter(int((r.end - begin) * 10) for r in log.accepted() if r.path.startswith("/0/"))
+    lost = sum(tenths[i] < RATE / 20 for i in range(int((end - begin) * 10))) / 10
+    measured(f"{lost:.1f} of {end - begin:.1f} s lost")
+    return lost
+
+
+def by_clock(*command, **environment):
+    """What is lost beside a run with another clock."""
+    def strange(nginx, runtime):
+        with Work([f"{nginx.url}/strange/{i}" for i in range(20)]) as work:
+            run = subprocess.Popen(
+                [*command, BINARY, "run", "jobs.txt", "--cold"],
+                cwd=work.path,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "XDG_RUNTIME_DIR": runtime, **environment},
+            )
+            try:
+                time.sleep(2)
+            finally:
+                run.kill()
+                run.wait()
+
+    return beside(strange)
+
+
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+NAMESPACE = ("unshare", "--time", "--monotonic", "90000")
+
+
+def beside_other_clocks():
+    """What is lost beside each, by name; None: it is not to be had here."""
+    permitted = subprocess.run([*NAMESPACE, "true"], stderr=subprocess.DEVNULL).returncode == 0
+    return {
+        **{day: FAKETIME and by_clock(LD_PRELOAD=str(FAKETIME), FAKETIME=day) for day in ("+1d", "-1d")},
+        "namespace": by_clock(*NAMESPACE) if permitted else None,
+    }
+
+
 class Machine(unittest.TestCase):
-    """Three of them run beside the others: they wait for most of their time."""
+    """Most run beside the others: they wait for most of their time."""
 
     @classmethod
     def setUpClass(cls):
-        pool = ThreadPoolExecutor(3)
+        waiting = alone, on_slots, one_stopped, beside_other_clocks, told_to_wait, told_to_wait_long
+        pool = ThreadPoolExecutor(len(waiting))
         cls.addClassCleanup(pool.shutdown)
-        cls.alone, cls.on_slots, cls.one_stopped = map(pool.submit, (alone, on_slots, one_stopped))
+        for work in waiting:
+            setattr(cls, work.__name__, pool.submit(work))
 
     def test_sixteen_together_are_as_one(self):
         with limit() as nginx:
@@ -177,11 +249,7 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(rate, 0.8 * RATE)
 
     def test_what_a_server_tells_one_holds_all(self):
-        with servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=3) as nginx:
-            stack, runs = many(nginx, 4, 30)
-            with stack:
-                finish(runs)
-            log = nginx.log()
+        log = self.told_to_wait.result()
         told = [r.end for r in log.throttled()]
         early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]
         measured(f"4 of one limit, Retry-After: 3: told {len(told)} times, {len(early)} sent before")
@@ -189,63 +257,24 @@ class Machine(unittest.TestCase):
         self.assertEqual(early, [])
 
     def test_longer_than_wait_max_all_are_parked(self):
-        with servers.limit_req(1, "nodelay; limit_req_status 429", retry_after=60) as nginx:
-            stack, runs = many(nginx, 4, 30, "--wait-max", "5s")
-            with stack:
-                self.assertEqual([run.wait(30) for _, run in runs], [75] * 4)
-                self.assertIn("parked: the server asks to wait", runs[3][0].stderr())
-            log = nginx.log()
+        codes, said, log = self.told_to_wait_long.result()
+        self.assertEqual(codes, [75] * 4)
+        self.assertIn("parked: the server asks to wait", said)
         measured(f"4 of one limit, Retry-After: 60: told {len(log.throttled())} times")
 
-    def beside(self, strange):
-        """The seconds for which a run that goes at 200/s sends less than half of that, while `strange`
-        (told the folder where they meet) happens, and after."""
-        with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
-            stack, runs = many(nginx, 1, 40 * RATE, runtime=runtime)
-            with stack:
-                time.sleep(4)
-                begin = time.time()
-                strange(nginx, runtime)
-                time.sleep(1)
-                end = time.time()
-                self.assertIsNone(runs[0][1].poll(), runs[0][0].stderr())
-            log = nginx.log()
-        tenths = Counter(int((r.end - begin) * 10) for r in log.accepted() if r.path.startswith("/0/"))
-        lost = sum(tenths[i] < RATE / 20 for i in range(int((end - begin) * 10))) / 10
-        measured(f"{lost:.1f} of {end - begin:.1f} s lost")
-        return lost
-
-    def by_clock(self, *command, **environment):
-        def strange(nginx, runtime):
-            with Work([f"{nginx.url}/strange/{i}" for i in range(20)]) as work:
-                run = subprocess.Popen(
-                    [*command, BINARY, "run", "jobs.txt", "--cold"],
-                    cwd=work.path,
-                    stdin=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={**os.environ, "XDG_RUNTIME_DIR": runtime, **environment},
-                )
-                try:
-                    time.sleep(2)
-                finally:
-                    run.kill()
-                    run.wait()
-
-        self.assertLessEqual(self.beside(strange), 1)
-
     def test_a_clock_of_another_day(self):
-        library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
-        if library is None:
-            self.skipTest("no faketime")
-        for offset in ("+1d", "-1d"):
-            with self.subTest(offset):
-                self.by_clock(LD_PRELOAD=str(library), FAKETIME=offset)
+        for day in ("+1d", "-1d"):
+            with self.subTest(day):
+                self.loses_nothing(day, "no faketime")
 
     def test_another_time_namespace(self):
-        command = ("unshare", "--time", "--monotonic", "90000")
-        if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("no time namespace is permitted")
-        self.by_clock(*command)
+        self.loses_nothing("namespace", "no time namespace is permitted")
+
+    def loses_nothing(self, clock, otherwise):
+        lost = self.beside_other_clocks.result()[clock]
+        if lost is None:
+            self.skipTest(otherwise)
+        self.assertLessEqual(lost, 1)
 
     def test_a_page_of_garbage(self):
         def strange(_, runtime):
@@ -255,7 +284,7 @@ class Machine(unittest.TestCase):
                     file.write(os.urandom(page.stat().st_size))
             time.sleep(1)
 
-        self.assertLessEqual(self.beside(strange), 1)
+        self.assertLessEqual(beside(strange), 1)
 
     def test_alone_is_alone(self):
         made = {"--alone": ["headway"], "--law=reno": ["headway"], "--cold": ["headway"]}  # for headway ctl

@@ -2,28 +2,41 @@
 import json
 import unittest
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 
 import servers
 from work import Work, gets, measured, succeeded
 
 
+def send(server, jobs, *options):
+    """The log of a run that did them all."""
+    with server as nginx, Work(gets(nginx, jobs)) as work:
+        assert work.run(*options) == 0, work.stderr()
+        assert work.outcomes() == succeeded(jobs)
+        assert nginx.log().twice() == []
+        return nginx.log()
+
+
 class Pace(unittest.TestCase):
-    def send(self, server, jobs, *options):
-        """The log of a run that did them all."""
-        with server as nginx, Work(gets(nginx, jobs)) as work:
-            self.assertEqual(work.run(*options), 0, work.stderr())
-            self.assertEqual(work.outcomes(), succeeded(jobs))
-            self.assertEqual(nginx.log().twice(), [])
-            return nginx.log()
+    """Those that send little go beside the others: they wait for most of their time."""
+
+    @classmethod
+    def setUpClass(cls):
+        pool = ThreadPoolExecutor()
+        cls.addClassCleanup(pool.shutdown)
+        cls.rate = pool.submit(send, servers.nginx(latency_ms=(20, 80)), 120, "--rate", "20/s")
+        cls.burst = pool.submit(send, servers.nginx(latency_ms=(20, 80)), 40, "--rate", "300/min:5")
+        slow_down = servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=2)
+        cls.slow_down = pool.submit(send, slow_down, 60)
 
     def test_rate(self):
-        log = self.send(servers.nginx(latency_ms=(20, 80)), 120, "--rate", "20/s")
+        log = self.rate.result()
         measured(f"--rate 20/s: at most {log.busiest(1)} in a second, 120 in {log.seconds():.2f} s")
         self.assertLessEqual(log.busiest(1), 21)  # (1 s + 1 ms of tolerance) / 50 ms + 1
         self.assertLessEqual(log.seconds(), 1.1 * 120 / 20)
 
     def test_rate_with_burst(self):
-        log = self.send(servers.nginx(latency_ms=(20, 80)), 40, "--rate", "300/min:5")
+        log = self.burst.result()
         measured(f"--rate 300/min:5: at most {log.busiest(1)} in a second")
         self.assertLessEqual(log.busiest(1), 5 + 5)
 
@@ -47,25 +60,23 @@ class Pace(unittest.TestCase):
         self.assertGreaterEqual(least, 0.8 * apart)  # some take longer to arrive
 
     def test_concurrency(self):
-        log = self.send(servers.nginx(latency_ms=(20, 80)), 300, "--concurrency", "5")
+        log = send(servers.nginx(latency_ms=(20, 80)), 300, "--concurrency", "5")
         measured(f"--concurrency 5: at most {log.peak_in_flight()} in flight")
         self.assertEqual(log.peak_in_flight(), 5)
 
     def test_first_flies_alone_until_its_answer(self):
-        log = self.send(servers.nginx(latency_ms=(150, 150)), 20)
+        log = send(servers.nginx(latency_ms=(150, 150)), 20)
         self.assertGreaterEqual(log.starts()[1], log[0].end)
 
     def test_first_flies_alone_for_a_quarter_of_a_second(self):
-        log = self.send(servers.nginx(latency_ms=(900, 900)), 20)
+        log = send(servers.nginx(latency_ms=(900, 900)), 20)
         gap = log.starts()[1] - log.starts()[0]
         measured(f"first request on a slow server: alone for {gap:.3f} s")
         self.assertGreaterEqual(gap, 0.245)
         self.assertLessEqual(gap, 0.5)
 
     def test_retry_after_holds_back_everything(self):
-        log = self.send(
-            servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=2), 60
-        )
+        log = self.slow_down.result()
         told = [r.end for r in log.throttled()]
         self.assertTrue(told, "never throttled")
         on_its_way = 0.1
