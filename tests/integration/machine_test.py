@@ -162,17 +162,19 @@ def beside_other_clocks():
     }
 
 
+WAITING = alone, on_slots, one_stopped, beside_other_clocks, told_to_wait, told_to_wait_long
+RESULTS = {}
+
+
+def setUpModule():
+    """They go beside the others: they wait for most of their time."""
+    pool = ThreadPoolExecutor(len(WAITING))
+    unittest.addModuleCleanup(pool.shutdown)
+    for work in WAITING:
+        RESULTS[work] = pool.submit(work)
+
+
 class Machine(unittest.TestCase):
-    """Most run beside the others: they wait for most of their time."""
-
-    @classmethod
-    def setUpClass(cls):
-        waiting = alone, on_slots, one_stopped, beside_other_clocks, told_to_wait, told_to_wait_long
-        pool = ThreadPoolExecutor(len(waiting))
-        cls.addClassCleanup(pool.shutdown)
-        for work in waiting:
-            setattr(cls, work.__name__, pool.submit(work))
-
     def test_sixteen_together_are_as_one(self):
         with limit() as nginx:
             stack, runs = many(nginx, PROCESSES, JOBS)
@@ -186,7 +188,7 @@ class Machine(unittest.TestCase):
         all_of = [[r for r in log.accepted() if r.path.split("/")[1] == str(i)] for i in range(PROCESSES)]
         begin, end = max(rs[0].end for rs in all_of), min(rs[-1].end for rs in all_of)
         shares = [sum(begin <= r.end < end for r in rs) for rs in all_of]
-        one, together = self.alone.result(), len(log.accepted()) / log.seconds()
+        one, together = RESULTS[alone].result(), len(log.accepted()) / log.seconds()
         measured(
             f"one: {one:.1f}/s; {PROCESSES} together: {together:.1f}/s, Jain {jain(shares):.3f} over "
             f"{end - begin:.1f} s, {100 * log.throttled_share():.2f} % throttled"
@@ -222,21 +224,6 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(min(spans), 0.85 * RATE)
         self.assertLessEqual(refused, 0.01)
 
-    def test_slots_are_shared(self):
-        log = self.on_slots.result()
-        rate = len(log.accepted()) / log.seconds()
-        measured(f"4 on {SLOTS} slots: {rate:.1f}/s, {100 * log.throttled_share():.2f} % throttled")
-        self.assertGreaterEqual(rate, 0.88 * RATE)
-        self.assertLessEqual(log.throttled_share(), 0.004)
-
-    def test_one_that_is_stopped_costs_the_others_nothing(self):
-        log, stopped, back = self.one_stopped.result()
-        without = goodput(log, stopped + 2, back)
-        after = goodput(log, back + 0.2, back + 5)
-        measured(f"one of 4 stopped for 8 s: {without:.1f}/s without it, {after:.1f}/s once it is back")
-        self.assertGreaterEqual(without, 0.88 * RATE)
-        self.assertGreaterEqual(after, 0.88 * RATE)
-
     def test_a_run_that_its_own_rate_holds_back_costs_the_others_nothing(self):
         with limit() as nginx, tempfile.TemporaryDirectory() as runtime:
             slow, _ = many(nginx, 6, JOBS, "--rate", "1/s", runtime=runtime)
@@ -247,34 +234,6 @@ class Machine(unittest.TestCase):
         rate = len(log.accepted()) / log.seconds()
         measured(f"6 held to 1/s each beside 2 that are not: {rate:.1f}/s")
         self.assertGreaterEqual(rate, 0.8 * RATE)
-
-    def test_what_a_server_tells_one_holds_all(self):
-        log = self.told_to_wait.result()
-        told = [r.end for r in log.throttled()]
-        early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]
-        measured(f"4 of one limit, Retry-After: 3: told {len(told)} times, {len(early)} sent before")
-        self.assertTrue(told)
-        self.assertEqual(early, [])
-
-    def test_longer_than_wait_max_all_are_parked(self):
-        codes, said, log = self.told_to_wait_long.result()
-        self.assertEqual(codes, [75] * 4)
-        self.assertIn("parked: the server asks to wait", said)
-        measured(f"4 of one limit, Retry-After: 60: told {len(log.throttled())} times")
-
-    def test_a_clock_of_another_day(self):
-        for day in ("+1d", "-1d"):
-            with self.subTest(day):
-                self.loses_nothing(day, "no faketime")
-
-    def test_another_time_namespace(self):
-        self.loses_nothing("namespace", "no time namespace is permitted")
-
-    def loses_nothing(self, clock, otherwise):
-        lost = self.beside_other_clocks.result()[clock]
-        if lost is None:
-            self.skipTest(otherwise)
-        self.assertLessEqual(lost, 1)
 
     def test_a_page_of_garbage(self):
         def strange(_, runtime):
@@ -318,6 +277,53 @@ class Machine(unittest.TestCase):
             (here / "headway").chmod(0o777)
             (line,) = said("open to all", XDG_RUNTIME_DIR=folder)
             self.assertIn("is not this user's own folder of mode 0700", line)
+
+
+class Waiting(unittest.TestCase):
+    """What went on beside Machine, which comes before."""
+
+    def test_slots_are_shared(self):
+        log = RESULTS[on_slots].result()
+        rate = len(log.accepted()) / log.seconds()
+        measured(f"4 on {SLOTS} slots: {rate:.1f}/s, {100 * log.throttled_share():.2f} % throttled")
+        self.assertGreaterEqual(rate, 0.88 * RATE)
+        self.assertLessEqual(log.throttled_share(), 0.004)
+
+    def test_one_that_is_stopped_costs_the_others_nothing(self):
+        log, stopped, back = RESULTS[one_stopped].result()
+        without = goodput(log, stopped + 2, back)
+        after = goodput(log, back + 0.2, back + 5)
+        measured(f"one of 4 stopped for 8 s: {without:.1f}/s without it, {after:.1f}/s once it is back")
+        self.assertGreaterEqual(without, 0.88 * RATE)
+        self.assertGreaterEqual(after, 0.88 * RATE)
+
+    def test_what_a_server_tells_one_holds_all(self):
+        log = RESULTS[told_to_wait].result()
+        told = [r.end for r in log.throttled()]
+        early = [r for r in log for t in told if t + 0.1 < r.start < t + 2.99]
+        measured(f"4 of one limit, Retry-After: 3: told {len(told)} times, {len(early)} sent before")
+        self.assertTrue(told)
+        self.assertEqual(early, [])
+
+    def test_longer_than_wait_max_all_are_parked(self):
+        codes, said, log = RESULTS[told_to_wait_long].result()
+        self.assertEqual(codes, [75] * 4)
+        self.assertIn("parked: the server asks to wait", said)
+        measured(f"4 of one limit, Retry-After: 60: told {len(log.throttled())} times")
+
+    def test_a_clock_of_another_day(self):
+        for day in ("+1d", "-1d"):
+            with self.subTest(day):
+                self.loses_nothing(day, "no faketime")
+
+    def test_another_time_namespace(self):
+        self.loses_nothing("namespace", "no time namespace is permitted")
+
+    def loses_nothing(self, clock, otherwise):
+        lost = RESULTS[beside_other_clocks].result()[clock]
+        if lost is None:
+            self.skipTest(otherwise)
+        self.assertLessEqual(lost, 1)
 
 
 class Workers(unittest.TestCase):

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "base/fatal.hpp"
-#include "base/text.hpp"
 #include "base/sha256.hpp"
+#include "base/text.hpp"
 
 namespace headway::app {
 namespace {
