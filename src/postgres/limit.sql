@@ -143,10 +143,13 @@ begin
     end if;
     if combine then
       select s.v, case when s.v <> keeps[i] then s.state end into made_of, state from headway1.scope s where s.key = keys[i];
-      select string_agg(int4send(length(r.report)) || r.report, '' order by m.id, r.number) into unheard
-        from headway1.member m left join headway1.granted g on g.key = m.key and g.id = m.id,
-          unnest(m.numbers, m.reports) as r(number, report)
-        where m.key = keys[i] and r.number > coalesce(g.heard, 0);
+      -- 16 MB at once; the rest is heard next time.
+      select string_agg(int4send(length(u.report)) || u.report, '' order by u.id, u.number) into unheard
+        from (select m.id, r.number, r.report, sum(length(r.report)) over (order by m.id, r.number) as bytes
+            from headway1.member m left join headway1.granted g on g.key = m.key and g.id = m.id,
+              unnest(m.numbers, m.reports) as r(number, report)
+            where m.key = keys[i] and r.number > coalesce(g.heard, 0)) u
+        where u.bytes <= 16000000;
       select count(*) into absent from headway1.member m
         where m.key = keys[i] and m.seen between now - 600000000 and now - 2500000;
       if made_of is null then
@@ -184,7 +187,7 @@ begin
   return true;
 end $$;
 
--- Keeps what a law has learned, and forgets who has been away for ten minutes.
+-- Keeps what a law has learned, and forgets members that have been away for ten minutes and states without any for a day.
 create or replace function headway1.learn(scope_key bytea, its_title text, rate float8, slots float8, latency float8)
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -196,6 +199,8 @@ begin
       at = excluded.at;
   delete from headway1.granted g using headway1.member m where g.key = m.key and g.id = m.id and m.seen < old;
   delete from headway1.member m where m.seen < old;
+  delete from headway1.scope s where s.lease < old - 86400000000
+    and not exists (select from headway1.member m where m.key = s.key);
   delete from headway1.host h where h.seen < old
     and not exists (select from headway1.member m where m.id = h.id);
 end $$;
@@ -205,7 +210,9 @@ create or replace function headway1.limits(
   out title text, out key bytea, out v bigint, out combiner int, out lease bigint, out state bytea, out now bigint,
   out id int, out name text, out version text, out seen bigint)
 returns setof record language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select s.title, s.key, s.v, s.combiner, s.lease, s.state, headway1.micros(), m.id, h.name, h.version, m.seen
+  select left(s.title, 200), s.key, s.v, s.combiner, s.lease,
+      case when row_number() over (partition by s.key order by m.id) = 1 then s.state end,  -- as large as the fleet
+      headway1.micros(), m.id, left(h.name, 200), left(h.version, 50), m.seen
     from headway1.scope s left join headway1.member m on m.key = s.key left join headway1.host h on h.id = m.id
     order by s.title, s.key, m.id
 $$;

@@ -137,6 +137,41 @@ class LimitSql(unittest.TestCase):
         measured(f"unheard reports of a member: {size} bytes at most")
         self.assertLess(size, 2_200_000)
 
+    def test_what_is_heard_at_once_is_bounded(self):
+        board = Board(self.server)
+        board.server.psql(
+            rf"insert into headway1.member select {KEY}, id, headway1.micros(), 1, '{{1}}', array[repeat('x', 2000000)::bytea] "
+            "from generate_series(2, 12) id"
+        )
+        size = int(board.ask(
+            rf"select length(unheard) from headway1.exchange(1, array[{KEY}]::bytea[], array[1], array['\xaa']::bytea[], "
+            "array[-1], array[0], array[0], array[0], array[0])"
+        ))  # fmt: skip
+        measured(f"unheard reports of 12 members: {size} bytes at once")
+        self.assertGreater(size, 14_000_000)
+        self.assertLess(size, 16_100_000)
+
+    def test_a_state_without_members_is_kept_for_a_day(self):
+        board = Board(self.server)
+        board.publish(1, 0, 100)
+        board.exchange(1, 1)
+        learn = "select headway1.learn('\\x02', 't', 1, 0, 1)"
+        for changed, left in (
+            ("select 1", "1"),
+            ("update headway1.scope set lease = lease - 90000000000", "1"),
+            ("delete from headway1.member", "0"),
+        ):
+            with self.subTest(changed):
+                self.server.psql(changed), board.ask(learn)
+                self.assertEqual(self.server.psql("select count(*) from headway1.scope"), left)
+
+    def test_people_are_shown_a_state_once(self):
+        board = Board(self.server)
+        board.publish(1, 0, 100)
+        for member in 1, 2, 3:
+            board.exchange(member, 1)
+        self.assertEqual(board.ask("select count(*), count(state) from headway1.limits()"), "3|1")
+
 
 if __name__ == "__main__":
     unittest.main()
