@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 TREES = ("include", "src", "apps", "tests", "bench", "demo", "examples", "profiles", "scenarios", "docs", "cmake")
-TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".toml", ""}
+TEXT = {".hpp", ".cpp", ".txt", ".cmake", ".md", ".py", ".sh", ".sql", ".toml", ""}
 
 OUTER = ("driver", "fleet", "http", "postgres", "shared", "sim", "text")  # folders of include/headway and src that are not core
 MAY_INCLUDE = {  # layer: headway layers, and whether headers of others

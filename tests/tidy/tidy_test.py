@@ -29,6 +29,7 @@ BROKEN = [  # path, text, word of the complaint
     ("README.md", "It wakes the thread whose turn it is.", "whose"),
     ("src/keyed_test.cpp", "TEST(keyed, evicts_who_is_idle) {}", "who"),
     ("scenarios/costs.toml", 'about = "and nobody says so"', "nobody"),
+    ("src/postgres/limit.sql", "-- Only who publishes writes it.", "who"),
     ("docs/guide.md", "Who waits is `woken`:\n\n```sh\nwho\n```\n", "Who"),
     ("include/headway/time.hpp", "int n;  ///< those who wait", "who"),
     ("include/headway/time.hpp", "/// What is left.\nstruct rest {};", "begins with «What»"),
