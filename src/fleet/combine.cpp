@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "headway/fleet/blob.hpp"
+
 namespace headway::fleet {
 namespace {
 
@@ -94,6 +96,7 @@ class step {
   // ── reports ─────────────────────────────────────────────────────────────────────────────────
 
   void take_in(report const& r) {
+    if (s_.members.size() >= members_max && find(r.from) == nullptr) return;
     auto& m = member_of(r.from);
     if (r.number <= m.heard) return;  // heard before
     m.heard = r.number;

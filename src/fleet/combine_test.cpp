@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "headway/fleet/blob.hpp"
+
 namespace headway::fleet {
 namespace {
 
@@ -48,6 +50,15 @@ std::int64_t unused(state const& s) {
   std::int64_t sum = 0;
   for (auto const& m : s.members) sum += std::ranges::count(m.planned, false, &turn::withdrawn);
   return sum;
+}
+
+TEST(combine, takes_in_no_more_members_than_a_state_may_have) {
+  std::vector<report> all;
+  for (member_id id = 1; id <= static_cast<member_id>(members_max) + 5; ++id)
+    all.push_back(told(id, 1, start, 0));
+  auto const s = combine({}, all, start);
+  EXPECT_EQ(s.members.size(), members_max);
+  EXPECT_TRUE(read_state(to_blob(s)));
 }
 
 TEST(combine, deals_turns_a_quarter_second_ahead_to_one_member_after_the_other) {

@@ -88,13 +88,13 @@ bool member::coasts(time_point now) const noexcept {
 time_point member::ready_at(std::int64_t) const noexcept {
   if (claimed_) return claimed_->at;
   if (!turns_.empty()) return turns_.front().at;
-  if (version_ > 0 && with_.interval == 0ns && pace_ > 0)
-    return std::max(coasts_from(), coast_next_);
-  return later(looked_, asks_again);
+  auto const coasts_at = std::max({coasts_from(), coast_next_, looked_});
+  return coasts(coasts_at) ? std::max(coasts_from(), coast_next_) : later(looked_, asks_again);
 }
 
 double member::allowed() const noexcept {
-  return claimed_ ? out_ + 1.0 : std::max<double>(permits_, coasts(looked_) ? 1 : 0);
+  if (claimed_) return out_ + 1.0;
+  return std::max<double>(permits_, turns_.empty() && coasts(looked_) ? 1 : 0);
 }
 
 bool member::claim(time_point now, std::int64_t cost, fraction) noexcept {

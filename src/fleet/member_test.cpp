@@ -56,6 +56,34 @@ TEST(member, drops_a_turn_that_it_comes_too_late_for) {
   EXPECT_TRUE(m.claim(start + 75ms, 1, 0));
 }
 
+// A caller asks again at once where a claim fails although a turn was promised.
+bool promises(member const& m, time_point now, int out) {
+  return m.ready_at(1) <= now && out < m.allowed();
+}
+
+TEST(member, promises_no_turn_that_it_lacks_a_permit_for_when_it_might_coast) {
+  waiting m;
+  auto g = granted(1, {at(1, 400ms)});
+  g.permits = 0;
+  m.hear(start, g, 1, false);
+  auto const now = start + 410ms;
+  m.refresh(now, 0, 10);
+  ASSERT_TRUE(m.coasts(now));
+  EXPECT_FALSE(m.claim(now, 1, 0));
+  EXPECT_FALSE(promises(m, now, 0));
+}
+
+TEST(member, promises_no_turn_of_a_pace_that_is_next_to_nothing) {
+  waiting m;
+  auto g = granted(1, {});
+  g.pace = 5e-324;
+  m.hear(start, g, 1, false);
+  auto const now = start + 10s;
+  m.refresh(now, 0, 10);
+  EXPECT_FALSE(m.claim(now, 1, 0));
+  EXPECT_FALSE(promises(m, now, 0));
+}
+
 TEST(member, adopts_what_differs_also_from_an_engine_that_began_anew) {
   waiting m;
   m.hear(start, granted(10'000'000, {at(7, 10ms)}), 1, false);
