@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
@@ -57,7 +58,17 @@ std::string_view text_of(std::span<std::byte const> b) {
 }
 
 duration micros(std::int64_t n) {
-  return std::chrono::microseconds(n);
+  constexpr auto most = std::numeric_limits<std::int64_t>::max() / 1000;
+  return std::chrono::microseconds(std::clamp(n, -most, most));
+}
+
+/// An instant of the engine's clock. Throws `error` where none can be reckoned with: it would
+/// saturate, and each turn be due.
+time_point engine_time(std::int64_t n) {
+  constexpr std::int64_t most = 7'000'000'000'000'000;  // in the year 2191
+  if (n < 0 || n > most)
+    throw error(failure::refused, "", "the clock of the database is wrong by centuries");
+  return time_point(micros(n));
 }
 std::int64_t micros_of(time_point t) {
   return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
@@ -239,9 +250,11 @@ class seat final : public fleet::hosted_pace {
     });
   }
   bool claim(time_point now, std::int64_t cost, fraction u) noexcept override {
-    bool taken = false;
-    act(now, [&](time_point t) { taken = m_->member->claim(t, cost, u); });
-    return taken;
+    act(now, [&](time_point) {
+      if (m_->member->claim(m_->engine(now), cost, u))
+        claimed_ = {m_->ours(m_->member->ready_at(cost)), m_->member->allowed()};
+    });
+    return claimed_.has_value();
   }
   void hold(time_point until) noexcept override {
     act(time_point::min(), [&](time_point) { m_->member->hold(m_->engine(until)); });
@@ -256,10 +269,12 @@ class seat final : public fleet::hosted_pace {
   int company() const noexcept override { return company_; }
   any_law const& law() const noexcept override { return law_; }
   time_point ready_at(std::int64_t cost) const noexcept override {
+    if (claimed_) return claimed_->ready_at;
     std::lock_guard const lock(m_->guard);
     return m_->ours(m_->member->ready_at(cost));
   }
   double allowed() const noexcept override {
+    if (claimed_) return claimed_->allowed;
     std::lock_guard const lock(m_->guard);
     return m_->member->allowed();
   }
@@ -267,6 +282,7 @@ class seat final : public fleet::hosted_pace {
     stamp s{};
     act(now, [&](time_point t) { s = m_->member->take(t, cost, u); });
     s.sent = now;
+    claimed_.reset();
     return s;
   }
   void on_success(time_point now, sample const& s, fraction u) noexcept override {
@@ -322,7 +338,15 @@ class seat final : public fleet::hosted_pace {
     return s;
   }
 
+  /// What was so when a turn was claimed: until it is taken, the board's thread changes nothing of
+  /// it.
+  struct promise {
+    time_point ready_at{};
+    double allowed = 0;
+  };
+
   std::shared_ptr<membership> m_;
+  std::optional<promise> claimed_{};
   any_law law_;  // as at the last look
   int company_ = 0;
 };
@@ -408,7 +432,7 @@ struct board::office {
     auto const is = static_cast<fleet::member_id>(r.number(0, 0));
     auto const its = r.bytes(0, 1);
     salt.assign(its.begin(), its.end());
-    auto const jumped = clock.heard(sent, answered, time_point(micros(r.number(0, 2))));
+    auto const jumped = clock.heard(sent, answered, engine_time(r.number(0, 2)));
     for (auto const& m : all) m->listens = false;
     if (is != id || jumped) begin_anew(is);
   }
@@ -461,13 +485,11 @@ struct board::office {
       if (at <= later(now, together)) speak.push_back(m);
     }
     if (everyone.empty() && is_ending()) return false;
-    if (due <= now) {
-      exchange(speak);
-      return true;
-    }
+    auto const until = std::max(due, now);
     for (auto const& n :
-         session->wait(std::chrono::steady_clock::time_point(due.time_since_epoch())))
+         session->wait(std::chrono::steady_clock::time_point(until.time_since_epoch())))
       hear(n, everyone);
+    if (due <= now) exchange(speak);
     return true;
   }
 
@@ -546,6 +568,9 @@ struct board::office {
         {id, blobs(t.keys), numbers(t.reported), blobs(t.reports), numbers(t.epochs),
          numbers(t.holds), numbers(t.leave), numbers(t.has), numbers(t.keeps)});
     auto const answered = steady_now();
+    if (r.size() != static_cast<int>(those.size()))
+      throw error(failure::refused, "", "the database answers what no board does");
+    auto const then = engine_time(r.number(r.size() - 1, now_at));
     {
       std::lock_guard const lock(guard);
       away.reset();
@@ -554,7 +579,6 @@ struct board::office {
         m->away.reset();
         m->trouble.clear();
       }
-      auto const then = time_point(micros(r.number(r.size() - 1, now_at)));
       if (clock.heard(sent, answered, then)) return begin_anew_elsewhere();
     }
     bool news = false;
@@ -605,7 +629,7 @@ struct board::office {
     else if (!r.null(i, rate + 3))
       s.law.remember(
           {.rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)},
-          now - time_point(micros(r.number(i, rate + 3))));
+          now - std::max(time_point{}, time_point(micros(r.number(i, rate + 3)))));
     s.dealt = static_cast<std::uint64_t>(micros_of(now));  // turns of one that was lost are below
     return s;
   }

@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <libpq-fe.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,6 +99,8 @@ std::string without(std::string text, std::vector<std::string> const& secrets) {
   throw error(failure::usage, "",
               "the URL of a database " + what + "; want postgresql://ROLE@HOST[:PORT]/DATABASE");
 }
+
+constexpr std::size_t greeting_max = std::size_t{1} << 20;  // bytes until a statement can be sent
 
 constexpr char const* unverified =
     "the certificate of the server is not verified: sslmode=verify-full verifies it";
@@ -253,6 +258,30 @@ struct connection::session {
     fail({during, "", why});
   }
 
+  /// What the kernel has received in all; 0 where it does not count that.
+  std::uint64_t received() const {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    auto const known = getsockopt(PQsocket(pq.get()), IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+    return known ? info.tcpi_bytes_received : 0;
+  }
+
+  /// From now on the server may send one answer.
+  void expect_answer() { received_before = received(); }
+
+  /// Gives up on a server that sends more than that: libpq keeps all of it, and does not look at
+  /// the time while there is something to read.
+  void check_size(std::size_t most, failure during) {
+    if (received() > received_before + most)
+      give_up(during, "it sends more than " + std::to_string(most >> 20) + " MiB at once");
+  }
+
+  /// Reads what is there; returns whether the session goes on.
+  bool consume(failure during) {
+    check_size(waits.answer, during);
+    return PQconsumeInput(pq.get()) != 0;
+  }
+
   enum class woke : std::uint8_t { socket, waker, time };
 
   /// Waits for the socket to be ready for `events`, for `wake`, or until `deadline`. Leaves in
@@ -311,6 +340,7 @@ struct connection::session {
         PQstatus(pq.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     while (status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING) {
       wait_on(status == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline, failure::unavailable);
+      check_size(greeting_max, failure::unavailable);
       status = PQconnectPoll(pq.get());
     }
     if (status == PGRES_POLLING_FAILED) {
@@ -343,7 +373,7 @@ struct connection::session {
     if (!pq) fail({failure::unavailable, "", "the connection is lost"});
     pollfd now = {PQsocket(pq.get()), POLLIN, 0};
     while (poll(&now, 1, 0) > 0)  // its last words, then its end
-      if (PQconsumeInput(pq.get()) == 0) give_up(failure::unavailable, "it ended the connection");
+      if (!consume(failure::unavailable)) give_up(failure::unavailable, "it ended the connection");
     if (stop.stop_requested()) give_up(failure::unavailable, "stopped");
   }
 
@@ -365,14 +395,14 @@ struct connection::session {
       if (left == 0) break;
       if ((wait_on(POLLIN | POLLOUT, deadline, failure::unknown_fate) & POLLOUT) != 0)
         deadline = std::min(from_now(), latest);
-      if (PQconsumeInput(pq.get()) == 0) lost();
+      if (!consume(failure::unknown_fate)) lost();
     }
     deadline = from_now();
     rows last(nullptr);
     for (;;) {
       while (PQisBusy(pq.get()) != 0) {
         wait_on(POLLIN, deadline, failure::unknown_fate);
-        if (PQconsumeInput(pq.get()) == 0) lost();
+        if (!consume(failure::unknown_fate)) lost();
       }
       rows next(PQgetResult(pq.get()));
       if (!next.result_) break;
@@ -383,6 +413,8 @@ struct connection::session {
         last = std::move(next);
     }
     if (PQstatus(pq.get()) == CONNECTION_BAD || !last.result_) lost();
+    if (!listens) heard();  // libpq would keep what was not asked for
+    expect_answer();
     auto const field = [&](int code) {
       auto const* const text = PQresultErrorField(last.result_.get(), code);
       return std::string(text == nullptr ? "" : text);
@@ -454,7 +486,8 @@ struct connection::session {
   std::array<int, 2> waker = {-1, -1};
   std::atomic<bool> woken = false;
   owned<PGconn> pq;
-  bool pooled = false;
+  bool pooled = false, listens = false;
+  std::uint64_t received_before = 0;
   std::vector<std::string> prepared;  // by number: few, so that a search is cheap
   std::optional<std::stop_callback<std::function<void()>>> stopper;
 };
@@ -483,14 +516,17 @@ void connection::listen(std::string_view channel) {
   session_->check();
   owned<char> const name(PQescapeIdentifier(session_->pq.get(), channel.data(), channel.size()));
   if (!name) throw error(failure::usage, "", "the name of a channel is no UTF-8");
+  session_->listens = true;
   session_->execute_unprepared(std::string("listen ") + name.get(), {});
 }
 
 std::vector<notification> connection::wait(clock::time_point until) {
   auto& s = *session_;
+  if (s.pq) s.expect_answer();
   for (;;) {
     s.check();
-    if (PQconsumeInput(s.pq.get()) == 0) s.give_up(failure::unavailable, "it ended the connection");
+    if (!s.consume(failure::unavailable))
+      s.give_up(failure::unavailable, "it ended the connection");
     auto heard = s.heard();
     if (!heard.empty() || s.woken.exchange(false)) return heard;
     short events = POLLIN;

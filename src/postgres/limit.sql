@@ -1,4 +1,4 @@
--- One limit for the processes of many hosts: who takes part, what they report, the state that is valid.
+-- One limit for the processes of many hosts: which take part, what they report, the state that is valid.
 --
 -- Instants are microseconds of this engine's clock, keys are salted digests, reports, states and grants are
 -- blobs that only headway reads. What makes the limit right is one comparison, `where v = made_of` in publish();
@@ -29,7 +29,7 @@ create unlogged table if not exists headway1.scope (
   unheard int not null,    -- members that went silent lately and have not left
   common bytea not null) with (fillfactor = 30);  -- the part of the grants that all hear alike
 
--- A member is a host in a scope. Only it writes its row; only who publishes writes `granted`. So no two wait
+-- A member is a host in a scope. Only it writes its row; only the combiner writes `granted`. So no two wait
 -- for each other.
 create unlogged table if not exists headway1.member (
   key bytea not null,

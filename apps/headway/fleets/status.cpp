@@ -96,8 +96,8 @@ std::string unheard_of(limit_status const& limit) {
   if (count == 0) return "";
   double longest = 0;
   for (auto const& host : limit.hosts) longest = std::max(longest, host.silent_s);
-  return fmt::format("; {} unheard for {}: at most {:.2g} % more than learned", count,
-                     words_of(longest), 100 * limit.excess());
+  return fmt::format("; {} unheard for {}: at most {:.{}f} % more than learned", count,
+                     words_of(longest), 100 * limit.excess(), limit.excess() < 0.1 ? 1 : 0);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/fatal.hpp"
@@ -160,7 +161,7 @@ void run(fs::path const& program, std::vector<std::string> arguments, std::strin
   }
   if (status != 0)
     throw fatal(exit_io, fmt::format("{} failed: {} (all of it: {})", program.filename().string(),
-                                     last_words(log.path()), log.path()));
+                                     last_words(log.path()), printable(log.path())));
 }
 
 /// Letters and digits: 190 bits.
@@ -290,9 +291,12 @@ class instance {
                  nothing.fd(), log_->fd());
   }
 
-  [[noreturn]] void ended() const {
-    throw fatal(exit_io, fmt::format("PostgreSQL has ended: {} (all of it: {})",
-                                     last_words(log_->path()), log_->path()));
+  /// `status`: as waitpid() has it.
+  [[noreturn]] void ended(int status) const {
+    auto const why = WIFSIGNALED(status) ? fmt::format("by signal {}", WTERMSIG(status))
+                                         : last_words(log_->path());
+    throw fatal(exit_io, fmt::format("PostgreSQL has ended: {} (all of it: {})", why,
+                                     printable(log_->path())));
   }
 
  private:
@@ -370,10 +374,14 @@ class serving {
 
   /// Waits for a signal to us; returns it, or 0 when the time is over. Throws if the server has
   /// ended.
-  int wait(signals& ours, int milliseconds) const {
+  int wait(signals& ours, int milliseconds) {
     std::array<pollfd, 2> both = {{{end_, POLLIN, 0}, {ours.fd(), POLLIN, 0}}};
     poll(both.data(), both.size(), milliseconds);
-    if (both[0].revents != 0) of_.ended();
+    if (both[0].revents != 0) {
+      int status = 0;
+      waitpid(std::exchange(id_, 0), &status, 0);
+      of_.ended(status);
+    }
     return ours.take();
   }
 

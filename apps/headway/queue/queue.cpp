@@ -63,7 +63,9 @@ bool is_queue_name(std::string_view name) noexcept {
 
 queue_engine::queue_engine(postgres::endpoint where, patience again, postgres::patience limits,
                            std::stop_token stop)
-    : where_(std::move(where)), again_(std::move(again)), limits_(limits), stop_(std::move(stop)) {}
+    : where_(std::move(where)), again_(std::move(again)), limits_(limits), stop_(std::move(stop)) {
+  limits_.answer = std::size_t{1} << 30;  // a result may be what PostgreSQL takes as one value
+}
 
 postgres::rows queue_engine::ask(std::string_view sql,
                                  std::initializer_list<postgres::parameter> values) {

@@ -49,10 +49,11 @@ class HEADWAY_EXPORT endpoint {
   bool verify_ = false, writable_ = false;  // what the URL leaves to us
 };
 
-/// Time that a server may take.
+/// Time and room that a server may take.
 struct patience {
   std::chrono::milliseconds connect{5'000};     ///< until the first statement can be sent
   std::chrono::milliseconds statement{10'000};  ///< the server cancels it then
+  std::size_t answer = std::size_t{64} << 20;   ///< bytes of an answer, over TCP
 };
 
 /// A value of a statement: null, a number, text, bytes, or an array of one of these. Views: what
