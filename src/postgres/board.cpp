@@ -102,11 +102,13 @@ bytes digest(std::span<std::byte const> salt, std::string_view key) {
   return out;
 }
 
+/// Takes the next word away; returns its number, 0 where it is none.
 std::int64_t number_in(std::string_view& words) {
   words.remove_prefix(std::min(words.find_first_not_of(" ,"), words.size()));
+  auto const word = words.substr(0, words.find_first_of(" ,"));
+  words.remove_prefix(word.size());
   std::int64_t n = 0;
-  auto const end = std::from_chars(words.data(), words.data() + words.size(), n).ptr;
-  words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+  std::from_chars(word.data(), word.data() + word.size(), n);
   return n;
 }
 
