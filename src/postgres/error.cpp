@@ -54,6 +54,16 @@ said last_said(std::string_view text) {
   return last;
 }
 
+/// Why TLS failed, where libpq then tried without: a server that wants it complains of that only.
+std::string said_before(std::string_view text) {
+  auto const first = text.substr(0, text.find('\n'));
+  if (!has(first, "certificate file") && !has(first, "private key file") && !has(first, "SSL"))
+    return "";
+  constexpr std::string_view failed = " failed: ";
+  auto const at = first.find(failed);
+  return "; over TLS: " + in_one_line(first.substr(at == first.npos ? 0 : at + failed.size()));
+}
+
 std::string quoted(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
@@ -120,7 +130,8 @@ judgement judge_connection(std::string_view text, std::string_view role,
     return is(usage, "it has no database " + quoted(database) + ": create it, or name another");
   if (state == "28000")
     return is(usage, "it does not let " + quoted(role) +
-                         " in: check the role, and pg_hba.conf there (" + message + ")");
+                         " in: check the role, and pg_hba.conf there (" + message + ")" +
+                         said_before(text));
   if (state == "42501")
     return is(usage, quoted(role) + " may not connect to " + quoted(database) +
                          ": grant connect on the database to the role");

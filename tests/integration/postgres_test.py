@@ -161,6 +161,12 @@ class Postgres(unittest.TestCase):
                     file.write_text(file.read_text() + f"sslmode=require\npassword={SECRET}\n")
                     with Client("service=fleet", "arguments", PGSERVICEFILE=str(file)) as client:
                         self.assertEqual(client.began, "connected")
+                # libpq tries again without TLS, of which the server complains.
+                (server.data / "pg_hba.conf").write_text("local all all trust\nhostssl all all all scram-sha-256\n")
+                server.set()
+                none = own.path / "none"
+                none.write_text("no certificate")
+                self.fails("no certificate of ours", f"{url}?sslcert={none}", "usage", "pg_hba.conf", "over TLS: could not read")
 
     def test_away(self):
         with servers.closed_port() as port:
