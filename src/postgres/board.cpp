@@ -618,12 +618,17 @@ struct board::office {
   static fleet::state first_state(membership const& m, rows const& r, int i, time_point now) {
     fleet::state s;
     if (auto const* begins = std::get_if<seek>(&m.begins.choice)) s.law = *begins;
-    if (m.granted.law)  // a state was lost, and this is what it knew
+    learned known;
+    if (!r.null(i, rate + 3))
+      known = {
+          .rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)};
+    if (m.granted.law) {  // a state was lost, and this is what it knew
       s.law = fleet::begun_anew(*m.granted.law);
-    else if (!r.null(i, rate + 3))
-      s.law.remember(
-          {.rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)},
-          now - time_point(micros(r.number(i, rate + 3))));
+    } else if (m.granted.pace > 0) {  // it is of another build, and this is what that allowed
+      s.law.remember({.rate = m.granted.pace, .latency = known.latency}, 0s);
+    } else if (known.rate > 0) {
+      s.law.remember(known, now - time_point(micros(r.number(i, rate + 3))));
+    }
     s.dealt = static_cast<std::uint64_t>(micros_of(now));  // turns of one that was lost are below
     return s;
   }
