@@ -34,7 +34,7 @@ bool board::publish(time_point now, member_id by, std::uint64_t made_of, state n
   if (made_of != valid_.version) return false;
   valid_ = std::move(next);
   combiner_ = by;
-  lease_ = later(now, ahead + delay_of(valid_.way));
+  lease_ = later(now, lease + delay_of(valid_.way));
   auto at = boxes_.begin();
   for (auto m = valid_.members.begin(); at != boxes_.end();) {  // both by id
     while (m != valid_.members.end() && m->id < at->first) ++m;

@@ -684,7 +684,7 @@ struct board::office {
     auto const done = session->execute(
         "select headway1.publish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         {m.key, m.title, id, r.number(i, made_of), static_cast<std::int64_t>(next.version),
-         std::int64_t{(fleet::ahead + fleet::delay_of(next.way)) / std::chrono::microseconds(1)},
+         std::int64_t{(fleet::lease + fleet::delay_of(next.way)) / std::chrono::microseconds(1)},
          bytes_of(fleet::to_blob(next)), static_cast<int>(r.number(i, absent)),
          bytes_of(fleet::common_blob(mine)), numbers(ids), numbers(heards), blobs(owns),
          numbers(wake)});
