@@ -507,7 +507,7 @@ class step {
         m.permits = m.active || !m.planned.empty() ? share + m.heads : 0;
       return;
     }
-    // Equal shares of whole permits; who has one more changes with the time. What one has above
+    // Equal shares of whole permits; the odd one goes round. What one has above
     // its share, or had until now and may not have heard, is taken from those of the others.
     left = std::max<std::int64_t>(left, 0);
     auto const more = left % sharing;
