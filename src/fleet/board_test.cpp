@@ -16,9 +16,9 @@ TEST(board, asks_the_first_to_combine_and_then_the_same_as_long_as_its_lease_run
   EXPECT_TRUE(b.exchange(start, hello(1, 1)).combine);
   auto const all = b.collect();
   ASSERT_TRUE(b.publish(start, 1, all.valid.version, combine(all.valid, all.reports, start)));
-  EXPECT_FALSE(b.exchange(start + 399ms, hello(2, 1)).combine);
-  EXPECT_TRUE(b.exchange(start + 399ms, hello(1, 2)).combine);
-  EXPECT_TRUE(b.exchange(start + 400ms, hello(2, 2)).combine);
+  EXPECT_FALSE(b.exchange(start + 249ms, hello(2, 1)).combine);
+  EXPECT_TRUE(b.exchange(start + 249ms, hello(1, 2)).combine);
+  EXPECT_TRUE(b.exchange(start + 250ms, hello(2, 2)).combine);
 }
 
 TEST(board, keeps_a_report_until_a_valid_state_has_heard_it) {

@@ -12,6 +12,9 @@ namespace {
 
 constexpr duration silent_quick = 1s;  // then a member is not live, …
 constexpr duration silent_resting = 2500ms;
+constexpr duration missed = 350ms;      // reports: it is dealt no turns, and not waited for
+constexpr duration away = 500ms;        // without a state: the board was, and not the members, …
+constexpr duration away_long = 1min;    // … which coast at half of their share from then on
 constexpr duration forgotten = 10min;   // … and then it is none
 constexpr duration lead = 1500us;       // before which no turn is dealt: the news of it needs a way
 constexpr duration leaves_in = 500ms;   // an active member reports on, until its turns are used
@@ -21,6 +24,7 @@ constexpr std::size_t active_min = 16;  // members in the ring, …
 constexpr double active_rate = 20;      // … and one for so many units a second
 constexpr std::size_t active_all = 32;  // so many need no ring
 constexpr double pooled_permits = 2;    // of an active member, at least
+constexpr duration one_more_for = 1s;   // of two whose shares differ by one permit
 constexpr duration ahead_ramping = 150ms;  // while the pace doubles: later turns would be too few
 constexpr duration first_alone = 250ms;    // the first turn of all
 constexpr int early_max = 64;              // refusals that are heard before their time, at once
@@ -58,6 +62,7 @@ class step {
     // Numbers of turns ascend also where a state was lost: they begin with the clock.
     if (s_.version == 0) s_.dealt = std::max(s_.dealt, micros_of(now_));
     s_.recalled = false;
+    excuse();
     bury();  // what a member sent before it was stopped teaches nothing when it is back
     for (auto const& r : reports) take_in(r);
     std::ranges::stable_sort(s_.pending, {}, [](auto const& p) { return p.what.at; });
@@ -90,7 +95,7 @@ class step {
   member_state& member_of(member_id id) {
     auto const at = std::ranges::lower_bound(s_.members, id, {}, &member_state::id);
     if (at != s_.members.end() && at->id == id) return *at;
-    return *s_.members.insert(at, {.id = id});
+    return *s_.members.insert(at, {.id = id, .permits = 0});
   }
 
   // ── reports ─────────────────────────────────────────────────────────────────────────────────
@@ -100,7 +105,8 @@ class step {
     auto& m = member_of(r.from);
     if (r.number <= m.heard) return;  // heard before
     m.heard = r.number;
-    m.reported = std::clamp(r.at, later(now_, -2 * silent_resting), now_);
+    m.reported = std::clamp(r.at, std::min(m.reported, now_), now_);
+    m.reported = std::max(m.reported, later(now_, -2 * silent_resting));
     m.quick = r.quick;
     m.wants = r.leaves ? 0 : std::clamp(r.wants, 0, wants_max);
     m.cost = std::clamp<std::int64_t>(r.cost, 1, cost_max);
@@ -169,6 +175,23 @@ class step {
       if (m.live && m.wants > 0) s_.way = std::max(s_.way, m.age - tick);
   }
 
+  /// While no state was made, members could not be heard: they coast, and those that were present
+  /// are until they have had the time to come back. Else the first to be back would be dealt the
+  /// turns of all.
+  void excuse() {
+    auto const paused = now_ - s_.at;
+    auto const delay = delay_of(s_.way);
+    if (paused <= away + delay || paused >= away_long || s_.version == 0) return;
+    for (auto& m : s_.members)
+      if (m.live && later(m.reported, missed + delay) >= s_.at)
+        m.reported = std::min(later(m.reported, paused), now_);
+  }
+
+  /// Returns whether a live member reports as the others do.
+  bool present(member_state const& m) const {
+    return !m.quick || later(m.reported, missed + delay_of(s_.way)) >= last_report_;
+  }
+
   /// The permits of members that are silent are free, and what they sent teaches nothing.
   void bury() {
     for (auto& m : s_.members) {
@@ -183,6 +206,7 @@ class step {
     std::erase_if(s_.members, [&](member_state const& m) {
       return !m.live && later(m.reported, forgotten) < now_;
     });
+    for (auto const& m : s_.members) last_report_ = std::max(last_report_, m.reported);
   }
 
   /// Of live members, the smallest of each kind is that of all.
@@ -214,12 +238,13 @@ class step {
 
   // ── what the law hears ──────────────────────────────────────────────────────────────────────
 
-  /// Until when all that the law can hear has been reported.
+  /// Until when all that the law can hear has been reported, but for what a member that may be dead
+  /// has not.
   time_point watermark() const {
     auto until = now_;
     for (auto const& m : s_.members) {
       auto const due = !m.planned.empty() && m.planned.front().at <= now_;
-      if (m.live && (m.out > 0 || due)) until = std::min(until, m.reported);
+      if (m.live && present(m) && (m.out > 0 || due)) until = std::min(until, m.reported);
     }
     return until;
   }
@@ -459,20 +484,20 @@ class step {
     s_.front = s_.members[ring.front()].id;
   }
 
-  /// No member has more than its share of what may be out; what it has above that is taken from
-  /// the others.
+  bool permits_bind() const { return s_.law.slots || s_.out_max > 0; }
+
+  /// No member has more than its share of what may be out.
   void share_permits() {
     auto allowed = std::min(s_.law.allowed(), 1e6);
     if (s_.out_max > 0) allowed = std::min(allowed, static_cast<double>(s_.out_max));
-    auto const binds = s_.law.slots || s_.out_max > 0;
+    auto const binds = permits_bind();
     auto left = static_cast<std::int64_t>(allowed);
     std::int64_t sharing = 0;
     for (auto& m : s_.members) {
-      m.permits = 0;
       if (m.active) {
         ++sharing;
       } else if (binds) {  // after its term, it uses the turns that it has
-        m.permits = m.planned.empty() ? 0 : std::max(m.out, 1);
+        m.permits = m.planned.empty() ? 0 : std::max({m.permits, m.out, 1});
         left -= std::max(m.permits, m.out);
       }
     }
@@ -485,19 +510,26 @@ class step {
         m.permits = m.active || !m.planned.empty() ? share + m.heads : 0;
       return;
     }
-    // Equal shares; what one has out above its share is taken from those of the others.
+    // Equal shares of whole permits; the odd one goes round. What one has above
+    // its share, or had until now and may not have heard, is taken from those of the others.
     left = std::max<std::int64_t>(left, 0);
-    std::vector<member_state*> rest_of;
-    for (auto& m : s_.members)
-      if (m.active) rest_of.push_back(&m);
-    std::ranges::stable_sort(rest_of, std::greater{}, [](auto const* m) { return m->out; });
-    for (auto* m : rest_of) {
-      auto const share = left / sharing;
-      m->permits = static_cast<std::int32_t>(
-          std::min<std::int64_t>(share + (left % sharing != 0), wants_max));
-      left -= std::max<std::int64_t>(m->permits, std::min<std::int64_t>(m->out, left));
-      left = std::max<std::int64_t>(left, 0);
-      --sharing;
+    auto const more = left % sharing;
+    auto place = now_.time_since_epoch() / one_more_for % sharing;
+    std::int64_t above = 0;
+    std::vector<std::pair<std::int64_t, member_state*>> gains;
+    for (auto& m : s_.members) {
+      if (!m.active) continue;
+      auto const due = std::min<std::int64_t>(left / sharing + (place < more), wants_max);
+      place = (place + 1) % sharing;
+      above += std::max<std::int64_t>({m.out - due, std::min<std::int64_t>(m.permits - due, 1), 0});
+      gains.emplace_back(due - m.permits, &m);
+      m.permits = static_cast<std::int32_t>(due);
+    }
+    std::ranges::stable_sort(gains, std::greater{}, [](auto const& g) { return g.first; });
+    for (auto const& [gain, m] : gains) {
+      auto const lent = std::clamp<std::int64_t>(m->permits - m->out, 0, above);
+      m->permits -= static_cast<std::int32_t>(lent);
+      above -= lent;
     }
   }
 
@@ -506,23 +538,44 @@ class step {
     auto const until = later(now_, near + delay_of(s_.way));
     auto const first = s_.law.wait.mean == 0 && s_.law.epoch == 0;
     if (first && s_.began && now_ < later(*s_.began, first_alone)) return;
-    std::vector<std::pair<member_state*, std::int32_t>> ring;  // and turns that it may still get
+    struct dealt_to {
+      member_state* m;
+      std::int32_t has, may;  // turns that it has, and may still get
+    };
+    std::vector<dealt_to> ring;
     for (auto& m : s_.members) {
-      if (!m.active || !m.quick || m.permits == 0) continue;
+      if (!m.active || !m.quick || m.permits == 0 || !present(m)) continue;
       auto const has = std::ranges::count_if(m.planned, [](turn const& t) { return !t.withdrawn; });
-      if (m.wants > has) ring.emplace_back(&m, m.wants - static_cast<std::int32_t>(has));
+      if (m.wants > has)
+        ring.push_back(
+            {&m, static_cast<std::int32_t>(has), m.wants - static_cast<std::int32_t>(has)});
     }
-    auto next = static_cast<std::size_t>(
-        std::ranges::upper_bound(ring, s_.last, {}, [](auto const& r) { return r.first->id; }) -
-        ring.begin());
+    auto const last =
+        std::ranges::upper_bound(ring, s_.last, {}, [](auto const& r) { return r.m->id; });
+    std::ranges::rotate(ring, last);
+    // Where permits bind, one that has more of them uses up its turns sooner, and needs more.
+    auto const after = [](dealt_to const& a, dealt_to const& b) {
+      return std::int64_t{a.has + 1} * b.m->permits > std::int64_t{b.has + 1} * a.m->permits;
+    };
+    auto const by_permits = permits_bind();
+    if (by_permits) std::ranges::make_heap(ring, after);
+    std::size_t next = 0;
     for (std::size_t turns = 0; !ring.empty() && turns < turns_max; ++turns) {
-      if (next >= ring.size()) next = 0;
-      auto& [m, may] = ring[next];
-      auto const t = ready(m->cost);
+      if (by_permits) {
+        std::ranges::pop_heap(ring, after);
+        next = ring.size() - 1;
+      } else if (next >= ring.size()) {
+        next = 0;
+      }
+      auto& to = ring[next];
+      auto const t = ready(to.m->cost);
       if (t > until) return;
-      plan(*m, t);
-      if (--may == 0)
+      plan(*to.m, t);
+      ++to.has;
+      if (--to.may == 0)
         ring.erase(ring.begin() + static_cast<std::ptrdiff_t>(next));
+      else if (by_permits)
+        std::ranges::push_heap(ring, after);
       else
         ++next;
       if (!std::exchange(s_.began, s_.began.value_or(now_)) && first) return;
@@ -559,6 +612,7 @@ class step {
 
   state s_;
   time_point now_;
+  time_point last_report_ = time_point::min();
   int out_ = 0, heads_ = 0;                         // of all members
   std::optional<std::pair<event, flight>> told_{};  // the latest request whose answer told a rest
 };

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "headway/fleet/blob.hpp"
@@ -341,18 +343,45 @@ TEST(combine, the_answer_to_the_latest_request_says_what_remains) {
 
 TEST(combine, a_silent_member_has_nothing_out_and_teaches_nothing) {
   auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
-  auto const a = turns_of(s, 1).front();
+  auto const a = turns_of(s, 1).front(), b = turns_of(s, 2)[4];
   s = step(s, {told(1, 2, start + 50ms, 100, {sent(a, 1)}), told(2, 2, start + 50ms, 9)},
            start + 50ms);
   EXPECT_EQ(s.members[0].out, 1);
-  s = step(s, {told(2, 3, start + 1100ms, 9)}, start + 1100ms);
-  EXPECT_FALSE(s.members[0].live);
+  std::uint64_t dealt = 0;
+  for (auto after = 100ms; after <= 1100ms; after += 100ms) {
+    std::vector<event> events;
+    if (after == 200ms) events = {sent(b, 1), answer(event::kind::success, b, 50ms, 1)};
+    s = step(s, {told(2, 2 + static_cast<std::uint64_t>(after / 100ms), start + after, 9, events)},
+             start + after);
+    EXPECT_EQ(s.members[0].live, after < 1100ms);
+    auto const last = turns_of(s, 1).empty() ? 0 : turns_of(s, 1).back().number;
+    if (after <= 400ms) {
+      EXPECT_GE(last, dealt);
+      dealt = last;
+    } else if (after < 1100ms) {
+      EXPECT_EQ(last, dealt);  // it may be dead, …
+    }
+    EXPECT_EQ(s.law.successes, after < 500ms ? 0 : 1);  // … and is waited for no more
+  }
   EXPECT_EQ(s.members[0].out, 0);
   EXPECT_TRUE(turns_of(s, 1).empty());
   s = step(s, {told(1, 3, start + 2s, 9, {answer(event::kind::success, a, 1900ms, 1)})},
            start + 2s);
   EXPECT_TRUE(s.members[0].live);
-  EXPECT_EQ(s.law.successes, 0);
+  EXPECT_EQ(s.law.successes, 1);
+}
+
+TEST(combine, members_that_the_board_could_not_hear_are_not_dead) {
+  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const back = start + 10s;
+  s = step(s, {told(1, 2, back, 100)}, back);
+  EXPECT_NEAR(static_cast<double>(turns_of(s, 1).size()), 12, 1);  // not those of both
+  EXPECT_NEAR(static_cast<double>(turns_of(s, 2).size()), 12, 1);
+  for (auto after = 100ms; after <= 1100ms; after += 100ms)
+    s = step(s, {told(1, 2 + static_cast<std::uint64_t>(after / 100ms), back + after, 100)},
+             back + after);
+  EXPECT_FALSE(s.members[1].live);
+  EXPECT_NEAR(static_cast<double>(turns_of(s, 1).size()), 25, 2);
 }
 
 TEST(combine, a_member_that_leaves_is_dealt_nothing) {
@@ -379,6 +408,35 @@ TEST(combine, shares_slots_as_permits) {
   permits = 0;
   for (auto const& m : s.members) permits += m.permits;
   EXPECT_EQ(permits, static_cast<int>(s.law.allowed()));
+}
+
+TEST(combine, deals_turns_by_permits_and_lets_the_odd_one_go_round) {
+  auto before = knowing();
+  before.law.remember({.rate = 100, .slots = 10, .latency = 0.1}, 0s);
+  auto const permits = [](state const& s) {
+    std::vector<int> all;
+    for (auto const& m : s.members) all.push_back(m.permits);
+    return all;
+  };
+  auto s = before;
+  std::set<member_id> had_one_more;
+  auto const moves = start + 4s;
+  for (auto now = start; now < moves; now += 100ms) {
+    std::vector<report> all;
+    for (member_id id = 1; id <= 4; ++id)
+      all.push_back(told(id, static_cast<std::uint64_t>(1 + (now - start) / 100ms), now, 100));
+    s = step(s, all, now);
+    auto const has = permits(s);
+    ASSERT_LE(std::accumulate(has.begin(), has.end(), 0), 9);  // and not 10, while one moves
+    ASSERT_EQ(std::ranges::min(has), 2);
+    if (std::ranges::count(has, 3) == 0) continue;
+    auto const most = static_cast<member_id>(std::ranges::find(has, 3) - has.begin() + 1);
+    had_one_more.insert(most);
+    if (now > start) continue;
+    for (member_id id = 1; id <= 4; ++id)
+      EXPECT_NEAR(static_cast<double>(turns_of(s, id).size()), id == most ? 8 : 5, 1);
+  }
+  EXPECT_EQ(had_one_more.size(), 4);
 }
 
 TEST(combine, deals_each_of_many_members_turns_within_two_terms_of_its_ring) {

@@ -35,8 +35,9 @@ using blobs = std::span<bytes const>;
 constexpr patience waits{.connect = 2s, .statement = 3s};
 constexpr duration leaves_within = 500ms;
 constexpr duration connects_again = 300ms;
-constexpr duration together = 25ms;     // reports that are due so soon go along
-constexpr duration looks_again = 10ms;  // a pace without news of its own
+constexpr duration together = 25ms;           // reports that are due so soon go along
+constexpr duration members_are_back = 500ms;  // after the engine is
+constexpr duration looks_again = 10ms;        // a pace without news of its own
 constexpr duration good_round_trip = 20ms;
 constexpr std::size_t round_trips_kept = 50;
 constexpr duration leap = 1s;          // a clock that differs by more is another
@@ -208,6 +209,7 @@ struct membership {
   std::map<fleet::member_id, std::pair<std::uint64_t, std::string>> own{};  // as published
   learned kept{};
   time_point kept_at = time_point::min();
+  std::optional<time_point> lost{};  // the state; since then it may come back
 
   time_point engine(time_point t) const {
     if (t == never || t == time_point::min()) return t;
@@ -611,9 +613,11 @@ struct board::office {
     m.absent = static_cast<int>(r.number(i, absent));
     m.combines = r.number(i, combine) != 0;
     auto const before = m.granted.version;
-    if (!r.null(i, common))
+    if (!r.null(i, common)) {
+      m.lost.reset();
       if (auto g = fleet::read_grant(text_of(r.bytes(i, common)), text_of(r.bytes(i, own))))
         m.granted = std::move(*g);
+    }
     m.held = std::max(m.held, m.granted.held);
     m.member->hear(m.engine(steady_now()), m.granted,
                    static_cast<std::uint64_t>(r.number(i, told_at)), m.combines);
@@ -622,16 +626,36 @@ struct board::office {
 
   // ── the next state ──────────────────────────────────────────────────────────────────────────
 
+  /// Returns whether it has the latest state, as far as it knows.
+  static bool has_latest(membership const& m) {
+    return m.made && m.granted.version == m.made->version;
+  }
+
+  /// Returns whether it may begin a state where the engine has lost that: all members coast, and
+  /// are to be back by then, or those that are would have the turns of all. The one that has the
+  /// latest state knows of the others, and need not wait.
+  static bool may_begin(membership& m) {
+    if (m.granted.version == 0 || has_latest(m)) return true;
+    auto const now = steady_now();
+    return now >= later(m.lost.value_or(m.lost.emplace(now)), members_are_back);
+  }
+
   /// A state without members, of what is known without one.
   static fleet::state first_state(membership const& m, rows const& r, int i, time_point now) {
     fleet::state s;
     if (auto const* begins = std::get_if<seek>(&m.begins.choice)) s.law = *begins;
-    if (m.granted.law)  // a state was lost, and this is what it knew
+    learned known;
+    if (!r.null(i, rate + 3))
+      known = {
+          .rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)};
+    if (m.granted.law) {  // a state was lost, and this is what it knew
       s.law = fleet::begun_anew(*m.granted.law);
-    else if (!r.null(i, rate + 3))
-      s.law.remember(
-          {.rate = r.real(i, rate), .slots = r.real(i, rate + 1), .latency = r.real(i, rate + 2)},
-          now - std::max(time_point{}, time_point(micros(r.number(i, rate + 3)))));
+    } else if (m.granted.pace > 0) {  // it is of another build, and this is what that allowed
+      s.law.remember({.rate = m.granted.pace, .latency = known.latency}, 0s);
+    } else if (known.rate > 0) {
+      s.law.remember(known,
+                     now - std::max(time_point{}, time_point(micros(r.number(i, rate + 3)))));
+    }
     s.dealt = static_cast<std::uint64_t>(micros_of(now));  // turns of one that was lost are below
     return s;
   }
@@ -640,6 +664,7 @@ struct board::office {
     auto const version = static_cast<std::uint64_t>(r.number(i, made_of));
     if (version != 0 && m.made && m.made->version == version) return std::move(*m.made);
     m.own.clear();
+    if (version == 0 && has_latest(m)) return std::move(*m.made);
     if (version != 0)
       if (auto s = fleet::read_state(text_of(r.bytes(i, state_at)));
           s && s->version == version && s->at <= later(now, 2s))
@@ -660,6 +685,7 @@ struct board::office {
   }
 
   void make_next(membership& m, rows const& r, int i) {
+    if (r.number(i, made_of) == 0 && !may_begin(m)) return;
     auto const now = m.engine(steady_now());
     auto reports = reports_in(r.bytes(i, unheard));
     auto const before = valid_state(m, r, i, now);

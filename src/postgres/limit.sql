@@ -86,8 +86,8 @@ end $$;
 -- that it made and has the state of.
 --
 -- `combine`: it is to make the next state; then there are `made_of` and `state` (null where it has that, and
--- where there is none), all reports that are not heard, each after its length, and what was learned where there is
--- no state.
+-- where there is none), all reports that are not heard, each after its length, and what was learned unless it has
+-- the state.
 create or replace function headway1.exchange(
   me int, keys bytea[], numbers bigint[], reports bytea[], epoch bigint[], hold bigint[], leaves bigint[],
   has bigint[], keeps bigint[])
@@ -152,8 +152,8 @@ begin
         where u.bytes <= 16000000;
       select count(*) into absent from headway1.member m
         where m.key = keys[i] and m.seen between now - 600000000 and now - 2500000;
-      if made_of is null then
-        made_of := 0;
+      if made_of is null or state is not null then  -- which it may not be able to read
+        made_of := coalesce(made_of, 0);
         select l.rate, l.slots, l.latency, l.at into rate, slots, latency, learned_at
           from headway1.learned l where l.key = keys[i];
       end if;

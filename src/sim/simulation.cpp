@@ -80,7 +80,8 @@ struct client {
   std::deque<fleet::report> reports{};                 // that are on their way, …
   std::deque<fleet::board::reply> answers{};           // … and the answers to them
   bool combines = false;                               // the last of them that came said so
-  std::optional<fleet::board::collected> collected{};  // it combines
+  std::optional<fleet::board::collected> collected{};  // it combines, …
+  bool missed_cut = false;                             // … and a cut came meanwhile
   std::uint64_t made_of = 0;                           // the version that it made its own of
   std::deque<cut> cuts{};                              // of others, on their way
 };
@@ -421,6 +422,7 @@ class world {
       case kind::cut: {
         auto const told = take_first(c.cuts);
         c.seat->cut(now_, told.version, told.epoch, told.held);
+        c.missed_cut = c.collected.has_value();
         if (c.combines) collect(e.client, c);
         return true;
       }
@@ -437,7 +439,8 @@ class world {
       }
       case kind::published:
         publish(c);
-        return false;
+        if (c.missed_cut) c.seat->wake(now_);
+        return std::exchange(c.missed_cut, false);
       case kind::pushed:
         c.seat->wake(now_);
         return true;

@@ -1,11 +1,13 @@
 """Members of a fleet: processes of headway that share one limit by a database, and what nginx's log says of them."""
 import contextlib
 import os
+import re
 import signal
 import time
+from pathlib import Path
 
 import servers
-from work import Work
+from work import BINARY, Work
 
 LONG = "HEADWAY_LONG" in os.environ
 RATE = 200
@@ -21,6 +23,16 @@ def slots(many=20, latency_ms=100):
         "limit_conn_zone $binary_remote_addr zone=all:1m;",
         latency_ms=(latency_ms, latency_ms),
     )
+
+
+def another_version(folder):
+    """headway as if it were of another build: it knows the states of its own kind alone."""
+    program = Path(BINARY).read_bytes()
+    (law,) = set(re.findall(rb"hw[SL]([0-9a-f]{13})", program))
+    other = Path(folder, "headway")
+    other.write_bytes(program.replace(law, law[::-1]))
+    other.chmod(0o755)
+    return other
 
 
 class Member:
@@ -49,11 +61,11 @@ class Members(list):
         for _ in range(many):
             self.add()
 
-    def add(self):
+    def add(self, **how):
         number = len(self)
         work = self.stack.enter_context(Work(f"{self.server.url}/{number}/{n}" for n in range(self.jobs)))
         options = ("--limit-at", self.url, "--cold", "--quiet", *self.options)
-        member = Member(number, work, work.start(*options, XDG_RUNTIME_DIR=str(work.path)))
+        member = Member(number, work, work.start(*options, XDG_RUNTIME_DIR=str(work.path), **how))
         self.stack.callback(member.kill)
         self.append(member)
         return member

@@ -3,9 +3,11 @@
 HEADWAY_LONG=1 takes as many members and faults as the goals name; HEADWAY_SECONDS=1800 is the length of the soak.
 """
 import contextlib
+import json
 import os
 import random
 import signal
+import tempfile
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +15,8 @@ from pathlib import Path
 
 import fleet
 import postgres
-from fleet import LONG, RATE, Steady, by_second, refused
+from fleet import LONG, RATE, Steady, by_second, number_of, refused
+from fleet_test import fleet as fleet_command
 from work import measured
 
 SEED = int(os.environ.get("HEADWAY_SEED", random.randrange(2**32)))
@@ -107,6 +110,29 @@ def held():
         return nginx.log()
 
 
+def two_versions():
+    """The log of members of which half are of another build; when all that combined by then were killed; what
+    `fleet status` said of the state before and after."""
+    readable = lambda: json.loads(fleet_command("status", "--json", "--fleet", database.url).stdout)["limits"][0]["readable"]
+    with tempfile.TemporaryDirectory() as folder, together(fleet.limit(), 3, 3000) as (nginx, database, all):
+        other = fleet.another_version(folder)
+        time.sleep(3)
+        ours = readable()
+        for _ in range(3):
+            all.add(binary=other)
+        time.sleep(3)
+        still_ours = readable()
+        killed = time.time()
+        for m in all[:3]:
+            m.kill()
+        time.sleep(5)
+        end = time.time()
+        said = fleet_command("status", "--fleet", database.url).stdout
+        problems = [m.work.stderr() for m in all[3:] if m.process.poll() is not None]
+        assert not problems, problems
+        return nginx.log(), killed, end, (ours, still_ours, said)
+
+
 def sizes(database, all):
     """Of the tables, and of the largest member: bytes, resident kB, descriptors."""
     tables = int(database.psql("select sum(pg_total_relation_size(c.oid)) from pg_class c where relnamespace = 'headway1'::regnamespace and relkind = 'r'"))
@@ -124,7 +150,8 @@ class Fleet(unittest.TestCase):
         pool = ThreadPoolExecutor(1 if LONG else 4)
         cls.addClassCleanup(pool.shutdown)
         cls.one_limit = pool.submit(finished, fleet.limit(), 8, 500 if LONG else 150, RATE, "200/s")
-        cls.with_faults, cls.away, cls.held = (pool.submit(f) for f in (with_faults, engine_away, held))
+        cls.with_faults, cls.away, cls.held, cls.versions = (
+            pool.submit(f) for f in (with_faults, engine_away, held, two_versions))  # fmt: skip
 
     def test_eight_are_as_one(self):
         log, steady = self.one_limit.result()
@@ -165,6 +192,17 @@ class Fleet(unittest.TestCase):
         measured(f"{len(episodes)} episodes of Retry-After: {at_once} with a request within 20 ms, {len(while_held)} later")
         self.assertEqual(while_held, [])
         self.assertGreaterEqual(len(log.accepted()), 20)
+
+    def test_two_versions_share_a_limit(self):
+        log, killed, end, (ours, still_ours, said) = self.versions.result()
+        seconds = by_second(log, killed - 3, end)
+        measured(f"three of another version come, and the others go after three seconds: {seconds} a second, {refused(log, killed - 3)} refused")
+        self.assertTrue(ours and still_ours)  # one does not combine beside another that does
+        self.assertIn("is kept by another version of headway", said)
+        self.assertGreaterEqual(sum(number_of(r) >= 3 and r.end < killed for r in log.accepted()), 100)  # they had turns
+        pairs = [(a + b) / 2 for a, b in zip(seconds, seconds[1:])]
+        self.assertGreaterEqual(min(pairs), 0.55 * RATE)  # those that are left know what was learned
+        self.assertLessEqual(refused(log, killed - 3), 60)
 
     @unittest.skipUnless(LONG, "HEADWAY_LONG=1 measures it")
     def test_thirty_two(self):

@@ -6,6 +6,7 @@ import time
 import unittest
 import urllib.request
 
+import beside
 import fleet
 import postgres
 import servers
@@ -116,4 +117,4 @@ class LimitAt(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    beside.main()

@@ -11,6 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
+import beside
 import postgres
 import servers
 from work import BINARY, Work, gets, measured, wait_for
@@ -227,4 +228,4 @@ class Fleet(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    beside.main()

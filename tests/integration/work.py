@@ -29,13 +29,13 @@ class Work:
     def write(self, lines):
         Path(self.path, "jobs.txt").write_text("".join(line + "\n" for line in lines))
 
-    def start(self, *options, jobs="jobs.txt", stdin=subprocess.DEVNULL, prlimit=(), **environment):
+    def start(self, *options, jobs="jobs.txt", **how):
         """The process; it dies with the thread that started it."""
-        return self.launch("run", jobs, *options, stdin=stdin, prlimit=prlimit, **environment)
+        return self.launch("run", jobs, *options, **how)
 
-    def launch(self, *arguments, stdin=subprocess.DEVNULL, prlimit=(), **environment):
+    def launch(self, *arguments, stdin=subprocess.DEVNULL, prlimit=(), binary=BINARY, **environment):
         """headway with these arguments, likewise."""
-        command = ["prlimit", *prlimit, "setpriv", "--pdeathsig", "KILL", BINARY, *arguments]
+        command = ["prlimit", *prlimit, "setpriv", "--pdeathsig", "KILL", binary, *arguments]
         with open(self.path / "stdout", "wb") as out, open(self.path / "stderr", "wb") as err:
             return subprocess.Popen(
                 command,
