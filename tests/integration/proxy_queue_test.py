@@ -240,6 +240,19 @@ class Bounds(unittest.TestCase):
             crowd.join()
             self.assertEqual([r.path for r in origin.heard], ["/held"])
 
+    def test_what_cannot_be_in_time_is_refused_before_it_waits(self):
+        """Planted: join() does not ask; then the reason is that it has waited."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD, "--rate=20/s") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(50):
+                crowd.ask(f"/{i}")
+            wait_for(lambda: len(origin.heard) >= 10)
+            status, fields, said = proxy.ask("GET", "/late", headers={"X-Headway-Deadline": "0.3"})
+            self.assertEqual((status, fields["x-headway-reason"]), (503, "deadline"))
+            self.assertIn("its turn would come in about", json.loads(said)["error"]["message"])
+            crowd.join()
+            self.assertEqual(len(origin.heard), 50)
+
     def test_a_refusal_beyond_the_patience_is_passed_on(self):
         with Scripted(lambda *_: (429, {"Retry-After": "30"}, b"no")) as origin, Proxy(origin.url, *COLD) as proxy:
             status, fields, body = proxy.ask("GET", "/", headers={"X-Stainless-Timeout": "10"})
