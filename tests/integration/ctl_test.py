@@ -117,6 +117,7 @@ class Ctl(Runtime):
         with servers.nginx(latency_ms=(1, 1)) as server, Work(gets(server, 400 * CHANGES)) as work:
             run, line = self.started(work, "--trace", "trace", "--rate", "400/s", "--concurrency", "50")
             wait_for(lambda: len(server.log()) > 20)
+            line = Line(self.runtime, run.pid)  # one that is silent while JOBS are read is closed after 10 s
             told = []
             for _ in range(CHANGES):
                 what = chance.choice(("pause", "rate", "concurrency", "off"))

@@ -14,9 +14,9 @@ JOBS = 300 if LONG else 120
 
 
 class ExecLimits(unittest.TestCase):
-    def exec(self, url, count=JOBS, code=0):
+    def exec(self, url, *options, count=JOBS, code=0):
         with Work(str(i) for i in range(count)) as work:
-            found = work.exec("jobs.txt", "--cold", "--alone", "--safe", "--", "curl", "-fsS", url + "/{}", timeout=120)
+            found = work.exec("jobs.txt", "--cold", "--alone", "--safe", *options, "--", "curl", "-fsS", url + "/{}", timeout=120)
             self.assertEqual(found, code, work.stderr())
             self.assertEqual(len(work.results()), count)
 
@@ -57,12 +57,20 @@ class ExecLimits(unittest.TestCase):
         self.assertLessEqual(log.throttled_share(), 0.25)
 
     def test_slots(self):
-        with servers.nginx(
-            "limit_conn all 4;", "limit_conn_zone $binary_remote_addr zone=all:1m; limit_conn_status 429;", latency_ms=(80, 120)
-        ) as server:
+        def limited():
+            return servers.nginx("limit_conn all 4;", "limit_conn_zone $binary_remote_addr zone=all:1m; limit_conn_status 429;",
+                                 latency_ms=(80, 120))
+
+        with limited() as server:
             self.exec(server.url)
             log = server.log()
         self.shown("exec at 4 slots", log, JOBS / 40)
+        if LONG:  # beside what starting a command costs
+            with limited() as server:
+                self.exec(server.url, "--law=fixed", "--concurrency=4")
+                told = server.log()
+            self.shown("exec that is told of 4", told, JOBS / 40)
+            self.assertLessEqual(log.seconds(), 1.15 * told.seconds())
         self.assertEqual(len(log.accepted()), JOBS)
         self.assertLessEqual(log.throttled_share(), 0.25)
 

@@ -275,7 +275,7 @@ class Throttles(Case):
     def test_a_longer_wait_than_we_have_patience_for_parks(self):
         self.counting("echo Retry-After: 7200; exit 75")
         Path(self.work.path, "v").write_text("a\nb\n")
-        self.exec("v", "--cold", "--", "./program", "{}", code=75)
+        self.exec("v", "--cold", "-j1", "--", "./program", "{}", code=75)
         self.assertIn("asks to wait", self.work.stderr())
         self.assertEqual(len(self.runs()), 1)
         self.counting("exit 0")
@@ -286,7 +286,7 @@ class Throttles(Case):
         gh.write_text("#!/bin/sh\necho $1 >> runs\nexit 4\n")
         gh.chmod(0o755)
         Path(self.work.path, "v").write_text("".join(f"{i}\n" for i in range(50)))
-        self.exec("v", "--cold", "--", "./gh", "{}", code=77)
+        self.exec("v", "--cold", "-j1", "--", "./gh", "{}", code=77)
         self.assertEqual(len(self.runs()), 1)
         gh.write_text("#!/bin/sh\nexit 0\n")
         self.exec("v", "--cold", "--", "./gh", "{}")

@@ -8,11 +8,13 @@ import socket
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import servers
 from proxy import Proxy
 from sockets import Scripted, Server, ok
-from work import wait_for
+from work import measured, wait_for
 
 COLD = ("--cold", "--alone", "--law=fixed")
 ONE = (*COLD, "--concurrency=1")
@@ -238,6 +240,19 @@ class Bounds(unittest.TestCase):
             crowd.join()
             self.assertEqual([r.path for r in origin.heard], ["/held"])
 
+    def test_what_cannot_be_in_time_is_refused_before_it_waits(self):
+        """Planted: join() does not ask; then the reason is that it has waited."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD, "--rate=20/s") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(50):
+                crowd.ask(f"/{i}")
+            wait_for(lambda: len(origin.heard) >= 10)
+            status, fields, said = proxy.ask("GET", "/late", headers={"X-Headway-Deadline": "0.3"})
+            self.assertEqual((status, fields["x-headway-reason"]), (503, "deadline"))
+            self.assertIn("its turn would come in about", json.loads(said)["error"]["message"])
+            crowd.join()
+            self.assertEqual(len(origin.heard), 50)
+
     def test_a_refusal_beyond_the_patience_is_passed_on(self):
         with Scripted(lambda *_: (429, {"Retry-After": "30"}, b"no")) as origin, Proxy(origin.url, *COLD) as proxy:
             status, fields, body = proxy.ask("GET", "/", headers={"X-Stainless-Timeout": "10"})
@@ -407,6 +422,23 @@ class Life(unittest.TestCase):
 
 
 class Kept(unittest.TestCase):
+    def test_what_a_cold_proxy_has_found_outlives_a_changed_setting(self):
+        """Before: it began anew."""
+        with servers.limit_req(50, "burst=10 nodelay; limit_req_status 429") as server, ThreadPoolExecutor(32) as crowd:
+            proxy = Proxy(None, "--cold", "--alone", "--config=proxy.toml")
+            config = Path(proxy.folder, "proxy.toml")
+            text = f'[[upstream]]\nurl = "{server.url}"\n'
+            config.write_text(text)
+            with proxy:
+                self.assertEqual(set(crowd.map(lambda i: proxy.ask("GET", f"/{i}")[0], range(200))), {200})
+                config.write_text(text + 'wait-max = "59s"\n')
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "was read again" in proxy.stderr())
+                self.assertEqual(proxy.ask("GET", "/")[0], 200)
+                found = proxy.state()["upstreams"][0]["scopes"][0]["found"]
+            measured(f"after a reload, of 50/s: {found}")
+            self.assertRegex(found, "^a limit of about [4-6]")
+
     def test_the_log_has_a_line_for_each_and_no_secret_is_kept(self):
         """Canaries in headers, query and body; none in log, state, page, standard error or files."""
         with Server(lambda *_: ok()) as origin:

@@ -1,9 +1,11 @@
 """What the proxy answers by itself: malformed and hostile requests, hints, other sites, slow clients."""
+import contextlib
 import json
 import socket
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from proxy import Proxy
@@ -147,19 +149,38 @@ class Malformed(unittest.TestCase):
 
 
 class Slow(unittest.TestCase):
-    def test_slow_clients_are_closed_and_take_no_turn(self):
-        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+    def test_slow_clients_are_told_and_closed_and_take_no_turn(self):
+        """One in `tight` sends 16 KiB/s, which will do until another waits for the room that it holds."""
+        narrow = "--body-max=16MiB", "--hold-max=16MiB"
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy, \
+                Proxy(origin.url, *COLD, *narrow) as tight, ThreadPoolExecutor(2) as beside:
             begun = time.monotonic()
+            said = beside.submit(self.drip, tight, 1 << 24, 1 << 14)
+            wait_for(lambda: tight.state()["held_bytes"] > 0)
+            other = beside.submit(tight.ask, "POST", "/", b"1")
             slow = [proxy.send("G") for _ in range(500)]
             slow += [proxy.send(f"POST / HTTP/1.1\r\n{HEAD}Content-Length: 9\r\n\r\n1") for _ in range(20)]
             for _ in range(20):
                 self.assertEqual(proxy.ask("GET", "/")[0], 200)
             for s in slow:
                 s.settimeout(30)
-                self.assertEqual(s.recv(1), b"", "it is closed")
-                s.close()
+                with s, s.makefile("rb") as answer:
+                    self.assertRegex(answer.read(), rb"(?s)^HTTP/1.1 408 .*X-Headway-Reason: slow\r\n")
+            self.assertEqual(other.result(30)[0], 200)
+            self.assertRegex(said.result(30), b"^HTTP/1.1 408 ")
             self.assertGreater(time.monotonic() - begun, 8)
-            self.assertEqual(len(origin.heard), 20)
+            self.assertEqual(len(origin.heard), 21)
+            self.assertEqual(proxy.state()["held_bytes"] + tight.state()["held_bytes"], 0)
+
+    @staticmethod
+    def drip(proxy, length, a_second):
+        """What comes back for a body that comes so slowly."""
+        with proxy.send(f"POST / HTTP/1.1\r\n{HEAD}Content-Length: {length}\r\n\r\n") as s:
+            s.settimeout(1)
+            for _ in range(30):
+                s.sendall(bytes(a_second))
+                with contextlib.suppress(TimeoutError):
+                    return s.recv(4096)
 
 
 class Guard(unittest.TestCase):

@@ -232,8 +232,9 @@ class Addresses(unittest.TestCase):
                     self.assertEqual(ask(), b"new")
 
     def test_a_name_that_nothing_answers_for_holds_no_request_up(self):
-        """Its /etc/hosts is a FIFO: a look-up lasts until that is opened. Before: it was made in the only thread."""
-        with Server(lambda *_: ok()) as origin, hosts() as (file, before):
+        """Its /etc/hosts is a FIFO: a look-up lasts until that is opened. Before: it was made in the only thread; then one
+        thread made all, and the look-up of an address waited for it."""
+        with Server(lambda *_: ok()) as origin, Server(lambda *_: ok(b"other")) as other, hosts() as (file, before):
             Path(file.parent, "nsswitch").write_text("hosts: files\n")
             file.unlink()
             os.mkfifo(file)
@@ -249,6 +250,12 @@ class Addresses(unittest.TestCase):
                 while time.monotonic() < until:
                     self.assertEqual(proxy.ask("GET", "/a/x", timeout=5)[0], 200)
                 self.assertEqual(proxy.stderr(), "")
+                config.write_text(one.replace(origin.url, other.url))
+                proxy.process.send_signal(signal.SIGHUP)
+                wait_for(lambda: "was read again" in proxy.stderr())
+                self.assertEqual(proxy.ask("GET", "/a/x")[2], b"other")
+                config.write_text(f'{one}[[upstream]]\nurl = "http://api.test"\nprefix = "/b"\n')
+                proxy.process.send_signal(signal.SIGHUP)
 
                 def opened():
                     with contextlib.suppress(OSError):  # nothing reads it just now
@@ -259,7 +266,7 @@ class Addresses(unittest.TestCase):
                 self.assertEqual([proxy.ask("GET", path)[0] for path in ("/a/x", "/b/x")], [200, 404])
                 config.write_text(one + 'wait-max = "1min"\n')  # no name is new
                 proxy.process.send_signal(signal.SIGHUP)
-                wait_for(lambda: "was read again" in proxy.stderr())
+                wait_for(lambda: proxy.stderr().count("was read again") == 2)
 
 
 class Bank:

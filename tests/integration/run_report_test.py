@@ -1,5 +1,6 @@
 """headway report: its figures are those of the server's log, and the limit is what the server was told."""
 import json
+import os
 import re
 import subprocess
 import unittest
@@ -135,6 +136,19 @@ class Report(unittest.TestCase):
             self.assertIn("1 succeeded, 1 failed, 0 unknown, with 3 attempts, 1 of them throttled.", said)
             self.assertIn("Requests waited for 1.0 s on average.", said)
             self.assertNotIn("<script", said + (work.path / "r.html").read_text())
+
+    def test_what_is_no_file_is_written_to_and_stays(self):
+        """Before: /dev/null was replaced by a file."""
+        with Work(["x"]) as work:
+            pipe = work.path / "pipe"
+            os.mkfifo(pipe)
+            (work.path / "r.jsonl").write_text(
+                '{"id":"1","line":1,"url":"http://a.example/","outcome":"success","status":200,"attempts":1,"throttled":0}\n')
+            self.assertEqual(report(work, "--results", "r.jsonl", "--md", "pipe")[0], 74)  # nothing reads it
+            with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+                self.assertEqual(report(work, "--results", "r.jsonl", "--md", "pipe")[0], 0)
+                self.assertIn("1 succeeded", reader.read())
+            self.assertTrue(pipe.is_fifo())
 
     def test_bad_input_is_one_line(self):
         with Work(["x"]) as work:

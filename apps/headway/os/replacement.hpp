@@ -11,7 +11,8 @@
 namespace headway::app {
 
 /// Written beside `path` as `path`.new, mode 0600, until put() puts it in its place; destroyed
-/// earlier, it leaves what was there. Errors are `fatal`, as those of file.
+/// earlier, it leaves what was there. A device or a pipe is written to as it is. Errors are
+/// `fatal`, as those of file.
 class replacement {
  public:
   /// `begins`: O_TRUNC, or O_APPEND, which takes up what is in `path`.new.
@@ -39,6 +40,7 @@ class replacement {
 
  private:
   std::string path_;
+  bool in_place_;
   file file_;
   bool put_ = false;
 };

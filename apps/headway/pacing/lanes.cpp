@@ -48,6 +48,11 @@ void lanes::recall() {
   }
 }
 
+void lanes::recall(lanes& others) {
+  others.keep();
+  memory_ = others.memory_;
+}
+
 void lanes::trace_to(std::string const& path, time_point began) {
   trace_ = std::make_unique<trace>(path);
   trace_->head({.law = settings_.law, .settings = settings_.governor, .began = began});

@@ -41,6 +41,8 @@ class lanes {
   /// Begins with what earlier runs learned. Errors: fatal where the file that was asked for cannot
   /// be read; of the default one that is only said.
   void recall();
+  /// Begins with what others know.
+  void recall(lanes& others);
   /// The calls of all governors go to a file from now on. Errors: fatal(exit_io).
   void trace_to(std::string const& path, time_point began);
 

@@ -230,6 +230,12 @@ void memory::learn_cut(std::string const& scope, cut last) {
   fresh_[scope].what.last_cut = std::move(last);
 }
 
+void memory::forget_oldest(content& all, std::size_t left) {
+  while (all.scopes.size() > left)
+    all.scopes.erase(
+        std::ranges::min_element(all.scopes, {}, [](auto const& e) { return e.second.last(); }));
+}
+
 /// What is in the file goes through `f` into a new one that takes its place.
 template <class F>
 void memory::change(F f) {
@@ -242,19 +248,15 @@ void memory::change(F f) {
   flock(lock.fd(), LOCK_EX);
   auto all = read();
   f(all);
-  auto const forget_oldest = [&] {
-    all.scopes.erase(
-        std::ranges::min_element(all.scopes, {}, [](auto const& e) { return e.second.last(); }));
-  };
   auto const scopes_in_json = [&] {
     return R"({"headway_limits": 1, "scopes": )" +
            object_of(all.scopes, [](known_scope const& e) { return in_json(e); });
   };
-  while (all.scopes.size() > scopes_max) forget_oldest();
+  forget_oldest(all, scopes_max);
   auto text = scopes_in_json();
   for (; text.size() > bytes_max - forgotten_bytes_max && !all.scopes.empty();
        text = scopes_in_json())
-    for (auto some = all.scopes.size() / 10 + 1; some > 0; --some) forget_oldest();
+    forget_oldest(all, all.scopes.size() - all.scopes.size() / 10 - 1);
   if (!all.forgotten.empty())
     text += ", \"forgotten\": " + object_of(all.forgotten, [](wall_time at) {
               return std::to_string(at.time_since_epoch().count());
@@ -267,8 +269,8 @@ void memory::change(F f) {
 }
 
 void memory::keep() {
-  if (path_.empty() || fresh_.empty()) return;
-  change([&](content& all) {
+  if (fresh_.empty()) return;
+  auto const merge = [&](content& all) {
     auto const forgotten = [&](std::string const& scope, bool doubted) {
       return std::ranges::any_of(all.forgotten, [&](auto const& f) {
         return (doubted || f.second >= since_) && matches(f.first, scope);
@@ -284,7 +286,10 @@ void memory::keep() {
       if (e.last_cut) kept.last_cut = e.last_cut;
       if (!e.quotas.empty()) kept.quotas = e.quotas, kept.quotas_at = e.quotas_at;
     }
-  });
+  };
+  if (!path_.empty()) return change(merge);
+  merge(kept_);
+  forget_oldest(kept_, scopes_max);
 }
 
 void memory::drop(content& all, std::string const& pattern) const {

@@ -58,7 +58,7 @@ shipped_law with_memory(shipped_law, remembered const&);
 /// Threads: distinct objects safe.
 class memory {
  public:
-  /// Remembers nothing, and keeps nothing.
+  /// Has no file: what it keeps lasts as long as it does.
   memory() = default;
   /// Of the file at `path`, or that it leads to. Errors: fatal where that is none of ours.
   explicit memory(std::string const& path);
@@ -103,6 +103,7 @@ class memory {
   content read() const;
   template <class F>
   void change(F f);
+  static void forget_oldest(content&, std::size_t left);
   void drop(content&, std::string const& pattern) const;
 
   static constexpr std::size_t scopes_max = 1000;  // the oldest are forgotten

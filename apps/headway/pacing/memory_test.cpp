@@ -47,6 +47,18 @@ TEST_F(memories, what_was_kept_is_recalled) {
   EXPECT_EQ(m.recall("http://c"), std::nullopt);
 }
 
+TEST_F(memories, one_without_a_file_lasts_as_long_as_it_does) {
+  memory m;
+  m.learn("http://a", {.rate = 49.5});
+  EXPECT_EQ(m.recall("http://a"), std::nullopt) << "nothing is kept yet";
+  m.keep();
+  EXPECT_EQ(m.recall("http://a").value().what, (learned{.rate = 49.5}));
+  EXPECT_EQ(memory().recall("http://a"), std::nullopt);
+  for (int i = 0; i < 2'000; ++i) m.learn(std::to_string(i), {.rate = 1});
+  m.keep();
+  EXPECT_EQ(m.all().size(), 1'000);
+}
+
 TEST_F(memories, what_is_no_file_is_not_waited_for) {
   fs::create_directories(fs::path(path).parent_path());
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);

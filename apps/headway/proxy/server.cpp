@@ -452,6 +452,11 @@ void server::keep() {
   if (!settings_.cold) lanes_.keep();
 }
 
+void server::know(server& before) {
+  wires_.know(before.wires_);
+  if (settings_.cold && before.settings_.cold) lanes_.recall(before.lanes_);
+}
+
 reason server::held_by(time_point now) const {
   for (auto const& [l, s] : scopes_)
     if (s->waits() > 0) return l->why(now).why;

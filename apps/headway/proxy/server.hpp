@@ -114,11 +114,13 @@ class server : public std::enable_shared_from_this<server> {
   /// Those that wait are refused.
   void refuse_waiting(time_point now, refusal const&);
   void keep();
+  /// Begins with what another knows of the same limit.
+  void know(server& before);
   /// Its lanes; what they are ordered holds from wake() on.
   lanes& paces() noexcept { return lanes_; }
   void wake(time_point now);
   /// Nothing waits or flies.
-  bool idle() const noexcept { return waiting_ == 0 && flying_ == 0; }
+  bool idle() const noexcept { return waiting_ == 0 && flying_ == 0 && !wires_.asks(); }
   std::size_t waiting() const noexcept { return waiting_; }
   /// Requests that ended in the last minute.
   std::uint64_t ended_lately(time_point now) const noexcept {

@@ -157,6 +157,10 @@ void service::wait_for_room(std::shared_ptr<session> s) {
   want_room_.push_back(std::move(s));
 }
 
+bool service::lacks_room() const {
+  return std::ranges::any_of(want_room_, [](auto const& s) { return s->wants_room(); });
+}
+
 void service::ended(log_entry const& e) {
   if (log_ && !config_.access_log.empty()) log_->write(e);
   last_.push_front(e.what);
@@ -222,7 +226,7 @@ void service::reload() {
       auto const before = before_of(u, fresh);
       if (before) before->keep();
       news.push_back(all.emplace_back(std::make_shared<server>(io_, u)));
-      if (before) news.back()->connections().know(before->connections());
+      if (before) news.back()->know(*before);
     }
     find(news, [this, fresh, all, number](std::string const& problem) {
       if (number != reloads_ || draining_) return;

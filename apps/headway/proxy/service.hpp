@@ -58,6 +58,7 @@ class service {
   void release_bytes(std::size_t) noexcept;
   /// It is called when there may be room.
   void wait_for_room(std::shared_ptr<session>);
+  bool lacks_room() const;
 
   proxy_state state();
 

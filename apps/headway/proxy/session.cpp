@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "base/words.hpp"
 #include "client/headers.hpp"
 #include "proxy/guard.hpp"
 #include "proxy/service.hpp"
@@ -23,7 +24,8 @@ constexpr std::size_t rest_max = 64 * 1024;     // of what a client sends before
 constexpr std::size_t unsent_max = 256 * 1024;  // of an answer that it does not take
 constexpr duration idle_max = 60s, head_max = 10s, write_max = 30s, linger_max = 2s;
 constexpr duration body_grace = 10s, body_silence_max = 30s;
-constexpr double body_bytes_a_second = 4096;
+// While others wait for room, what holds it comes faster.
+constexpr double body_bytes_a_second = 4096, body_bytes_a_second_short = 256 * 1024;
 constexpr std::size_t path_shown = 200;
 
 constexpr std::array<std::string_view, 6> safe = {"GET",    "HEAD",    "PUT",
@@ -411,14 +413,19 @@ void session::tick(time_point now) {
   auto due = never;
   switch (is_) {
     case phase::head:
-      due = since_ + (reader_ ? head_max : idle_max);
+      if (reader_ && now >= since_ + head_max)
+        return refuse(
+            {{408, "slow", fmt::format("the head did not come within {}", in_words(head_max))},
+             std::nullopt});
+      due = since_ + idle_max;
       break;
-    case phase::body: {
-      auto const received = order_ ? order_->body.size() : 0;
-      due = since_ + body_grace + from_seconds(static_cast<double>(received) / body_bytes_a_second);
-      due = std::min(due, heard_ + body_silence_max);
+    case phase::body:
+      if (now >= body_due())
+        return refuse({{408, "slow",
+                        fmt::format("the body came too slowly: {} bytes in {}", order_->body.size(),
+                                    in_words(now - since_))},
+                       std::nullopt});
       break;
-    }
     case phase::lingering:
       due = since_ + linger_max;
       break;
@@ -432,6 +439,13 @@ void session::tick(time_point now) {
       break;
   }
   if (now >= std::min(due, write_due_)) close();
+}
+
+time_point session::body_due() const {
+  auto const received = static_cast<double>(order_->body.size());
+  auto const a_second = house_.lacks_room() ? body_bytes_a_second_short : body_bytes_a_second;
+  return std::min(since_ + body_grace + from_seconds(received / a_second),
+                  heard_ + body_silence_max);
 }
 
 void session::drain() {

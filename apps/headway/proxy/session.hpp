@@ -31,6 +31,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   /// What it has asked for stops, too.
   void close();
   bool active() const noexcept { return exchange_ != nullptr; }
+  bool wants_room() const noexcept { return is_ == phase::room; }
 
  private:
   enum class phase : std::uint8_t { head, body, room, answering, lingering, closed };
@@ -48,6 +49,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   void feed();
   bool on_head();
   void read_body();
+  time_point body_due() const;
   void begin();
   void refuse(refusal const&);
   void flush();

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/connect.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <system_error>
 #include <utility>
 
 #include "base/address.hpp"
@@ -278,18 +281,28 @@ void wires::resolve(found then) {
 
 void wires::ask() {
   if (std::exchange(asks_, true)) return;
-  resolver_.async_resolve(via_ ? via_->host : host_, via_ ? via_->port : port_,
-                          [this, alive = std::weak_ptr(alive_)](
-                              error_code e, tcp::resolver::results_type const& results) {
-                            // A look-up cannot be cancelled once it runs.
-                            if (!alive.expired() && e != asio::error::operation_aborted)
-                              resolved(e, results);
-                          });
+  auto const tell = [this, open = asio::make_work_guard(io_), alive = std::weak_ptr(alive_)](
+                        error_code e, std::vector<tcp::endpoint> addresses) {
+    asio::post(open.get_executor(), [this, alive, e, addresses = std::move(addresses)]() mutable {
+      if (!alive.expired()) resolved(e, std::move(addresses));
+    });
+  };
+  try {
+    look_up_ =
+        std::jthread([tell, host = via_ ? via_->host : host_, port = via_ ? via_->port : port_] {
+          asio::io_context own;
+          error_code e;
+          auto const results = tcp::resolver(own).resolve(host, port, e);
+          tell(e, {results.begin(), results.end()});
+        });
+  } catch (std::system_error const&) {  // no thread
+    tell(asio::error::no_memory, {});
+  }
 }
 
-void wires::resolved(error_code e, tcp::resolver::results_type const& results) {
+void wires::resolved(error_code e, std::vector<tcp::endpoint> addresses) {
   asks_ = false;
-  if (!e) addresses_.assign(results.begin(), results.end());
+  if (!e) addresses_ = std::move(addresses);
   if (!addresses_.empty()) e = {};  // what led there may still do
   resolved_ = clock_now();
   for (auto const& w : std::exchange(idle_, {}))

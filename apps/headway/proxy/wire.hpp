@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "headway/time.hpp"
@@ -120,6 +121,8 @@ class wires {
   void refresh();
   void close_idle();
 
+  /// Whether a look-up runs, whose end its destructor waits for.
+  bool asks() const noexcept { return asks_; }
   std::size_t idle() const noexcept { return idle_.size(); }
   std::size_t busy() const noexcept { return busy_; }
 
@@ -128,7 +131,7 @@ class wires {
   using found = std::function<void(error_code, std::vector<tcp::endpoint> const&)>;
   void resolve(found);
   void ask();
-  void resolved(error_code, tcp::resolver::results_type const&);
+  void resolved(error_code, std::vector<tcp::endpoint>);
   bool leads_here(wire const&) const noexcept;
   void forget(wire const&);
 
@@ -138,7 +141,7 @@ class wires {
   bool secure_;
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   void* session_ = nullptr;  // SSL_SESSION*, to be resumed
-  tcp::resolver resolver_{io_};
+  std::jthread look_up_;     // one for each server: a slow resolver of one name holds no other up
   std::vector<tcp::endpoint> addresses_;
   time_point resolved_{};
   bool asks_ = false;

@@ -16,45 +16,49 @@
 
 namespace headway::app {
 
-/// The trace of a run of `requests` against the model of a server, under the law that `text` names.
-inline recording recorded(sim::behaviour const& serves, std::string_view text, int requests,
-                          std::string const& path) {
+/// Writes the trace of a run of `requests` against the model of a server, under the law that `text`
+/// names.
+inline void record(sim::behaviour const& serves, std::string_view text, int requests,
+                   std::string const& path, std::uint64_t seed = 7) {
   auto const law = parse_law(text);
   constexpr time_point began{2h};
   governor_settings const settings{.queue_max = 4096, .throttled = law.throttled};
-  {
-    trace to(path);
-    to.head({.law = law, .settings = settings, .began = began});
-    traced_governor g(&to, 0, "http://host", law, settings);
-    sim::server server(serves);
-    rng chance(7);
-    using flight = std::tuple<time_point, ticket, outcome>;
-    auto const later_first = [](auto const& a, auto const& b) {
-      return std::get<0>(a) > std::get<0>(b);
-    };
-    std::priority_queue<flight, std::vector<flight>, decltype(later_first)> flying(later_first);
-    auto now = began;
-    int open = requests;
-    for (int i = 0; i < requests; ++i) g.submit(now, {});
-    while (open > 0) {
-      while (auto const t = g.next(now)) {
-        g.start(now, *t, chance());
-        auto const a = server.arrive(time_point(now - began), 1, chance());
-        flying.emplace(now + a.after + 100us, *t, a.what);
-      }
-      auto const wake = g.wakeup(now);
-      if (flying.empty() || wake < std::get<0>(flying.top())) {
-        now = later(wake, 50us);
-        continue;
-      }
-      auto const [at, id, what] = flying.top();
-      flying.pop();
-      now = at;
-      open -= g.finish(now, id, {.what = what}, chance()).what == verdict::done;
+  trace to(path);
+  to.head({.law = law, .settings = settings, .began = began});
+  traced_governor g(&to, 0, "http://host", law, settings);
+  sim::server server(serves);
+  rng chance(seed);
+  using flight = std::tuple<time_point, ticket, outcome>;
+  auto const later_first = [](auto const& a, auto const& b) {
+    return std::get<0>(a) > std::get<0>(b);
+  };
+  std::priority_queue<flight, std::vector<flight>, decltype(later_first)> flying(later_first);
+  auto now = began;
+  int open = requests;
+  for (int i = 0; i < requests; ++i) g.submit(now, {});
+  while (open > 0) {
+    while (auto const t = g.next(now)) {
+      g.start(now, *t, chance());
+      auto const a = server.arrive(time_point(now - began), 1, chance());
+      flying.emplace(now + a.after + 100us, *t, a.what);
     }
-    g.end();
-    to.flush();
+    auto const wake = g.wakeup(now);
+    if (flying.empty() || wake < std::get<0>(flying.top())) {
+      now = later(wake, 50us);
+      continue;
+    }
+    auto const [at, id, what] = flying.top();
+    flying.pop();
+    now = at;
+    open -= g.finish(now, id, {.what = what}, chance()).what == verdict::done;
   }
+  g.end();
+  to.flush();
+}
+
+inline recording recorded(sim::behaviour const& serves, std::string_view text, int requests,
+                          std::string const& path) {
+  record(serves, text, requests, path);
   return read_recording(path);
 }
 
