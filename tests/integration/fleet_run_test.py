@@ -11,6 +11,7 @@ import subprocess
 import time
 import unittest
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
@@ -154,7 +155,21 @@ class Kills(unittest.TestCase):
         self.assertEqual(set(codes), {1 if outcomes["unknown"] else 0}, fleet.said())
 
 
-class Runs(unittest.TestCase):
+class Abreast(unittest.TestSuite):
+    """Tests that mostly wait, some at once. Others of the module are to come first: they start what all share."""
+
+    def run(self, result, debug=False):
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(lambda test: test(result), self))
+        return result
+
+
+def load_tests(loader, _tests, _pattern):
+    alone = [loader.loadTestsFromTestCase(of) for of in (Kills, Away)]
+    return unittest.TestSuite([*alone, Abreast(loader.loadTestsFromTestCase(Runs))])
+
+
+class Fixture(unittest.TestCase):
     """One database for all; each test has a queue of its own name."""
 
     def queue(self, lines, suffix=".jsonl", name=None):
@@ -211,6 +226,8 @@ class Runs(unittest.TestCase):
     def results(self, path):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
+
+class Runs(Fixture):
     def test_a_csv_and_its_template_reach_hosts_without_the_file(self):
         with servers.nginx("if ($request_uri ~ 7$) { return 404; }", latency_ms=(10, 20)) as server:
             rows = ["n,q"] + [f'{i},"two\nlines {i}"' for i in range(1, 201)]
@@ -430,41 +447,12 @@ class Runs(unittest.TestCase):
             self.assertEqual({r["outcome"] for r in results}, {"success"})
             self.assertEqual(server.log().twice(), [])  # what flew was finished
 
-    def test_without_the_database_it_goes_on_as_far_as_that_is_safe(self):
-        with postgres() as away, servers.nginx(latency_ms=(5, 10)) as server:
-            work, name = self.queue(fifth_unsafe(server, 20_000))
-            process = work.start(
-                "--fleet", away.url, "--limit-at", shared.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
-            wait_for(lambda: len(server.log()) > 50)
-            away.kill()
-            gone = time.time()
-            time.sleep(2)
-            log = server.log()
-            away.start()
-            wait_for(lambda: len(server.log()) > len(log) + 20, 20)
-            away.freeze()
-            time.sleep(0.3)
-            for _ in range(2):
-                process.terminate()
-                time.sleep(0.3)
-            self.assertIn(work.wait(process, 6), (75, 143), work.stderr())  # a statement may take 10 s, and a connection 5
-            away.thaw()
-            during = [r for r in log if r.start > gone + 0.2]
-            measured(f"the database away for 2 s, a lease of 1 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
-            self.assertGreater(len(during), 15)
-            self.assertEqual([r.path for r in during if r.method == "POST"], [])
-            self.assertEqual([r.path for r in during if r.start > gone + 1.5], [])
-            self.assertRegex(work.stderr(), "the database is away: .* what may be repeated goes on for")
-            self.assertIn("the database answers again", work.stderr())
-            twice = [path for path in server.log().twice() if "post" in path]
-            self.assertEqual(twice, [])
-
     def test_what_ails_the_database_is_said_and_nothing_is_lost(self):
         with self.small_disk() as folder, contextlib.ExitStack() as stack:
             wal = {"min_wal_size": "32MB", "max_wal_size": "32MB", "shared_buffers": "1MB"} if folder else {}
             ill = stack.enter_context(postgres(within=folder, **wal))
             server = stack.enter_context(servers.nginx(latency_ms=(5, 10)))
-            work, name = self.queue(fifth_unsafe(server, 20_000))
+            work, name = self.queue(fifth_unsafe(server, 5_000))
             process = work.start(
                 "--fleet", ill.url, "--limit-at", shared.url, "--lease", "5s", "--rate", "200/s", jobs=f"{name}.jsonl")
             wait_for(lambda: len(server.log()) > 50, 30)
@@ -509,6 +497,37 @@ class Runs(unittest.TestCase):
                 yield work.path
             finally:
                 subprocess.run(["umount", "-l", work.path], check=True)
+
+
+class Away(Fixture):
+    def test_without_the_database_it_goes_on_as_far_as_that_is_safe(self):
+        with postgres() as away, servers.nginx(latency_ms=(5, 10)) as server:
+            work, name = self.queue(fifth_unsafe(server, 2_000))
+            process = work.start(
+                "--fleet", away.url, "--limit-at", shared.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
+            wait_for(lambda: len(server.log()) > 50)
+            away.kill()
+            gone = time.time()
+            time.sleep(2)
+            log = server.log()
+            away.start()
+            wait_for(lambda: len(server.log()) > len(log) + 20, 20)
+            away.freeze()
+            time.sleep(0.3)
+            for _ in range(2):
+                process.terminate()
+                time.sleep(0.3)
+            self.assertIn(work.wait(process, 6), (75, 143), work.stderr())  # a statement may take 10 s, and a connection 5
+            away.thaw()
+            during = [r for r in log if r.start > gone + 0.2]
+            measured(f"the database away for 2 s, a lease of 1 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
+            self.assertGreater(len(during), 15)
+            self.assertEqual([r.path for r in during if r.method == "POST"], [])
+            self.assertEqual([r.path for r in during if r.start > gone + 1.5], [])
+            self.assertRegex(work.stderr(), "the database is away: .* what may be repeated goes on for")
+            self.assertIn("the database answers again", work.stderr())
+            twice = [path for path in server.log().twice() if "post" in path]
+            self.assertEqual(twice, [])
 
 
 def fill(path):

@@ -243,7 +243,7 @@ def leased(f, lease_ms=30_000, worker=1, held="{}"):
 def committed(f, first, fence, part, changes, result):
     return f.psql(
         f"select verdict from headway1.queue_commit(1, array[{first}::bigint], array[{fence}::bigint], array[{part}::bigint], "
-        f"array['\\x{changes}'::bytea], array['{result}'::bytea], 30000)")
+        f"array['\\x{changes}'::bytea], array['{result}'::bytea], 30000, 1, 0, null)")
 
 
 def stale_commit(f):

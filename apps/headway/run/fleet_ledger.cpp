@@ -18,7 +18,8 @@ namespace {
 constexpr duration ask_again = 1s;  // for a block, where others have what is left
 constexpr duration status_every = 2s;
 constexpr duration spent_every = 500ms;
-constexpr equal_jitter attempts{.base = 400ms, .cap = 4s};
+constexpr equal_jitter attempts{.base = 300ms, .cap = 3s};
+constexpr std::size_t whys_max = 8;
 constexpr duration end_grace = 1s;
 constexpr int not_looked_at = std::numeric_limits<int>::max();
 
@@ -194,6 +195,9 @@ bool fleet_ledger::wait_for_engine(std::string const& why) {
     news_.said.push_back(
         fmt::format("the database is away: {}; what may be repeated goes on for {}, the rest waits",
                     why, in_words(last - now)));
+    whys_ = {why};
+  } else if (whys_.size() < whys_max && whys_.insert(why).second) {
+    news_.said.push_back(fmt::format("the database is still away: {}", why));
   }
   away_ = {away_ ? away_->since : now, why};
   leaving_.wait_for(held, attempts.delay(attempts_++, {}, chance_()),

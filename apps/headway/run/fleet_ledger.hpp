@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -150,6 +151,7 @@ class fleet_ledger final : public ledger {
   std::vector<std::pair<std::int64_t, std::string>> to_park_{};
   std::vector<quota_units> to_allow_{};
   std::optional<absence> away_{};
+  std::set<std::string> whys_{};  // that have been said of it
   time_point leaves_ = never;
   std::array<std::int64_t, 4> ours_{};  // ended, by outcome
   state status_{};

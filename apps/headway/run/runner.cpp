@@ -877,9 +877,17 @@ class runner {
     return fmt::format("not read yet: line {} was the last", last_read_);
   }
 
+  /// What is left to be recorded may wait for a database; a second signal ends that.
+  void await_records() {
+    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
+    while (shared_ && !halt_.hurried() && out_->log().pending_bytes() > 0 && !out_->log().failure())
+      for (auto const& e : events_.wait(clock_now() + 50ms)) dispatch(e);
+    if (halt_.hurried()) out_->log().leave(0s);
+  }
+
   int conclude() {
     if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
-    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
+    await_records();
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
