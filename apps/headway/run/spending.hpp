@@ -83,8 +83,8 @@ class spending {
   static void add(account& to, std::string const& quota, spent_units const&);
 
   std::vector<quota_units> most_;
-  account own_, all_;  // all: with those of others
   std::int64_t lost_ = 0, lost_by_others_ = 0;
+  account own_, all_;  // all: with those of others
   std::int64_t in_doubt_ = 0;
   std::int64_t flying_ = 0;  // of others
 };
