@@ -204,7 +204,7 @@ end $$;
 -- Commits a group, all of it or, of a block that has another owner by now, nothing. Blocks come in ascending order.
 -- `_changes`: of each block, 3 bytes a change: its line there, from 0, in two; its state. `_bytes`: the results. Returns for
 -- each block: 'committed'; 'known': it was committed before, by a call whose answer was lost; 'fenced'; 'lost': the database
--- has forgotten commits that it had acknowledged. `_spent`: as the worker's row has it, whoever has the blocks by now; null:
+-- has forgotten commits that it had acknowledged. `_spent`: as the worker's row has it, which counts even if it has lost the blocks; null:
 -- as it was.
 create or replace function headway1.queue_commit(_run bigint, _firsts bigint[], _fences bigint[], _parts bigint[],
   _changes bytea[], _bytes bytea[], _lease_ms integer, _worker bigint, _told bigint, _spent text)
@@ -315,7 +315,7 @@ begin
   insert into spend_max as m values(_run, _quota, _units) on conflict(run, quota) do update set units = _units;
 end $$;
 
--- What other workers have spent, as their rows have it, where an attempt whose worker was lost is one that nothing is known
+-- What other workers have spent, as their rows have it, where an attempt of a worker that was lost is one that nothing is known
 -- of; how many attempts of living ones are out; how much all may spend: a line for each quota, units and name.
 create or replace function headway1.queue_spent(_run bigint, _worker bigint)
 returns table(others text, flying bigint, most text)

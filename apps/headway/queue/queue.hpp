@@ -120,9 +120,9 @@ class queue_worker {
   };
   /// Makes `group` durable, some MB at a time, and renews the leases of its blocks. `results`: of
   /// each change to a final state, in their order, a line with its line feed. `spent`: all that
-  /// this worker has spent, as spent_by_others has it, and whoever has the blocks by now; nullopt:
-  /// as it was. Returns the blocks that are not ours any longer: what concerned them was left out,
-  /// as are lines of blocks that were not ours before.
+  /// this worker has spent, as spent_by_others has it, which counts even if it has lost the blocks;
+  /// nullopt: as it was. Returns the blocks that are not ours any longer: what concerned them was
+  /// left out, as are lines of blocks that were not ours before.
   ///
   /// If the connection is lost meanwhile, it finds out by the number of the part, under the fence,
   /// whether it was carried out. Once it has thrown, the worker must not be used again.
