@@ -501,9 +501,22 @@ class Runs(Fixture):
 
 
 class Away(Fixture):
+    def test_what_must_not_be_repeated_waits_until_it_is_announced(self):
+        with servers.nginx() as server:
+            work, name = self.queue(post(server, f"post{i}") for i in range(20_000))  # a block has some hundreds
+            process = work.start("--fleet", shared.url, "--rate", "60/s", jobs=f"{name}.jsonl")
+            wait_for(lambda: len(server.log()) > 20, 20)
+            begin = time.time() + 0.2
+            shared.psql("begin; lock table headway1.block in exclusive mode; select pg_sleep(1); commit")
+            end = time.time()
+            wait_for(lambda: server.log()[-1].start > end, 20)
+            process.terminate()
+            self.assertEqual(work.wait(process), 143, work.stderr())
+            self.assertEqual([r.path for r in server.log() if begin < r.start < end - 0.05], [])
+
     def test_without_the_database_it_goes_on_as_far_as_that_is_safe(self):
         with postgres() as away, servers.nginx(latency_ms=(5, 10)) as server:
-            work, name = self.queue(fifth_unsafe(server, 2_000))
+            work, name = self.queue(fifth_unsafe(server, 20_000))
             process = work.start(
                 "--fleet", away.url, "--limit-at", shared.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
             wait_for(lambda: len(server.log()) > 50)
