@@ -3,7 +3,7 @@
 -- Each call of a function is one transaction, and may be made again when its answer was lost. What makes the results right
 -- are two comparisons in queue_commit(), `fence =` and `part`; the lease only spares work. docs/design/016.
 --
--- Rows are locked in this order, so that none waits in a circle: blocks by their first line, then the run. What concerns
+-- Rows are locked in this order, so that none waits in a circle: blocks by their first line, the worker, the run. What concerns
 -- all blocks takes some at a time, so that no call grows with the queue.
 
 create table if not exists headway1.run(
@@ -42,6 +42,7 @@ create table if not exists headway1.block(
   until timestamptz,
   lease interval,                                     -- of this owner: how far ahead `until` may be
   left_open integer not null,
+  intended integer not null default 0,                -- lines
   success integer not null default 0,
   failed integer not null default 0,
   unknown integer not null default 0,
@@ -68,13 +69,22 @@ create table if not exists headway1.result(
   bytes bytea not null,
   primary key(run, first, fence, part));
 
+-- `spent`: what it has spent of named quotas since it began: attempts that nothing is known of; then a line for each
+-- quota: units, answers, the most that one has cost, its name. `told`: how many times it has said so.
 create table if not exists headway1.worker(
   id bigint generated always as identity primary key,
   run bigint not null,
-  name text not null,
-  seen timestamptz not null,
-  figures text not null check (octet_length(figures) <= 65536)) with (fillfactor = 50);
+  told bigint not null default 0,
+  spent text not null default '0' check (octet_length(spent) <= 65536
+    and spent ~ '^\d{1,18}(\n(\d+(\.\d+)?(e[+-]?\d{1,3})? ){3}[^\n]+)*\n?$')) with (fillfactor = 50);
 create index if not exists worker_of on headway1.worker(run);
+
+-- How much all workers together may spend of a quota.
+create table if not exists headway1.spend_max(
+  run bigint not null,
+  quota text not null check (quota ~ '^[^\n]{1,64}$'),
+  units double precision not null check (units between 0 and 1e18),
+  primary key(run, quota));
 
 -- What is acknowledged is on the disk, whatever the database's default is.
 create or replace function headway1.queue_durable() returns void language plpgsql
@@ -93,7 +103,8 @@ language sql stable security definer set search_path = headway1, pg_temp as $$
     from run r where r.name = _name
 $$;
 
--- Upload: blocks come in their order, so what is there is always the beginning of JOBS.
+-- Upload: blocks come in their order, so what is there is always the beginning of JOBS. It may be all that is wanted for now:
+-- then that is sealed, and a later upload goes on behind it.
 
 create or replace function headway1.queue_create(_name text, _digest bytea, _shape text, _options text, _lines bigint)
 returns void language sql security definer set search_path = headway1, pg_temp as $$
@@ -109,26 +120,23 @@ returns bigint language plpgsql security definer set search_path = headway1, pg_
 declare
   there bigint;
 begin
-  select uploaded into there from run where id = _run and sealed is null for update;
-  if not found then
-    return (select uploaded from run where id = _run);
-  end if;
-  if there <> _first - 1 then
+  select uploaded into there from run where id = _run for update;
+  if there <> _first - 1 or not found then
     return there;
   end if;
   perform set_config('synchronous_commit', 'off', true);
   insert into block(run, first, n, left_open, state, lines, digests, ended, collected)
     values(_run, _first, _n, _requests, _state, _lines, _digests, _requests = 0, _requests = 0);
-  update run set uploaded = there + _n, requests = requests + _requests, blocks = blocks + 1,
+  update run set sealed = null, uploaded = there + _n, requests = requests + _requests, blocks = blocks + 1,
     ended = ended + (_requests = 0)::integer where id = _run;
   return there + _n;
 end $$;
 
-create or replace function headway1.queue_seal(_run bigint)
+create or replace function headway1.queue_seal(_run bigint, _lines bigint)
 returns boolean language plpgsql security definer set search_path = headway1, pg_temp as $$
 begin
   perform queue_durable();
-  update run set sealed = coalesce(sealed, clock_timestamp()) where id = _run and uploaded = lines;
+  update run set sealed = coalesce(sealed, clock_timestamp()) where id = _run and uploaded >= _lines;
   return found;
 end $$;
 
@@ -141,9 +149,9 @@ $$;
 
 -- Work.
 
-create or replace function headway1.queue_join(_run bigint, _name text)
+create or replace function headway1.queue_join(_run bigint)
 returns bigint language sql security definer set search_path = headway1, pg_temp as $$
-  insert into worker(run, name, seen, figures) values(_run, left(_name, 200), clock_timestamp(), '') returning id
+  insert into worker(run) values(_run) returning id
 $$;
 
 -- What there is to do: 'block', or why there is none: 'wait' (others have it), 'ended', 'parked' (all that is left),
@@ -196,9 +204,10 @@ end $$;
 -- Commits a group, all of it or, of a block that has another owner by now, nothing. Blocks come in ascending order.
 -- `_changes`: of each block, 3 bytes a change: its line there, from 0, in two; its state. `_bytes`: the results. Returns for
 -- each block: 'committed'; 'known': it was committed before, by a call whose answer was lost; 'fenced'; 'lost': the database
--- has forgotten commits that it had acknowledged.
+-- has forgotten commits that it had acknowledged. `_spent`: as the worker's row has it, which counts even if it has lost the blocks; null:
+-- as it was.
 create or replace function headway1.queue_commit(_run bigint, _firsts bigint[], _fences bigint[], _parts bigint[],
-  _changes bytea[], _bytes bytea[], _lease_ms integer)
+  _changes bytea[], _bytes bytea[], _lease_ms integer, _worker bigint, _told bigint, _spent text)
 returns table(first bigint, verdict text)
 language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_variable
@@ -209,6 +218,7 @@ declare
   at integer;
   was integer;
   becomes integer;
+  flying integer;
   done integer[];
   all_ended integer := 0;
   all_done bigint[] := '{0,0,0}';
@@ -217,7 +227,7 @@ begin
   perform queue_durable();
   for i in 1..cardinality(_firsts) loop
     first := _firsts[i];
-    select k.part, k.state, k.left_open, k.success, k.failed, k.unknown, k.bytes into b from block k
+    select k.part, k.state, k.left_open, k.intended, k.success, k.failed, k.unknown, k.bytes into b from block k
       where k.run = _run and k.first = _firsts[i] and k.fence = _fences[i] for no key update;
     if not found then
       verdict := 'fenced';
@@ -230,6 +240,7 @@ begin
       s := b.state;
       c := _changes[i];
       done := '{0,0,0}';
+      flying := b.intended;
       for j in 0..length(c) / 3 - 1 loop
         at := get_byte(c, 3 * j) * 256 + get_byte(c, 3 * j + 1);
         becomes := get_byte(c, 3 * j + 2);
@@ -238,6 +249,7 @@ begin
           raise exception 'line % has ended already', _firsts[i] + at using errcode = 'HW001';
         end if;
         s := set_byte(s, at, becomes);
+        flying := flying + (becomes = 4)::integer - (was = 4)::integer;
         if becomes between 1 and 3 then
           done[becomes] := done[becomes] + 1;
         end if;
@@ -246,7 +258,7 @@ begin
       if length(_bytes[i]) > 0 then
         insert into result values(_run, _firsts[i], _fences[i], _parts[i], _bytes[i]);
       end if;
-      update block k set state = s, part = _parts[i], left_open = at, bytes = k.bytes + length(_bytes[i]),
+      update block k set state = s, part = _parts[i], left_open = at, intended = flying, bytes = k.bytes + length(_bytes[i]),
           success = k.success + done[1], failed = k.failed + done[2], unknown = k.unknown + done[3],
           until = case when at > 0 then clock_timestamp() + _lease_ms * interval '1 ms' end,
           owner = case when at > 0 then k.owner end, ended = at = 0
@@ -261,6 +273,9 @@ begin
     end if;
     return next;
   end loop;
+  if _spent is not null then
+    update worker w set told = _told, spent = _spent where w.id = _worker and w.run = _run and w.told < _told;
+  end if;
   if all_ended > 0 then
     update run r set ended = r.ended + all_ended, waiting = r.waiting + all_ended,
         waiting_bytes = r.waiting_bytes + all_bytes,
@@ -269,16 +284,14 @@ begin
   end if;
 end $$;
 
--- Renews leases and tells of the worker. Returns which blocks are its own still; then a row with first null: whether the
+-- Renews leases. Returns which blocks are its own still; then a row with first null: whether the
 -- run was stopped, or is gone (null).
-create or replace function headway1.queue_renew(_run bigint, _worker bigint, _firsts bigint[], _fences bigint[],
-  _lease_ms integer, _figures text)
+create or replace function headway1.queue_renew(_run bigint, _firsts bigint[], _fences bigint[], _lease_ms integer)
 returns table(first bigint, stopped boolean)
 language plpgsql security definer set search_path = headway1, pg_temp as $$
 #variable_conflict use_column
 begin
   perform set_config('synchronous_commit', 'off', true);
-  update worker set seen = clock_timestamp(), figures = _figures where id = _worker and run = _run;
   for i in 1..cardinality(_firsts) loop
     update block k set until = clock_timestamp() + _lease_ms * interval '1 ms'
       where k.run = _run and k.first = _firsts[i] and k.fence = _fences[i] and not k.ended;
@@ -291,6 +304,34 @@ begin
   stopped := (select r.stopped from run r where r.id = _run);
   return next;
 end $$;
+
+-- Spending. A worker may send what it has intended if that fits beside all that is out, as it sees it after its intent is
+-- there: of two that intend at once, the later one sees the other.
+
+create or replace function headway1.queue_allow(_run bigint, _quota text, _units double precision)
+returns void language plpgsql security definer set search_path = headway1, pg_temp as $$
+begin
+  perform queue_durable();
+  insert into spend_max as m values(_run, _quota, _units) on conflict(run, quota) do update set units = _units;
+end $$;
+
+-- What other workers have spent, as their rows have it, where an attempt of a worker that was lost is one that nothing is known
+-- of; how many attempts of living ones are out; how much all may spend: a line for each quota, units and name.
+create or replace function headway1.queue_spent(_run bigint, _worker bigint)
+returns table(others text, flying bigint, most text)
+language sql stable security definer set search_path = headway1, pg_temp as $$
+  select (coalesce(w.lost, 0) + k.lost) || coalesce(w.costs, ''), k.flying,
+      (select coalesce(string_agg(m.units || ' ' || m.quota || E'\n', '' order by m.quota), '')
+        from spend_max m where m.run = _run)
+    from (select coalesce(sum(k.intended) filter (where k.until >= clock_timestamp()), 0)::bigint as flying,
+          coalesce(sum(k.intended) filter (where k.until >= clock_timestamp() is not true), 0)::bigint as lost
+        from block k where k.run = _run and k.fence > 0 and not k.ended and k.owner is distinct from _worker) k,
+      (select (select sum(split_part(w.spent, E'\n', 1)::bigint) from worker w where w.run = _run and w.id <> _worker) as lost,
+          (select string_agg(E'\n' || q.units || ' ' || q.answers || ' ' || q.most || ' ' || q.quota, '')
+            from (select c[4] as quota, sum(c[1]::float8) as units, sum(c[2]::float8) as answers, max(c[3]::float8) as most
+              from worker w, regexp_matches(w.spent, '^([0-9.e+-]+) ([0-9.e+-]+) ([0-9.e+-]+) (.+)$', 'gn') as c
+              where w.run = _run and w.id <> _worker group by c[4]) q) as costs) w
+$$;
 
 -- Gives blocks back, at once for others.
 create or replace function headway1.queue_release(_run bigint, _firsts bigint[], _fences bigint[])
@@ -520,6 +561,7 @@ begin
   end loop;
   if the_run is null then
     delete from worker w where not exists(select from run r where r.id = w.run);
+    delete from spend_max m where not exists(select from run r where r.id = m.run);
     return false;
   end if;
   these := array(select k.first from block k where k.run = the_run order by k.first limit 50 for update);
@@ -545,13 +587,4 @@ language sql stable security definer set search_path = headway1, pg_temp as $$
           count(k.parked) as parked, min(k.first) filter (where k.parked is not null) as parked_first
         from block k where k.run = r.id and k.fence > 0 and not k.ended) b
     where _name is null or r.name = _name order by r.id
-$$;
-
-create or replace function headway1.queue_workers(_run bigint)
-returns table(id bigint, name text, unheard_ms bigint, blocks bigint, figures text)
-language sql stable security definer set search_path = headway1, pg_temp as $$
-  select w.id, w.name, (extract(epoch from clock_timestamp() - w.seen) * 1000)::bigint,
-      (select count(*) from block k where k.run = _run and k.fence > 0 and not k.ended and k.owner = w.id),
-      w.figures
-    from worker w where w.run = _run order by w.id
 $$;

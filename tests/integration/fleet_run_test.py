@@ -1,7 +1,8 @@
 """headway run --fleet: one queue, several runs, a real PostgreSQL and nginx's log as the judge.
 
-HEADWAY_LONG=1 is ten times as much.
+HEADWAY_LONG=1: 100,000 jobs, 200 kills, 20 stops beyond the lease and 20 kills of the database, in some ten minutes.
 """
+import contextlib
 import json
 import os
 import random
@@ -10,13 +11,17 @@ import subprocess
 import time
 import unittest
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
+from money_test import COST, METERED
 from postgres import postgres
 from work import Work, gets, measured, post, wait_for
 
-TIMES = 10 if os.environ.get("HEADWAY_LONG") else 1
+LONG = "HEADWAY_LONG" in os.environ
+JOBS, KILLS, STOPS, CRASHES = (100_000, 200, 20, 20) if LONG else (1_000, 10, 1, 1)
+RATE, PAUSE_MAX = (300, 2.0) if LONG else (200, 0.25)  # so that there is work until the last kill
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
 LEASE = 1.0  # seconds
 
@@ -90,21 +95,25 @@ def status(database):
     return dict(zip(names, map(int, row.split("|"))))
 
 
+def setUpModule():
+    global shared
+    shared = unittest.enterModuleContext(postgres())
+
+
 class Kills(unittest.TestCase):
     def test_nothing_is_lost_and_nothing_unsafe_is_done_twice(self):
-        jobs, kills, stops, crashes = 1000 * TIMES, 10 * TIMES, TIMES, TIMES
         dice = random.Random(SEED)
-        # The limit is kept elsewhere: what becomes of it without its database is limit_at_test's.
-        with postgres() as database, postgres() as limit, servers.nginx(latency_ms=(5, 30)) as server:
-            with Work(fifth_unsafe(server, jobs)) as work, Fleet(database, work, 4, "--limit-at", limit.url, "--rate", "200/s") as fleet:
+        # The limit is kept elsewhere: what becomes of it without its database is fleet_limit_test's.
+        with postgres() as database, servers.nginx(latency_ms=(5, 30)) as server:
+            with Work(fifth_unsafe(server, JOBS)) as work, Fleet(database, work, 4, "--limit-at", shared.url, "--rate", f"{RATE}/s") as fleet:
                 for host in fleet.hosts:
                     host.start()
                 wait_for(lambda: len(server.log()) > 50, 30)
-                acts = ["kill"] * kills + ["stop"] * stops + ["crash"] * crashes
+                acts = ["kill"] * KILLS + ["stop"] * STOPS + ["crash"] * CRASHES
                 dice.shuffle(acts)
                 hits = Counter()
                 for act in acts:
-                    time.sleep(dice.uniform(0.05, 0.25))
+                    time.sleep(dice.uniform(0.05, PAUSE_MAX))
                     host = dice.choice(fleet.hosts)
                     running = host.process.poll() is None
                     hits[act] += running
@@ -119,59 +128,86 @@ class Kills(unittest.TestCase):
                     else:
                         host.end()
                         host.start()
-                codes = [host.wait(120) for host in fleet.hosts]
-                self.judge(fleet, server, jobs, codes, status(database), hits)
+                codes = [host.wait(900 if LONG else 120) for host in fleet.hosts]
+                self.judge(fleet, server, codes, status(database), hits)
 
-    def judge(self, fleet, server, jobs, codes, queue, hits):
+    def judge(self, fleet, server, codes, queue, hits):
         results = fleet.results()
         carried_out = Counter(r.path[1:] for r in server.log() if r.status == 200)
         outcomes = Counter(r["outcome"] for r in results)
         fenced = fleet.said().count("another worker's by now")
         again = sum(count > 1 for count in carried_out.values())
         measured(
-            f"a fleet of 4, seed {SEED}: {jobs} jobs, {dict(hits)} hit a running process, {queue['taken_over']} blocks taken "
+            f"a fleet of 4, seed {SEED}: {JOBS} jobs, {dict(hits)} hit a running process, {queue['taken_over']} blocks taken "
             f"over, {fenced} times fenced, {again} GETs sent again, {outcomes['unknown']} POSTs unknown"
         )
-        self.assertEqual([r["line"] for r in results], list(range(1, jobs + 1)))  # none lost, none twice, in order
+        self.assertEqual([r["line"] for r in results], list(range(1, JOBS + 1)))  # none lost, none twice, in order
         self.assertEqual([id for id, n in carried_out.items() if n > 1 and id.startswith("post")], [])
         success = [r["id"] for r in results if r["outcome"] == "success"]
         self.assertEqual([id for id in success if not carried_out[id]], [])
         self.assertEqual(set(outcomes) - {"success", "unknown"}, set())
         self.assertEqual([r["id"] for r in results if r["outcome"] == "unknown" and not r["id"].startswith("post")], [])
-        self.assertLessEqual(outcomes["unknown"], jobs / 20)
+        self.assertLessEqual(outcomes["unknown"], JOBS / 20)
         self.assertEqual(queue["success"], outcomes["success"])
         self.assertEqual(queue["unknown"], outcomes["unknown"])
-        self.assertGreaterEqual(hits["kill"], 7 * TIMES)
+        self.assertGreaterEqual(hits["kill"], 0.7 * KILLS)
         self.assertGreater(queue["taken_over"], 0)
         self.assertEqual(set(codes), {1 if outcomes["unknown"] else 0}, fleet.said())
 
 
-class Runs(unittest.TestCase):
+class Abreast(unittest.TestSuite):
+    """Tests that mostly wait, some at once. Others of the module are to come first: they start what all share."""
+
+    def run(self, result, debug=False):
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(lambda test: test(result), self))
+        return result
+
+
+def load_tests(loader, _tests, _pattern):
+    alone = [loader.loadTestsFromTestCase(of) for of in (Kills, Away)]
+    return unittest.TestSuite([*alone, Abreast(loader.loadTestsFromTestCase(Runs))])
+
+
+class Fixture(unittest.TestCase):
     """One database for all; each test has a queue of its own name."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.database = cls.enterClassContext(postgres())
-
-    def queue(self, lines, suffix=".jsonl"):
+    def queue(self, lines, suffix=".jsonl", name=None):
         """A folder with JOBS, and the name of their queue."""
         work = self.enterContext(Work())
-        name = self.id().rpartition(".")[2]
+        name = name or self.id().rpartition(".")[2]
         (work.path / (name + suffix)).write_text("".join(f"{line}\n" for line in lines))
         return work, name
 
-    def upload(self, work, name, *options, suffix=".jsonl", **how):
-        return work.run("--fleet", self.database.url, *options, jobs=name + suffix, **how)
+    def upload(self, work, name, *options, suffix=".jsonl", database=None, **how):
+        return work.run("--fleet", (database or shared).url, *options, jobs=name + suffix, **how)
 
     def join(self, name, *options):
         """The exit code and what was said by a host that knows nothing but the name."""
         with Work() as host:
-            code = host.wait(host.launch("run", "--join", name, "--fleet", self.database.url, *options))
+            code = host.wait(host.launch("run", "--join", name, "--fleet", shared.url, *options))
             return code, host.stderr()
+
+    def both(self, work, name, *options, suffix=".jsonl", joins=(), kill_when=None):
+        """The exit codes of the run that uploads and of one that joins, at once; each has a credential of its own."""
+        host = self.enterContext(Work())
+        first = work.start("--fleet", shared.url, "-H", "Authorization: one", *options, jobs=name + suffix)
+        second = host.launch(
+            "run", "--join", name, "--fleet", shared.url, "-H", "Authorization: two", "--header-for", "127.0.0.1", *joins)
+        if kill_when:
+            wait_for(kill_when, 30)
+            first.kill()
+            second.kill()
+        codes = work.wait(first), host.wait(second)
+        self.said = work.stderr() + host.stderr()
+        return codes
+
+    def hosts(self, server):
+        return {r.credential for r in server.log()}
 
     def held(self, name):
         """Blocks that workers hold."""
-        return int(self.database.psql(
+        return int(shared.psql(
             f"select count(*) from headway1.block b, headway1.run r where r.id = b.run and r.name = '{name}' "
             "and b.until is not null and not b.ended"))  # fmt: skip
 
@@ -185,25 +221,24 @@ class Runs(unittest.TestCase):
         return file
 
     def parked(self, name):
-        return int(self.database.psql(f"select parked from headway1.queue_status('{name}')"))
+        return int(shared.psql(f"select parked from headway1.queue_status('{name}')"))
 
     def results(self, path):
         return [json.loads(line) for line in path.read_text().splitlines()]
 
+
+class Runs(Fixture):
     def test_a_csv_and_its_template_reach_hosts_without_the_file(self):
-        with servers.nginx("if ($request_uri ~ 7$) { return 404; }") as server:
+        with servers.nginx("if ($request_uri ~ 7$) { return 404; }", latency_ms=(10, 20)) as server:
             rows = ["n,q"] + [f'{i},"two\nlines {i}"' for i in range(1, 201)]
             work, name = self.queue(rows, ".csv")
-            options = ["--url", f"{server.url}/{{{{n}}}}", "--body", '{"q": {{q}}}', "--id", "{{n}}", "--select", "/x", "--only", "1"]
-            self.assertEqual(self.upload(work, name, *options, suffix=".csv"), 2)
-            self.assertIn("--only with --fleet: want a shorter JOBS", work.stderr())
-            options = options[:-2] + ["--time-max", "1ms"]
-            self.assertEqual(self.upload(work, name, *options, suffix=".csv"), 75)
-            code, said = self.join(name)
-            self.assertEqual(code, 1, said)
-            self.assertIn(f"queue {name}: 200 of 200 requests ended, 180 succeeded, 20 failed, 0 unknown", said)
-            options = options[:-2] + ["--out", "table.csv", "--failed", "again.csv"]
-            self.assertEqual(self.upload(work, name, *options, suffix=".csv"), 1)
+            options = ["--url", f"{server.url}/{{{{n}}}}", "--body", '{"q": {{q}}}', "--id", "{{n}}", "--select", "/x"]
+            self.assertEqual(self.upload(work, name, *options, "--time-max", "1ms", suffix=".csv"), 75)
+            options += ["--out", "table.csv", "--failed", "again.csv"]
+            rates = "--rate", "150/s"
+            self.assertEqual(self.both(work, name, *options, *rates, suffix=".csv", joins=rates), (1, 1), self.said)
+            self.assertIn(f"queue {name}: 200 of 200 requests ended, 180 succeeded, 20 failed, 0 unknown", self.said)
+            self.assertEqual(self.hosts(server), {"one", "two"})
             table = (work.path / "table.csv").read_text()
             self.assertEqual(table.count("success"), 180)
             self.assertIn('"two\nlines 200"', table)
@@ -214,9 +249,88 @@ class Runs(unittest.TestCase):
             self.assertEqual(results[0]["line"], 2)
             # What failed goes again, and its results follow.
             server.folder.joinpath("access.log").write_text("")
-            self.assertEqual(self.upload(work, name, *options, "--again", "failed", "--no-canary", suffix=".csv"), 1)
+            rates = "--rate", "15/s", "--no-canary"
+            again = self.both(work, name, *options, "--again", "failed", *rates, suffix=".csv", joins=rates)
+            self.assertEqual(again[0], 1, self.said)
             self.assertEqual(sorted({r.path[-1] for r in server.log()}), ["7"])
             self.assertEqual(len(self.results(work.path / f"{name}.results.jsonl")), 220)
+
+    def test_the_canary_and_stop_if_of_the_run_that_uploads_stop_all_hosts(self):
+        rates = "--rate", "40/s", "--lease", "1s"
+        for name, wrong, stops, within in (("canary", "return 404;", [], 130),
+                                           ("stop-if", "if ($request_uri ~ 7$) { return 404; }", ["--stop-if", "failed>5"], 300)):  # fmt: skip
+            with self.subTest(name), servers.nginx(wrong) as server:
+                work, _ = self.queue(gets(server, 600), name=name)
+                self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+                codes = self.both(work, name, *rates, *stops, joins=rates)
+                self.assertEqual(codes[0], 77, self.said)
+                self.assertIn(codes[1], (75, 77), self.said)
+                self.assertEqual(shared.psql(f"select stopped from headway1.run where name = '{name}'"), "t")
+                self.assertEqual(self.held(name), 0)
+                self.assertLess(len(server.log()), within)
+
+    def test_all_hosts_together_spend_no_more_than_they_may(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
+            both = lambda most, **how: self.both(
+                work, name, "--lease", "1s", "--spend-max", f"tokens={most * COST + COST // 2}", joins=("--lease", "1s"), **how)
+            both(100, kill_when=lambda: len(server.log()) > 40 and len(self.hosts(server)) > 1)
+            self.assertEqual(both(100), (77, 77), self.said)
+            sent = len(server.log())
+            measured(f"a cap of 100 answers, two hosts, both killed once: {sent} attempts, {len([r for r in server.log() if r.status == 499])} cut off")
+            self.assertLessEqual(sent, 101)
+            self.assertGreater(sent, 60)
+            self.assertRegex(self.said, r"--spend-max tokens=10050: \d+ spent in all runs")
+            self.assertEqual(both(110), (77, 77), self.said)
+            self.assertLessEqual(len(server.log()), 111)
+            self.assertGreater(len(server.log()), sent)
+
+    def test_of_two_that_announce_at_once_one_gives_way(self):
+        always = "(select 1000 * count(*) from block b where b.run = _run and b.intended > 0),"
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(20)])
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            was = shared.psql("select pg_get_functiondef('headway1.queue_spent'::regproc)")
+            self.assertEqual(was.count("k.flying,"), 1)
+            shared.psql(was.replace("k.flying,", always))  # another is seen as soon as ours is announced
+            try:
+                process = work.start("--fleet", shared.url, "--spend-max", "tokens=1M", jobs=f"{name}.jsonl")
+                wait_for(lambda: self.held(name), 20)
+                time.sleep(1)
+                self.assertEqual(server.log(), [])
+            finally:
+                shared.psql(was)
+            self.assertEqual(work.wait(process), 0, work.stderr())
+            self.assertEqual(server.log().twice(), [])
+
+    def test_a_price_is_that_of_the_queue(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(60)])
+            self.assertEqual(self.upload(work, name, "--price", "input=0.5/k,output=2/k", "--spend-max", "usd=1.15", "--time-max", "1ms"), 75)
+            code, said = self.join(name)
+            self.assertEqual(code, 77, said)
+            self.assertIn("--spend-max usd=1.15: 1.1 spent in all runs", said)
+            self.assertEqual(len(server.log()), 10)
+
+    def test_hosts_share_a_quota(self):
+        with servers.nginx() as server:
+            work, name = self.queue(json.dumps({"url": f"{server.url}/{i}", "cost": {"tokens": 10}}) for i in range(150))
+            quota = "--quota", "tokens=500/s:50"
+            host = self.enterContext(Work())
+            run = work.start("--fleet", shared.url, *quota, jobs=f"{name}.jsonl")
+            other = host.launch("run", "--join", name, "--fleet", shared.url, *quota)
+            self.assertEqual((work.wait(run), host.wait(other)), (0, 0), work.stderr() + host.stderr())
+            self.assertLessEqual(server.log().busiest(1), 61)
+            self.assertEqual(len(server.log()), 150)
+
+    def test_the_first_requests_only_and_later_the_rest(self):
+        with servers.nginx() as server:
+            work, name = self.queue([line for url in gets(server, 200) for line in ("# next", url)])
+            for only, sent in (["--only=50"], 50), (["--only=70"], 70), ([], 200):
+                codes = self.both(work, name, "--out", "out.jsonl", *only)
+                self.assertEqual(codes, (0, 0), self.said)
+                self.assertEqual(sorted(int(r.path[1:]) for r in server.log()), list(range(1, sent + 1)))
+                self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(2, 2 * sent + 1, 2)))
 
     def test_headers_go_only_where_their_host_was_named(self):
         with servers.nginx() as server:
@@ -230,7 +344,7 @@ class Runs(unittest.TestCase):
             self.assertEqual(code, 2, said)
             self.assertIn("--header-for does not name", said)
             self.assertEqual(self.parked(name), 0)  # it is this host's own trouble
-            self.assertNotIn("canary-of-headers", said + self.database.psql("select * from headway1.run, headway1.block"))
+            self.assertNotIn("canary-of-headers", said + shared.psql("select * from headway1.run, headway1.block"))
             self.assertEqual(server.log(), [])
             code, said = self.join(name, *secret, "--header-for", "127.0.0.1")
             self.assertEqual(code, 0, said)
@@ -239,7 +353,7 @@ class Runs(unittest.TestCase):
     def test_a_host_that_cannot_be_reached_keeps_no_run_waiting(self):
         with servers.nginx() as server, servers.nginx(certificate=self.certificate()) as unverified:
             work, name = self.queue([*gets(server, 9), unverified.url])
-            process = work.start("--fleet", self.database.url, "--out", "out.jsonl", jobs=f"{name}.jsonl")
+            process = work.start("--fleet", shared.url, "--out", "out.jsonl", jobs=f"{name}.jsonl")
             code, said = self.join(name)
             self.assertEqual(work.wait(process, 20), 75, work.stderr())
             self.assertIn(code, (75, 77), said)  # 77: it has tried nothing else
@@ -253,12 +367,12 @@ class Runs(unittest.TestCase):
             work, name = self.queue(gets(server, 1600))
             self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
             block = f"first = 1001 and run = (select id from headway1.run where name = '{name}')"
-            self.database.psql(f"update headway1.block set parked = 'by hand' where {block}")
-            process = work.start("--fleet", self.database.url, "--out", "out.jsonl", "--rate", "800/s", jobs=f"{name}.jsonl")
+            shared.psql(f"update headway1.block set parked = 'by hand' where {block}")
+            process = work.start("--fleet", shared.url, "--out", "out.jsonl", "--rate", "800/s", jobs=f"{name}.jsonl")
             out = work.path / "out.jsonl"
             wait_for(lambda: out.exists() and out.read_bytes().count(b"\n") == 1000, 20)
             time.sleep(0.3)  # by now it has seen what is parked
-            self.database.psql(f"select headway1.queue_stop('{name}', false)")
+            shared.psql(f"select headway1.queue_stop('{name}', false)")
             self.assertEqual(work.wait(process, 30), 0, work.stderr())
             self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(1, 1601)))
 
@@ -277,18 +391,18 @@ class Runs(unittest.TestCase):
             self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
             own = f"run = (select id from headway1.run where name = '{name}')"
             for line in ('{"url": "http://a/", "body_file": "/etc/hostname"}', "no request at all", "# none"):
-                self.database.psql(f"update headway1.block set lines = convert_to('{line}' || chr(10), 'UTF8') where first = 1 and {own}")
+                shared.psql(f"update headway1.block set lines = convert_to('{line}' || chr(10), 'UTF8') where first = 1 and {own}")
                 code, said = self.join(name)
                 self.assertEqual(code, 75, said)
                 self.assertIn("parked", said)
                 self.assertIn(f"headway fleet resume {name}", said)
-                self.database.psql(f"select headway1.queue_stop('{name}', false)")
+                shared.psql(f"select headway1.queue_stop('{name}', false)")
             self.assertEqual(sorted(int(r.path[1:]) for r in server.log()), list(range(2, 11)))
 
     def test_what_does_not_go_with_a_fleet_is_named(self):
         with servers.nginx() as server:
             work, name = self.queue(gets(server, 1))
-            for option in ("--journal=j", "--trace=t", "--alone", "--keep-order", "--raw", "--out-dir=d", "--spend-max=usd=1"):
+            for option in ("--journal=j", "--trace=t", "--alone", "--keep-order", "--raw", "--out-dir=d"):
                 self.assertEqual(self.upload(work, name, option), 2)
                 self.assertRegex(work.stderr(), f"^headway: {option.split('=')[0]} with --fleet: ")
             self.assertEqual(self.upload(work, name, "--law", "reno"), 2)
@@ -296,7 +410,7 @@ class Runs(unittest.TestCase):
             code, said = self.join("a name")
             self.assertEqual(code, 2)
             self.assertIn('--join "a name": want the name of a queue', said)
-            for option in ("--url=http://a/", "--select=/a", "--out=o", "--again=all", "--retry-unsafe"):
+            for option in ("--url=http://a/", "--select=/a", "--out=o", "--again=all", "--retry-unsafe", "--only=1", "--spend-max=usd=1", "--price=a=1"):
                 code, said = self.join(name, option)
                 self.assertEqual(code, 2)
                 self.assertRegex(said, f"^headway: {option.split('=')[0]} with --join: ")
@@ -307,7 +421,7 @@ class Runs(unittest.TestCase):
             self.assertIn("there is no queue absent", said)
             for header in ("Authorization", "X-Goog-Api-Key"):
                 work.write([json.dumps({"url": server.url, "headers": {header: "Bearer canary-of-lines"}})])
-                self.assertEqual(work.run("--fleet", self.database.url), 2)
+                self.assertEqual(work.run("--fleet", shared.url), 2)
                 self.assertIn("jobs.txt:1: a credential among its headers", work.stderr())
                 self.assertNotIn("canary", work.stderr())
             self.assertEqual(server.log(), [])
@@ -317,28 +431,94 @@ class Runs(unittest.TestCase):
             work, name = self.queue(fifth_unsafe(server, 150))
             for end in ("SIGTERM", "stop"):
                 seen = len(server.log())
-                process = work.start("--fleet", self.database.url, "--out", "out.jsonl", "--concurrency", "4", jobs=f"{name}.jsonl")
+                process = work.start("--fleet", shared.url, "--out", "out.jsonl", "--concurrency", "4", jobs=f"{name}.jsonl")
                 wait_for(lambda: len(server.log()) > seen + 10)
                 self.assertGreater(self.held(name), 0)
                 if end == "stop":
-                    self.database.psql(f"select headway1.queue_stop('{name}', true)")
+                    shared.psql(f"select headway1.queue_stop('{name}', true)")
                 else:
                     process.terminate()
                 self.assertEqual(work.wait(process), 75 if end == "stop" else 143, work.stderr())
                 self.assertEqual(self.held(name), 0)
             self.assertIn(f"stopped by headway fleet stop: `headway fleet resume {name}` lets it go on", work.stderr())
-            self.database.psql(f"select headway1.queue_stop('{name}', false)")
+            shared.psql(f"select headway1.queue_stop('{name}', false)")
             self.assertEqual(self.upload(work, name, "--out", "out.jsonl"), 0, work.stderr())
             results = self.results(work.path / "out.jsonl")
             self.assertEqual([r["line"] for r in results], list(range(1, 151)))
             self.assertEqual({r["outcome"] for r in results}, {"success"})
             self.assertEqual(server.log().twice(), [])  # what flew was finished
 
+    def test_what_ails_the_database_is_said_and_nothing_is_lost(self):
+        with self.small_disk() as folder, contextlib.ExitStack() as stack:
+            wal = {"min_wal_size": "32MB", "max_wal_size": "32MB", "shared_buffers": "1MB"} if folder else {}
+            ill = stack.enter_context(postgres(within=folder, **wal))
+            server = stack.enter_context(servers.nginx(latency_ms=(5, 10)))
+            work, name = self.queue(fifth_unsafe(server, 5_000))
+            process = work.start(
+                "--fleet", ill.url, "--limit-at", shared.url, "--lease", "5s", "--rate", "200/s", jobs=f"{name}.jsonl")
+            wait_for(lambda: len(server.log()) > 50, 30)
+            begin_anew = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'headway'"
+            sql = lambda text: lambda: ill.psql(text)
+            ails = [
+                ("it has no connection left: raise max_connections", sql(f"alter role headway connection limit 0; {begin_anew}"),
+                 sql("alter role headway connection limit -1")),
+                ("it is read-only", sql(f"alter role headway set default_transaction_read_only = on; {begin_anew}"),
+                 sql(f"alter role headway reset default_transaction_read_only; {begin_anew}")),
+                ("it took too long and was cancelled",
+                 sql("begin; lock table headway1.block in exclusive mode; select pg_sleep(0.5); select pg_cancel_backend(pid) "
+                     "from pg_stat_activity where application_name = 'headway' and wait_event_type = 'Lock'; commit"), lambda: None),
+            ]  # fmt: skip
+            if folder:
+                full = folder / "full"
+                ails.append(("its disk is full: make room there", lambda: fill(full), full.unlink))
+            for sentence, ail, heal in ails:
+                with self.subTest(sentence):
+                    seen = work.stderr().count("answers again")
+                    ail()
+                    wait_for(lambda: sentence in work.stderr(), 20)
+                    heal()
+                    wait_for(lambda: work.stderr().count("answers again") > seen, 20)
+            process.terminate()
+            self.assertEqual(work.wait(process), 143, work.stderr())
+            self.assertEqual([path for path in server.log().twice() if "post" in path], [])
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms", database=ill), 75, work.stderr())
+            done = Counter(r.path[1:] for r in server.log() if r.status == 200)
+            counts = ill.psql(f"select success, unknown from headway1.queue_status('{name}')").split("|")
+            self.assertEqual((int(counts[0]), counts[1]), (len(done), "0"))
+
+    @contextlib.contextmanager
+    def small_disk(self):
+        """A folder on one of its own; None where that is not allowed."""
+        with Work() as work:
+            mount = ["mount", "-t", "tmpfs", "-o", "size=96m,mode=755", "none", work.path]
+            if subprocess.run(mount, capture_output=True).returncode != 0:
+                yield None
+                return
+            try:
+                yield work.path
+            finally:
+                subprocess.run(["umount", "-l", work.path], check=True)
+
+
+class Away(Fixture):
+    def test_what_must_not_be_repeated_waits_until_it_is_announced(self):
+        with servers.nginx() as server:
+            work, name = self.queue(post(server, f"post{i}") for i in range(20_000))  # a block has some hundreds
+            process = work.start("--fleet", shared.url, "--rate", "60/s", jobs=f"{name}.jsonl")
+            wait_for(lambda: len(server.log()) > 20, 20)
+            begin = time.time() + 0.2
+            shared.psql("begin; lock table headway1.block in exclusive mode; select pg_sleep(1); commit")
+            end = time.time()
+            wait_for(lambda: server.log()[-1].start > end, 20)
+            process.terminate()
+            self.assertEqual(work.wait(process), 143, work.stderr())
+            self.assertEqual([r.path for r in server.log() if begin < r.start < end - 0.05], [])
+
     def test_without_the_database_it_goes_on_as_far_as_that_is_safe(self):
-        with postgres() as away, postgres() as limit, servers.nginx(latency_ms=(5, 10)) as server:
+        with postgres() as away, servers.nginx(latency_ms=(5, 10)) as server:
             work, name = self.queue(fifth_unsafe(server, 20_000))
             process = work.start(
-                "--fleet", away.url, "--limit-at", limit.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
+                "--fleet", away.url, "--limit-at", shared.url, "--lease", "1s", "--rate", "60/s", "--out", "out.jsonl", jobs=f"{name}.jsonl")  # fmt: skip
             wait_for(lambda: len(server.log()) > 50)
             away.kill()
             gone = time.time()
@@ -346,8 +526,13 @@ class Runs(unittest.TestCase):
             log = server.log()
             away.start()
             wait_for(lambda: len(server.log()) > len(log) + 20, 20)
-            process.terminate()
-            self.assertEqual(work.wait(process), 143, work.stderr())
+            away.freeze()
+            time.sleep(0.3)
+            for _ in range(2):
+                process.terminate()
+                time.sleep(0.3)
+            self.assertIn(work.wait(process, 6), (75, 143), work.stderr())  # a statement may take 10 s, and a connection 5
+            away.thaw()
             during = [r for r in log if r.start > gone + 0.2]
             measured(f"the database away for 2 s, a lease of 1 s: {len(during)} requests, the last after {max(r.start for r in during) - gone:.1f} s")
             self.assertGreater(len(during), 15)
@@ -357,6 +542,14 @@ class Runs(unittest.TestCase):
             self.assertIn("the database answers again", work.stderr())
             twice = [path for path in server.log().twice() if "post" in path]
             self.assertEqual(twice, [])
+
+
+def fill(path):
+    with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            with contextlib.suppress(OSError):
+                while file.write(bytes(size)):
+                    pass
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ int upload_all(queue_engine& engine, std::string const& path, std::string const&
 class work {
  public:
   work(queue_engine& engine, std::string const& name, int log, std::size_t group, int pause_us)
-      : worker_(engine, *engine.find(name), "client", lease_of_test()),
+      : worker_(engine, *engine.find(name), lease_of_test()),
         log_(log),
         group_(group),
         pause_us_(pause_us) {}
@@ -81,7 +81,7 @@ class work {
         auto next = worker_.lease();
         if (!next.block) {
           if (next.why == queue_worker::none::wait) {
-            worker_.renew("{}");
+            worker_.renew();
             std::this_thread::sleep_for(20ms);
             continue;
           }

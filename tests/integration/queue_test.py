@@ -243,7 +243,7 @@ def leased(f, lease_ms=30_000, worker=1, held="{}"):
 def committed(f, first, fence, part, changes, result):
     return f.psql(
         f"select verdict from headway1.queue_commit(1, array[{first}::bigint], array[{fence}::bigint], array[{part}::bigint], "
-        f"array['\\x{changes}'::bytea], array['{result}'::bytea], 30000)")
+        f"array['\\x{changes}'::bytea], array['{result}'::bytea], 30000, 1, 0, null)")
 
 
 def stale_commit(f):
@@ -471,6 +471,10 @@ class Queue(unittest.TestCase):
                     f.psql(right + "; update headway1.block set ended = false, state = '\\x00', left_open = 1, until = null;"
                            "update headway1.run set ended = 0; delete from headway1.result")
             f.do("work", "jobs", f.log, 50)
+            f.psql("create table kept as select * from headway1.result; update headway1.result set bytes = 'nonsense'")
+            self.assertIn("queue jobs: what the database has for results of the block of line 1 is not from headway",
+                          f.do("collect", "jobs", f.out, code=2))
+            f.psql("update headway1.result r set bytes = k.bytes from kept k")
             mutate(f, "queue_collected", "collector = _collector", "false")
             self.assertIn("does not know any longer", f.do("collect", "jobs", f.out, code=74))
 

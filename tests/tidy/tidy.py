@@ -30,7 +30,7 @@ ROOMS = {  # folder of apps/headway: the others that it may include
     "hosts": {"base", "os", "provider", "pacing"},
     "jobs": {"base", "os", "provider", "client"},
     "journal": {"base", "os"},
-    "queue": {"base", "os", "jobs", "journal"},
+    "queue": {"base", "os", "provider", "jobs", "journal"},
     "status": {"base"},
     "watch": {"base", "os", "provider", "pacing", "status"},
     "scenario": {"base"},

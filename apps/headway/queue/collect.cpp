@@ -57,6 +57,15 @@ bool spool_more(queue_engine& engine, queue_facts const& facts, std::int64_t fir
   return parts.size() > 0;
 }
 
+/// Writes the results of a block in the order of lines; false where that is not possible.
+bool write_block(queue_facts const& facts, std::int64_t first, file const& spool, int out) try {
+  return write_in_order(spool, out);
+} catch (fatal const& e) {
+  throw fatal(e.code, fmt::format("queue {}: what the database has for results of the block of "
+                                  "line {} is not from headway ({}); nothing of it is taken",
+                                  facts.name, first, e.what()));
+}
+
 std::string new_id(std::string const& out) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
@@ -128,7 +137,7 @@ to_collect collector::next() {
   }
   if (spool_more(engine_, facts_, spooled_.first, part_, *spool_)) return {what::block, {}};
   auto const spool = *std::exchange(spool_, std::nullopt);
-  if (!write_in_order(spool, out_.fd())) {
+  if (!write_block(facts_, spooled_.first, spool, out_.fd())) {
     int const error = errno;
     if (out_.regular()) out_.truncate(size_);
     throw fatal(exit_io, fmt::format("cannot write {}: {}", out_.path(), std::strerror(error)));
@@ -150,7 +159,7 @@ std::optional<to_collect> queue_printer::next() {
   auto spool = nameless_file({});
   for (part_of_block last; spool_more(engine_, facts_, next.at.first, last, spool);) {
   }
-  if (!write_in_order(spool, out_)) return std::nullopt;
+  if (!write_block(facts_, next.at.first, spool, out_)) return std::nullopt;
   last_ = next.at;
   return next.is;
 }

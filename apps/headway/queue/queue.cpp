@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <sstream>
 #include <utility>
 
 #include "base/fatal.hpp"
@@ -93,11 +94,10 @@ std::optional<queue_facts> queue_engine::find(std::string const& name) {
   return facts_of(found, 0);
 }
 
-queue_worker::queue_worker(queue_engine& engine, queue_facts facts, std::string const& name,
-                           std::chrono::milliseconds lease)
+queue_worker::queue_worker(queue_engine& engine, queue_facts facts, std::chrono::milliseconds lease)
     : engine_(engine), facts_(std::move(facts)), lease_(lease) {
   HEADWAY_REQUIRE(facts_.sealed);
-  id_ = engine_.ask("select headway1.queue_join($1, $2)", {facts_.id, name}).number(0, 0);
+  id_ = engine_.ask("select headway1.queue_join($1)", {facts_.id}).number(0, 0);
 }
 
 queue_worker::leased queue_worker::lease() try {
@@ -169,7 +169,8 @@ auto queue_worker::block_of(std::int64_t line) -> std::map<std::int64_t, held>::
 }
 
 std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> group,
-                                                        std::string_view results) {
+                                                        std::string_view results,
+                                                        std::optional<std::string> spent) {
   std::vector<dropped> lost;
   std::map<std::int64_t, part> parts;
   std::size_t size = 0;
@@ -191,17 +192,18 @@ std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> 
     if (is_final(to)) ++p.ended;
     size += result.size();
     if (size < commit_bytes) continue;
-    commit(std::exchange(parts, {}), lost);
+    commit(std::exchange(parts, {}), std::exchange(spent, std::nullopt), lost);
     size = 0;
   }
   HEADWAY_REQUIRE(results.empty());
-  commit(std::move(parts), lost);
+  commit(std::move(parts), spent, lost);
   return lost;
 }
 
 /// Makes these parts durable, by their blocks; adds the blocks that are not ours any longer.
-void queue_worker::commit(std::map<std::int64_t, part> parts, std::vector<dropped>& lost) try {
-  if (parts.empty()) return;
+void queue_worker::commit(std::map<std::int64_t, part> parts,
+                          std::optional<std::string> const& spent, std::vector<dropped>& lost) try {
+  if (parts.empty() && !spent) return;
   std::vector<std::int64_t> firsts, fences, numbers;
   std::vector<bytes> changes, texts;
   for (auto& [first, p] : parts) {
@@ -215,9 +217,12 @@ void queue_worker::commit(std::map<std::int64_t, part> parts, std::vector<droppe
   using int64s = std::span<std::int64_t const>;
   using arrays = std::span<bytes const>;
   auto const asked = clock::now();
-  auto const said = engine_.ask("select * from headway1.queue_commit($1, $2, $3, $4, $5, $6, $7)",
-                                {facts_.id, int64s(firsts), int64s(fences), int64s(numbers),
-                                 arrays(changes), arrays(texts), milliseconds_of_lease()});
+  if (spent) ++told_;
+  auto const said =
+      engine_.ask("select * from headway1.queue_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                  {facts_.id, int64s(firsts), int64s(fences), int64s(numbers), arrays(changes),
+                   arrays(texts), milliseconds_of_lease(), id_, told_,
+                   spent ? postgres::parameter(*spent) : postgres::parameter(nullptr)});
   // Nothing is acknowledged but by its verdict.
   if (said.size() != static_cast<int>(firsts.size()))
     not_understood(fmt::format("of {} blocks it has {} verdicts", firsts.size(), said.size()));
@@ -245,7 +250,7 @@ void queue_worker::commit(std::map<std::int64_t, part> parts, std::vector<droppe
   not_understood(e.what());
 }
 
-queue_worker::renewed queue_worker::renew(std::string_view figures) try {
+queue_worker::renewed queue_worker::renew() try {
   std::vector<std::int64_t> firsts, fences;
   for (auto const& [first, its] : held_) {
     firsts.push_back(first);
@@ -253,9 +258,9 @@ queue_worker::renewed queue_worker::renew(std::string_view figures) try {
   }
   using int64s = std::span<std::int64_t const>;
   auto const asked = clock::now();
-  auto const said = engine_.ask(
-      "select * from headway1.queue_renew($1, $2, $3, $4, $5, $6)",
-      {facts_.id, id_, int64s(firsts), int64s(fences), milliseconds_of_lease(), figures});
+  auto const said =
+      engine_.ask("select * from headway1.queue_renew($1, $2, $3, $4)",
+                  {facts_.id, int64s(firsts), int64s(fences), milliseconds_of_lease()});
   renewed r;
   for (int row = 0; row < said.size(); ++row)
     if (!said.null(row, 0)) {
@@ -273,6 +278,17 @@ queue_worker::renewed queue_worker::renew(std::string_view figures) try {
       at = held_.erase(at);
     }
   return r;
+} catch (postgres::error const& e) {
+  not_understood(e.what());
+}
+
+spent_by_others queue_worker::spent() try {
+  auto const said = engine_.ask("select * from headway1.queue_spent($1, $2)", {facts_.id, id_});
+  spent_by_others others{std::string(said.text(0, 0)), said.number(0, 1)};
+  std::istringstream lines{std::string(said.text(0, 2))};
+  for (quota_units most; lines >> most.units && std::getline(lines.ignore(), most.quota);)
+    others.most.push_back(most);
+  return others;
 } catch (postgres::error const& e) {
   not_understood(e.what());
 }
@@ -345,13 +361,8 @@ std::vector<queue_status> status_of(postgres::connection& database) {
   return statuses(database.execute("select * from headway1.queue_status(null)"));
 }
 
-std::vector<queue_member> workers_of(queue_engine& engine, std::int64_t queue) {
-  auto const found = engine.ask("select * from headway1.queue_workers($1)", {queue});
-  std::vector<queue_member> all;
-  for (int row = 0; row < found.size(); ++row)
-    all.push_back({printable(found.text(row, 1)), std::chrono::milliseconds(found.number(row, 2)),
-                   found.number(row, 3), std::string(found.text(row, 4))});
-  return all;
+void allow_queue(queue_engine& engine, std::int64_t queue, quota_units const& most) {
+  engine.ask("select headway1.queue_allow($1, $2, $3)", {queue, most.quota, most.units});
 }
 
 bool stop_queue(queue_engine& engine, std::string const& name) {

@@ -16,6 +16,7 @@
 
 #include "headway/postgres/connection.hpp"
 #include "journal/journal.hpp"
+#include "provider/spent_by_others.hpp"
 
 namespace headway::app {
 
@@ -92,9 +93,8 @@ class queue_worker {
  public:
   static constexpr std::chrono::seconds lease_usual{30};
 
-  /// `name`: as people are shown it. Requires: the queue is sealed.
-  queue_worker(queue_engine&, queue_facts, std::string const& name,
-               std::chrono::milliseconds lease = lease_usual);
+  /// Requires: the queue is sealed.
+  queue_worker(queue_engine&, queue_facts, std::chrono::milliseconds lease = lease_usual);
   queue_worker(queue_worker const&) = delete;
   queue_worker& operator=(queue_worker const&) = delete;
 
@@ -119,21 +119,26 @@ class queue_worker {
     } why;
   };
   /// Makes `group` durable, some MB at a time, and renews the leases of its blocks. `results`: of
-  /// each change to a final state, in their order, a line with its line feed. Returns the blocks
-  /// that are not ours any longer: what concerned them was left out, as are lines of blocks that
-  /// were not ours before.
+  /// each change to a final state, in their order, a line with its line feed. `spent`: all that
+  /// this worker has spent, as spent_by_others has it, which counts even if it has lost the blocks;
+  /// nullopt: as it was. Returns the blocks that are not ours any longer: what concerned them was
+  /// left out, as are lines of blocks that were not ours before.
   ///
   /// If the connection is lost meanwhile, it finds out by the number of the part, under the fence,
   /// whether it was carried out. Once it has thrown, the worker must not be used again.
-  std::vector<dropped> commit(std::span<change const> group, std::string_view results);
+  std::vector<dropped> commit(std::span<change const> group, std::string_view results,
+                              std::optional<std::string> spent = {});
 
   struct renewed {
     std::vector<dropped> lost{};
     bool stopped = false;  ///< finish what has been sent, release(), and end
     bool gone = false;     ///< dropped by a person
   };
-  /// Renews all leases; `figures` are shown to all by workers_of(), at most 64 KiB.
-  renewed renew(std::string_view figures);
+  /// Renews all leases.
+  renewed renew();
+
+  /// What the others have spent, after all that this one has committed.
+  spent_by_others spent();
 
   /// Gives a block back with what is open in it.
   void release(std::int64_t first);
@@ -160,7 +165,8 @@ class queue_worker {
     std::vector<std::byte> changes{}, results{};
     std::int64_t ended = 0;
   };
-  void commit(std::map<std::int64_t, part>, std::vector<dropped>& lost);
+  void commit(std::map<std::int64_t, part>, std::optional<std::string> const& spent,
+              std::vector<dropped>& lost);
   std::map<std::int64_t, held>::iterator block_of(std::int64_t line);
   std::string damage_of(queue_block const&, std::int64_t n);
   void park(std::int64_t first, std::int64_t fence, std::string const& why);
@@ -170,6 +176,7 @@ class queue_worker {
   queue_facts facts_;
   std::chrono::milliseconds lease_;
   std::int64_t id_;
+  std::int64_t told_ = 0;                // times that it has said what it has spent
   std::map<std::int64_t, held> held_{};  // by first line
   std::vector<std::string> parked_{};
 };
@@ -194,14 +201,8 @@ std::vector<queue_status> status_of(queue_engine&, std::string const& name = {})
 /// Returns that of all. Errors: postgres::error.
 std::vector<queue_status> status_of(postgres::connection&);
 
-struct queue_member {
-  std::string name{};
-  std::chrono::milliseconds unheard{};  ///< for so long
-  std::int64_t blocks = 0;              ///< that it holds
-  std::string figures{};                ///< as it gave them
-};
-/// Returns its workers, those that have left too.
-std::vector<queue_member> workers_of(queue_engine&, std::int64_t queue);
+/// All workers together may spend so much of a quota.
+void allow_queue(queue_engine&, std::int64_t queue, quota_units const&);
 
 /// Stops it: workers are handed nothing more, end what they have sent, and park. False: there is
 /// no such queue.

@@ -60,9 +60,10 @@ class uploading {
     engine_.ask("select headway1.queue_create($1, $2, $3, $4, $5)",
                 {plan_.name, bytes_of(digest_), plan_.shape, plan_.options, lines_});
     auto const id = there();
-    while (!facts_.sealed) {
-      send();
-      engine_.ask("select headway1.queue_seal($1)", {facts_.id});
+    auto const wanted = plan_.lines > 0 ? std::min(plan_.lines, lines_) : lines_;
+    while (!facts_.sealed || facts_.uploaded < wanted) {
+      send(wanted);
+      engine_.ask("select headway1.queue_seal($1, $2)", {facts_.id, wanted});
       if (there() != id) refuse("was dropped while it was being uploaded");
     }
     return facts_;
@@ -141,14 +142,15 @@ class uploading {
     bool goes_on;
   };
 
-  /// All from where the upload stands. Returns early where the engine has lost what it had, for it
-  /// has promised nothing yet.
-  void send() {
+  /// All from where the upload stands, up to this line. Returns early where the engine has lost
+  /// what it had, for it has promised nothing yet.
+  void send(std::int64_t wanted) {
     block_.clear();
     bytes_ = 0;
     first_ = facts_.uploaded + 1;
     each_line(jobs_, [&](std::int64_t number, std::string_view line) {
       if (number <= facts_.uploaded) return true;
+      if (number > wanted) return false;
       entry e{std::string(line), digest_of(line),
               has(plan_.requests, number) ? char{0} : queue_block::no_request,
               has(plan_.goes_on, number)};

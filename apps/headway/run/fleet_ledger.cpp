@@ -8,14 +8,19 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
+#include "base/seed.hpp"
 #include "base/words.hpp"
+#include "run/spending.hpp"
 
 namespace headway::app {
 namespace {
 
 constexpr duration ask_again = 1s;  // for a block, where others have what is left
 constexpr duration status_every = 2s;
-constexpr duration attempts_every = 300ms;
+constexpr duration spent_every = 500ms;
+constexpr equal_jitter attempts{.base = 300ms, .cap = 3s};
+constexpr std::size_t whys_max = 8;
+constexpr duration end_grace = 1s;
 constexpr int not_looked_at = std::numeric_limits<int>::max();
 
 time_point on_timeline(std::chrono::steady_clock::time_point at) noexcept {
@@ -28,11 +33,13 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
                            std::unique_ptr<collector> collects)
     : engine_(engine),
       settings_(std::move(its)),
-      worker_(engine, facts, settings_.name, settings_.lease),
+      worker_(engine, facts, settings_.lease),
       collector_(std::move(collects)),
+      chance_(seed()),
       collected_(collector_ == nullptr) {
   if (!collector_) collect_at_ = never;
   status_.all.facts = facts;
+  see_spent();
 }
 
 // ── of the recorder's thread ──────────────────────────────────────────────────────────────────
@@ -40,7 +47,10 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
 void fleet_ledger::commit(change_group const& group) {
   auto const dropped = [&] {
     try {
-      return worker_.commit(group.changes, group.results);
+      auto const spent = std::ranges::find(group.notes, spent_key, &note::key);
+      return worker_.commit(
+          group.changes, group.results,
+          spent == group.notes.end() ? std::nullopt : std::optional(spent->value));
     } catch (fatal const& e) {
       if (e.code != exit_parked) throw;
       throw fatal(exit_parked,
@@ -49,6 +59,10 @@ void fleet_ledger::commit(change_group const& group) {
                               e.what(), group.changes.size()));
     }
   }();
+  // Whether there is room for what is announced is for the loop to see, now that others see it.
+  if (bounded_ && std::ranges::any_of(group.changes,
+                                      [](change const& c) { return c.to == line_state::intended; }))
+    see_spent();
   answered();
   note(dropped);
   locked([&] {
@@ -64,8 +78,12 @@ void fleet_ledger::tend(bool idle) {
   auto const now = clock_now();
   for (auto const& [first, why] : locked([&] { return std::exchange(to_park_, {}); }))
     worker_.park(first, why);
+  for (auto const& most : locked([&] { return std::exchange(to_allow_, {}); })) {
+    allow_queue(engine_, worker_.facts().id, most);
+    spent_at_ = now;
+  }
   if (now >= renew_at_) {
-    auto const r = worker_.renew("");
+    auto const r = worker_.renew();
     note(r.lost);
     locked([&] {
       news_.stopped = news_.stopped || r.stopped;
@@ -87,6 +105,7 @@ void fleet_ledger::tend(bool idle) {
     // It is a look at all blocks that have begun: a hundredth of the time at most.
     status_at_ = clock_now() + std::max(status_every, 100 * (clock_now() - asked));
   }
+  if (now >= spent_at_) see_spent();
   answered();
   note_leases();
   std::lock_guard const held(mutex_);
@@ -97,6 +116,13 @@ void fleet_ledger::tend(bool idle) {
   for (auto const& told = worker_.parked(); parked_told_ < told.size(); ++parked_told_)
     news_.said.push_back(told[parked_told_]);
   news_.tended = true;
+}
+
+void fleet_ledger::see_spent() {
+  auto spent = worker_.spent();
+  bounded_ = !spent.most.empty();
+  spent_at_ = clock_now() + (bounded_ ? spent_every : status_every);
+  locked([&] { news_.spent = std::move(spent); });
 }
 
 /// Handed over before the last look, one may have been under way then, and one gathered.
@@ -141,9 +167,9 @@ bool fleet_ledger::collect(time_point now) {
 }
 
 time_point fleet_ledger::due() const {
-  auto const at = std::min({renew_at_, collect_at_, status_at_});
+  auto const at = std::min({renew_at_, collect_at_, status_at_, spent_at_});
   std::lock_guard const held(mutex_);
-  if (!to_park_.empty()) return time_point::min();
+  if (!to_park_.empty() || !to_allow_.empty()) return time_point::min();
   return wanted_ && stale_groups_ != not_looked_at ? std::min(at, lease_at_) : at;
 }
 
@@ -169,9 +195,13 @@ bool fleet_ledger::wait_for_engine(std::string const& why) {
     news_.said.push_back(
         fmt::format("the database is away: {}; what may be repeated goes on for {}, the rest waits",
                     why, in_words(last - now)));
+    whys_ = {why};
+  } else if (whys_.size() < whys_max && whys_.insert(why).second) {
+    news_.said.push_back(fmt::format("the database is still away: {}", why));
   }
   away_ = {away_ ? away_->since : now, why};
-  leaving_.wait_for(held, attempts_every, [&] { return clock_now() >= leaves_; });
+  leaving_.wait_for(held, attempts.delay(attempts_++, {}, chance_()),
+                    [&] { return clock_now() >= leaves_; });
   return clock_now() < std::min(leaves_, later(away_->since, settings_.patience));
 }
 
@@ -181,6 +211,7 @@ void fleet_ledger::answered() {
   news_.said.push_back(
       fmt::format("the database answers again, after {}", in_words(clock_now() - away_->since)));
   away_.reset();
+  attempts_ = 0;
 }
 
 void fleet_ledger::note(std::vector<queue_worker::dropped> const& all) {
@@ -276,8 +307,26 @@ void fleet_ledger::leave(duration patience) {
   {
     std::lock_guard const held(mutex_);
     leaves_ = std::min(leaves_, later(clock_now(), patience));
+    hurried_ = hurried_ || patience == 0s;
+    if (!end_.joinable())
+      end_ = std::jthread([this](std::stop_token const& unneeded) { end(unneeded); });
   }
   leaving_.notify_all();
+}
+
+/// Ends what the engine is asked, once all patience with it is over: one that answers will end it.
+void fleet_ledger::end(std::stop_token const& unneeded) {
+  std::unique_lock held(mutex_);
+  auto const at = [this] { return later(leaves_, end_grace); };
+  while (clock_now() < at() && !unneeded.stop_requested())
+    leaving_.wait_until(held, unneeded,
+                        std::chrono::steady_clock::time_point(at().time_since_epoch()),
+                        [&, before = leaves_] { return leaves_ != before; });
+  if (!unneeded.stop_requested() && (away_ || hurried_)) settings_.stop.request_stop();
+}
+
+void fleet_ledger::allow(quota_units most) {
+  locked([&] { to_allow_.push_back(std::move(most)); });
 }
 
 void fleet_ledger::stop_all() {

@@ -11,10 +11,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "headway/backoff/equal_jitter.hpp"
+#include "headway/random.hpp"
 #include "headway/time.hpp"
 #include "journal/ledger.hpp"
 #include "queue/collect.hpp"
@@ -32,9 +37,9 @@ namespace headway::app {
 class fleet_ledger final : public ledger {
  public:
   struct settings {
-    std::string name;  ///< of this worker, as people are shown it
     std::chrono::milliseconds lease = queue_worker::lease_usual;
     duration patience = 15min;  ///< with an engine that does not answer
+    std::stop_source stop{};    ///< ends what the engine is asked
   };
   /// `collects`: results into a file, or null. The engine must live as long, and ask
   /// wait_for_engine() for patience. Errors: those of queue_engine.
@@ -62,12 +67,13 @@ class fleet_ledger final : public ledger {
   /// What there is since the last look.
   struct news {
     std::deque<queue_block> blocks{};
-    std::vector<lines> lost{};        ///< they have become another worker's
-    std::vector<std::string> said{};  ///< for people, sentences
-    bool tended = false;              ///< the engine was asked since
-    bool stopped = false;             ///< by a person, until the queue is resumed
-    bool gone = false;                ///< dropped by a person
-    std::exception_ptr failed{};      ///< results can be collected no longer
+    std::vector<lines> lost{};               ///< they have become another worker's
+    std::vector<std::string> said{};         ///< for people, sentences
+    std::optional<spent_by_others> spent{};  ///< where any of it is new
+    bool tended = false;                     ///< the engine was asked since
+    bool stopped = false;                    ///< by a person, until the queue is resumed
+    bool gone = false;                       ///< dropped by a person
+    std::exception_ptr failed{};             ///< results can be collected no longer
   };
   /// Takes what is new. The caller forgets at once what was lost.
   news look();
@@ -98,6 +104,8 @@ class fleet_ledger final : public ledger {
   /// All results are collected that there are, where this run collects them.
   bool collected() const;
 
+  /// All workers together may spend so much.
+  void allow(quota_units);
   /// The queue is to stop for all workers.
   void stop_all();
 
@@ -118,27 +126,36 @@ class fleet_ledger final : public ledger {
   void note_leases();
   std::optional<queue_worker::none> lease(time_point now);
   bool collect(time_point now);
+  void see_spent();
+  void end(std::stop_token const& unneeded);
 
   queue_engine& engine_;
-  settings const settings_;
+  settings settings_;
   queue_worker worker_;
   std::unique_ptr<collector> collector_;
   std::size_t parked_told_ = 0;
   time_point renew_at_ = time_point::min(), lease_at_ = time_point::min(),
-             collect_at_ = time_point::min(), status_at_ = time_point::min();
+             collect_at_ = time_point::min(), status_at_ = time_point::min(),
+             spent_at_ = time_point::min();
+  bool bounded_ = false;  // what may be spent
+  rng chance_;
+  int attempts_ = 0;  // in vain, to reach the engine
 
   mutable std::mutex mutex_;
-  std::condition_variable leaving_;
+  std::condition_variable_any leaving_;
   std::map<std::int64_t, holding> held_{};  // by the first line
   news news_{};
-  bool wanted_ = false, collected_, stops_all_ = false;
+  bool wanted_ = false, collected_, stops_all_ = false, hurried_ = false;
   std::optional<queue_worker::none> none_{};
   int stale_groups_ = 0;  // that may yet have changes of what was lost
   std::vector<std::pair<std::int64_t, std::string>> to_park_{};
+  std::vector<quota_units> to_allow_{};
   std::optional<absence> away_{};
+  std::set<std::string> whys_{};  // that have been said of it
   time_point leaves_ = never;
   std::array<std::int64_t, 4> ours_{};  // ended, by outcome
   state status_{};
+  std::jthread end_{};  // it waits for the end of all patience
 };
 
 }  // namespace headway::app

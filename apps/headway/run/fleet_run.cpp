@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <simdjson.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -13,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
+#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "jobs/line_cutter.hpp"
@@ -35,13 +34,6 @@ postgres::endpoint endpoint_of(queue_options const& q) {
     throw fatal(exit_usage, fmt::format("{}: {}", q.from_arguments ? "--fleet" : "HEADWAY_FLEET",
                                         printable(e.what())));
   }
-}
-
-/// As people are shown this process.
-std::string worker_name() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}:{}", printable(host.data()), getpid());
 }
 
 /// The lines of JOBS that say how others are read: see jobs_part.
@@ -84,7 +76,10 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
                      std::function<bool()> interrupted)
     : options_(o),
       interrupted_(std::move(interrupted)),
-      engine_(endpoint_of(o.queue), [this](std::string const& why) { return wait(why); }) {
+      chance_(seed()),
+      engine_(
+          endpoint_of(o.queue), [this](std::string const& why) { return wait(why); }, {},
+          stop_.get_token()) {
   auto const joins = !o.queue.join.empty();
   auto all = expand_headers(o.headers);
   all.insert(all.end(), headers.begin(), headers.end());
@@ -96,6 +91,7 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
   auto const facts = joins ? join(o.queue.join) : start(o, headers, has_secrets);
   waits_since_.reset();
   if (!o.again.empty()) reopen(facts, o.again);
+  for (auto const& most : o.spend_max) allow_queue(engine_, facts.id, most);
   if (!joins && facts.options != own_text_)
     say(fmt::format("queue {} was uploaded with other options; those hold", facts.name));
   auto lines = adopt(o, facts.options);
@@ -107,9 +103,9 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
   unused_ = std::make_unique<fleet_ledger>(
       engine_, facts,
       fleet_ledger::settings{
-          .name = worker_name(),
           .lease = std::chrono::duration_cast<std::chrono::milliseconds>(o.queue.lease),
-          .patience = o.wait_max},
+          .patience = o.wait_max,
+          .stop = stop_},
       std::move(collects));
   ledger_ = unused_.get();
   auto const bound =
@@ -127,6 +123,7 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
 queue_facts fleet_run::start(run_options const& o, std::vector<std::string> const& headers,
                              bool has_secrets) {
   upload_plan plan;
+  std::int64_t requests = 0;
   plan.name = queue_name_of(o.jobs);
   plan.jobs = o.jobs;
   if (!is_queue_name(plan.name))
@@ -143,6 +140,7 @@ queue_facts fleet_run::start(run_options const& o, std::vector<std::string> cons
     plan.requests.resize(static_cast<std::size_t>(j.line) + 1);
     plan.requests.back() = true;
     if (has_secrets) origins_.insert(j.origin);
+    if (o.only > 0 && ++requests == o.only + 1) plan.lines = j.line - 1;
   });
   auto const& survey = file_->survey();
   plan.goes_on = survey.records.goes_on;
@@ -193,11 +191,16 @@ bool fleet_run::wait(std::string const& why) {
   if (ledger_ != nullptr) return ledger_->wait_for_engine(why);
   if (!waits_since_) waits_since_ = clock_now();
   if (std::exchange(said_, why) != why) say(fmt::format("waits: {}", why));
-  for (auto const end = clock_now() + asks_every; clock_now() < end;) {
+  auto const pause = asks_every / 2 + scale(asks_every, chance_());  // not all hosts at once
+  for (auto const end = clock_now() + pause; clock_now() < end;) {
     if (interrupted_()) throw fatal(exit_parked, "interrupted: " + why);
     std::this_thread::sleep_for(50ms);
   }
   return clock_now() < later(*waits_since_, options_.wait_max);
+}
+
+void fleet_run::allow(quota_units most) {
+  ledger_->allow(std::move(most));
 }
 
 void fleet_run::stop_all() {

@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "headway/random.hpp"
 #include "queue/queue.hpp"
 #include "run/fleet_ledger.hpp"
 #include "run/fleet_source.hpp"
@@ -24,6 +26,7 @@ class fleet_run final : public shared_work {
 
   source& requests() override { return *source_; }
   std::unique_ptr<ledger> keeper() override { return std::move(unused_); }
+  void allow(quota_units) override;
   void stop_all() override;
   std::string words() const override;
   std::optional<int> conclude(bool hurried) override;
@@ -38,6 +41,8 @@ class fleet_run final : public shared_work {
   std::function<bool()> interrupted_;
   std::string said_{};  // why it waits, the last time
   std::optional<time_point> waits_since_{};
+  std::stop_source stop_{};  // ends what the engine is asked
+  rng chance_;
   queue_engine engine_;
   std::unique_ptr<intake> file_{};             // of the starter
   std::string own_text_{};                     // what it would tell workers

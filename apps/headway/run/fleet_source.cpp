@@ -37,11 +37,14 @@ bool fleet_source::may_go(time_point now, job const& j) const {
 
 source::news fleet_source::look(time_point) {
   auto came = ledger_.look();
+  std::int64_t doubted = 0;
   for (auto& b : came.blocks) {
     for (auto const line : b.intended) in_doubt_.insert(line);
+    doubted += std::ssize(b.intended);
     blocks_.push_back(std::move(b));
   }
-  news what{.said = std::move(came.said)};
+  news what{.said = std::move(came.said), .spent = std::move(came.spent)};
+  what.doubted = doubted;
   for (auto const& lost : came.lost) {
     what.lost.push_back({lost.first, lost.last});
     forget(lost.first, lost.last);

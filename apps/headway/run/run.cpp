@@ -125,13 +125,14 @@ struct arguments {
         {"--trace", "the decisions of many hosts cannot be replayed"},
         {"--alone", "hosts share their pace"},
         {"--keep-order", "results are collected in the order of JOBS"},
-        {"--raw", "want --out FILE, or headway fleet results"},
-        {"--out-dir", "bodies are in the results"},
-        {"--only", "want a shorter JOBS"},
-        {"--spend-max", "hosts do not share what they have spent"},
+        {"--raw", "bodies come with the results; want --out FILE"},
+        {"--out-dir", "bodies come with the results; want --out FILE"},
     };
     constexpr refused with_join[] = {
         {"--out", "the run that uploads collects, or headway fleet results"},
+        {"--only", "it is for the run that uploads"},
+        {"--spend-max", "the run that uploads says it, for all"},
+        {"--price", "the queue says it"},
         {"--failed", "it is for the run that uploads"},
         {"--again", "it is for the run that uploads"},
         {"--url", "the queue says it"},
@@ -409,7 +410,8 @@ void add_run(CLI::App& program, action& chosen) {
       ->take_all()
       ->expected(1);
   run->add_option("--spend-max", a->spend_max,
-                  "Stop when all runs of the journal have cost this much, as tokens=5M or usd=20; "
+                  "Stop when all runs of the journal or the queue have cost this much, as "
+                  "tokens=5M or usd=20; "
                   "exit 77")
       ->take_all()
       ->expected(1);

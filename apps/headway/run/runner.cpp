@@ -53,9 +53,9 @@ namespace headway::app {
 namespace {
 
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
-constexpr char spent_key[] = "spent";  // of the journal's notes
-constexpr char tempo_key[] = "tempo";
+constexpr char tempo_key[] = "tempo";  // of the journal's notes
 constexpr duration leave_patience = 10s;
+constexpr equal_jitter gives_way{.base = 100ms, .cap = 10s};
 constexpr duration long_hold = 5s;  // of a lane
 constexpr int renewals_max = 5;     // of a refused credential, that fail
 
@@ -161,8 +161,7 @@ class runner {
       if (out_->log().echo_closed()) halt_.drain();
       if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
       send_committed(now);
-      if (requests_.live() > 0 && !halt_.draining())
-        if (auto why = spending_.exhausted(); !why.empty()) halt_.stop(std::move(why));
+      if (requests_.live() > 0 && !halt_.draining()) heed_spending(spending_.exhausted());
       if (!halt_.draining()) {
         renew_values(now);
         admit(now);
@@ -230,6 +229,7 @@ class runner {
     at = std::min(at, visible_.wakeup());
     if (!halt_.draining()) {
       if (no_room_) at = std::min(at, lanes_.room_at());
+      if (gives_way_until_) at = std::min(at, *gives_way_until_);
       at = std::min(at, header_commands_.wakeup());
       at = std::min(at, lanes_.wakeup());
     }
@@ -405,7 +405,21 @@ class runner {
   /// them.
   bool room_to_send() {
     if (!room_for_bodies()) starved_ = true;
-    return !starved_ && spending_.room_beside(out());
+    return !starved_ && !gives_way_until_ && spending_.room_beside(out());
+  }
+  /// `why`: nothing more can be spent, if that is so. Each host of a queue finds so itself.
+  void heed_spending(std::string why) {
+    if (why.empty()) return;
+    spent_up_ = true;
+    halt_.stop(std::move(why));
+  }
+  /// It is announced, but beside what other hosts have announced there is no room for it. All of
+  /// them may have found so: chance decides which one is alone next.
+  void give_way(std::uint32_t index, time_point now) {
+    auto& r = requests_[index];
+    if (std::exchange(r.intended, false)) out_->log().clear(r.what.line);
+    set_aside(index, now);
+    if (!gives_way_until_) gives_way_until_ = now + gives_way.delay(gave_way_++, {}, chance_());
   }
   bool room_for_bodies() const noexcept {
     return http_.body_bytes() <= options_.http.bodies_max / 2;
@@ -437,6 +451,7 @@ class runner {
       auto& r = requests_[index];
       auto const given_up = halt_.draining() || r.where->stopped() || r.lost;
       auto const may_go = input_.may_go(now, r.what);
+      auto const crowded = shared_ && !spending_.room_beside(out() - 1);
       if (!given_up && may_go && (r.intent > committed || !room_for_bodies())) return;
       intending_.pop_front();
       if ((given_up || !may_go) && std::exchange(r.intended, false)) out_->log().clear(r.what.line);
@@ -444,14 +459,27 @@ class runner {
         abandon(index);
       else if (!may_go)
         set_aside(index, now);
-      else
-        r.sent = now, send(index);
+      else if (crowded)
+        give_way(index, now);
+      else {
+        gave_way_ = 0;
+        r.sent = now;
+        send(index);
+      }
     }
   }
 
   /// What others have done to the lines that were taken.
   void heed(time_point now) {
     auto news = input_.look(now);
+    spending_.doubt(news.doubted);
+    if (news.spent) {
+      for (auto& most : news.spent->most) spending_.allow(std::move(most));
+      spending_.share(news.spent->ledger, news.spent->flying);
+    }
+    auto const waited = gives_way_until_ && now >= *gives_way_until_;
+    if (waited) gives_way_until_.reset();
+    if (waited || (news.spent && !spending_.empty())) lanes_.wake(now);
     for (auto const& text : news.said) {
       progress_.clear();
       say(text);
@@ -518,7 +546,7 @@ class runner {
     note_spending();
   }
   void note_spending() {
-    if (journal_of() != nullptr)
+    if (input_.remembers())
       if (auto ledger = spending_.ledger(); !ledger.empty())
         out_->log().put({spent_key, std::move(ledger)});
   }
@@ -568,7 +596,7 @@ class runner {
       auto all = told.costs;
       all.insert(all.end(), told.usage.begin(), told.usage.end());
       for (auto const& p : options_.prices) add_price(all, p);
-      if (auto why = spending_.charge(r.what.costs, all); !why.empty()) halt_.stop(std::move(why));
+      heed_spending(spending_.charge(r.what.costs, all));
       note_spending();
     }
     if (std::exchange(starved_, false) || !spending_.empty())
@@ -824,7 +852,9 @@ class runner {
                      [this](std::uint32_t index) { abandon(index); });
     }
     if (c.what == spend_max) {
-      spending_.allow(option_value("spend-max", c.value, parse_amount));
+      auto most = option_value("spend-max", c.value, parse_amount);
+      if (shared_) shared_->allow(most);
+      spending_.allow(std::move(most));
       lanes_.wake(now);
     }
     if (c.what == resume)
@@ -847,9 +877,17 @@ class runner {
     return fmt::format("not read yet: line {} was the last", last_read_);
   }
 
+  /// What is left to be recorded may wait for a database; a second signal ends that.
+  void await_records() {
+    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
+    while (shared_ && !halt_.hurried() && out_->log().pending_bytes() > 0 && !out_->log().failure())
+      for (auto const& e : events_.wait(clock_now() + 50ms)) dispatch(e);
+    if (halt_.hurried()) out_->log().leave(0s);
+  }
+
   int conclude() {
     if (first_ended_) tempo_.add(standing_.ended(), clock_now() - *first_ended_);
-    out_->log().leave(halt_.hurried() ? 0s : leave_patience);
+    await_records();
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
@@ -859,7 +897,7 @@ class runner {
     auto const& s = standing_;
     auto text = summary(s, now - began_) + lost_.words() + visible_.changes();
     text += lanes_.where_time_went() + lanes_.findings();
-    if (!options_.spend_max.empty() || !options_.prices.empty()) text += spending_.words();
+    if (!spending_.empty() || !options_.prices.empty()) text += spending_.words();
     if (shared_) text += shared_->words();
     text += next_step(s, journal_of() != nullptr);
     lanes_.keep();
@@ -883,7 +921,7 @@ class runner {
         halt_.draining() && (!input_.ended() || requests_.live() > 0 || s.left() > 0);
     if (out_->log().echo_closed() && unfinished)
       throw fatal(exit_pipe, "standard output is closed");
-    if (shared_ && halt_.refused()) shared_->stop_all();
+    if (shared_ && halt_.refused() && !spent_up_) shared_->stop_all();
     if (shared_) out_->log().close();  // while it collects, --out grows
     if (auto const failed = input_.failure()) halt_.fail(failed);
     auto const parked =
@@ -931,6 +969,9 @@ class runner {
   bool no_room_ = false;  // for the lane of what comes next
   bool starved_ = false;  // bodies in flight leave no room to send
   spending spending_ = spending_before();
+  bool spent_up_ = false;
+  std::optional<time_point> gives_way_until_;  // to other hosts
+  int gave_way_ = 0;                           // in a row
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
   canary canary_;

@@ -30,6 +30,14 @@ std::string list_of(std::vector<std::string> const& texts) {
   return "[" + all + "]";
 }
 
+/// As --price has it.
+std::string text_of(price const& p) {
+  std::string text;
+  for (auto const& [name, of_one] : p.parts)
+    text += fmt::format("{}{}={}", text.empty() ? p.name + ':' : ",", name, of_one);
+  return text;
+}
+
 std::string text_of(simdjson::dom::element e) {
   return std::string(std::string_view(e));
 }
@@ -48,14 +56,16 @@ std::string shared_text(run_options const& o, std::string_view preface) {
     select.push_back(s.name);
     select.push_back(s.pointer);
   }
+  std::vector<std::string> prices;
+  for (auto const& p : o.prices) prices.push_back(text_of(p));
   auto const body = body_of(o);
   return fmt::format(
       R"({{"version":{},"base_url":{},"url":{},"body":{},"method":{},"vegeta":{},"id":{},"meta":{},)"
-      R"("select":{},"out_headers":{},"ok":{},"profile":{},"retry_unsafe":{},"preface":{}}})",
+      R"("select":{},"out_headers":{},"ok":{},"profile":{},"retry_unsafe":{},"prices":{},"preface":{}}})",
       version, as_json(o.base_url), as_json(o.url), body ? as_json(*body) : "null",
       as_json(o.method), o.format == line_format::vegeta, as_json(o.id), list_of(o.meta),
       list_of(select), o.out_headers, as_json(o.ok_text), as_json(o.speaks ? o.speaks->name() : ""),
-      o.retry_unsafe, as_json(preface));
+      o.retry_unsafe, list_of(prices), as_json(preface));
 }
 
 shared_lines adopt(run_options& o, std::string_view text) {
@@ -81,6 +91,8 @@ shared_lines adopt(run_options& o, std::string_view text) {
     o.out_headers = bool(m["out_headers"]);
     o.retry_unsafe = bool(m["retry_unsafe"]);
     o.ok = statuses::parse(text_of(m["ok"]));
+    o.prices.clear();
+    for (auto const& one : texts_of(m["prices"])) o.prices.push_back(parse_price(one));
     if (auto const name = text_of(m["profile"]); !name.empty()) {
       auto const known = profile::names();
       if (std::ranges::find(known, name) == known.end())

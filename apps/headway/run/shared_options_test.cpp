@@ -22,6 +22,7 @@ run_options rich() {
   o.out_headers = true;
   o.retry_unsafe = true;
   o.ok_text = "200-299,404";
+  o.prices = {parse_price("input=0.15/M,output=0.60/M"), parse_price("eur:pages=0.5")};
   o.speaks = profile::named("openai");
   return o;
 }
@@ -42,6 +43,11 @@ TEST(shared_options, another_host_makes_the_same_of_lines) {
   EXPECT_TRUE(there.retry_unsafe);
   EXPECT_TRUE(there.ok.contains(404));
   EXPECT_FALSE(there.ok.contains(500));
+  ASSERT_EQ(there.prices.size(), 2U);
+  for (auto const i : {0U, 1U}) {
+    EXPECT_EQ(there.prices[i].name, given.prices[i].name);
+    EXPECT_EQ(there.prices[i].parts, given.prices[i].parts);
+  }
   ASSERT_TRUE(there.speaks);
   EXPECT_EQ(there.speaks->name(), "openai");
 }

@@ -26,6 +26,8 @@ class shared_work {
   /// Where they are recorded; to be called once.
   virtual std::unique_ptr<ledger> keeper() = 0;
 
+  /// All runs together may spend so much of a quota.
+  virtual void allow(quota_units) = 0;
   /// This run has found a reason why no worker should go on.
   virtual void stop_all() = 0;
   /// How all of it stands, for people: lines.

@@ -13,6 +13,7 @@
 #include "headway/time.hpp"
 #include "jobs/job.hpp"
 #include "os/poller.hpp"
+#include "provider/spent_by_others.hpp"
 #include "status/progress.hpp"
 
 namespace headway::app {
@@ -41,10 +42,12 @@ class source {
     struct lines {
       std::int64_t first, last;
     };
-    std::vector<lines> lost{};        ///< another run has them: they are not ours any longer
-    std::vector<std::string> said{};  ///< for people, sentences
-    std::string over{};               ///< by what it was ended; "": it goes on …
-    bool for_good = false;            ///< … if it can
+    std::vector<lines> lost{};               ///< another run has them: they are not ours any longer
+    std::vector<std::string> said{};         ///< for people, sentences
+    std::string over{};                      ///< by what it was ended; "": it goes on …
+    bool for_good = false;                   ///< … if it can
+    std::int64_t doubted = 0;                ///< attempts of lost runs whose lines are ours by now
+    std::optional<spent_by_others> spent{};  ///< news of it
   };
   virtual news look(time_point) { return {}; }
   /// How many requests there are that were taken, and how many of these wait for their turn; all

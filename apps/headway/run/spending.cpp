@@ -11,20 +11,37 @@ namespace headway::app {
 
 spending::spending(std::span<quota_units const> most, std::string_view before,
                    std::int64_t in_doubt)
-    : most_(most.begin(), most.end()), in_doubt_(in_doubt) {
-  std::istringstream lines{std::string(before)};
-  lines >> lost_;
+    : most_(most.begin(), most.end()), own_(read(before, lost_)), all_(own_), in_doubt_(in_doubt) {}
+
+spending::account spending::read(std::string_view ledger, std::int64_t& lost) {
+  account all;
+  std::istringstream lines{std::string(ledger)};
+  lines >> lost;
   for (spent_units s; lines >> s.units >> s.answers >> s.most;) {
     std::string name;
     std::getline(lines.ignore(), name);
-    all_[name] = s;
+    all[name] = s;
   }
+  return all;
+}
+
+void spending::add(account& to, std::string const& quota, spent_units const& more) {
+  auto& s = to[quota];
+  s.units += more.units;
+  s.answers += more.answers;
+  s.most = std::max(s.most, more.most);
+}
+
+void spending::share(std::string_view others, std::int64_t flying) {
+  all_ = read(others, lost_by_others_);
+  for (auto const& [quota, s] : own_) add(all_, quota, s);
+  flying_ = flying;
 }
 
 std::string spending::ledger() const {
-  if (all_.empty() && lost_ == 0) return {};
+  if (own_.empty() && lost_ == 0) return {};
   auto text = fmt::format("{}\n", lost_);
-  for (auto const& [name, s] : all_)
+  for (auto const& [name, s] : own_)
     text += fmt::format("{} {} {} {}\n", s.units, s.answers, s.most, name);
   return text;
 }
@@ -36,7 +53,7 @@ void spending::resolve() noexcept {
 }
 
 double spending::total(spent_units const& s) const noexcept {
-  return s.units + static_cast<double>(lost_ + in_doubt_) * s.average();
+  return s.units + static_cast<double>(lost_ + lost_by_others_ + in_doubt_) * s.average();
 }
 
 bool spending::passed_by_one(quota_units const& most) const noexcept {
@@ -60,12 +77,9 @@ std::string spending::charge(std::span<quota_units const> given,
   std::map<std::string_view, double> costs;
   for (auto const& g : given) costs[g.quota] = g.units;
   for (auto const& t : told) costs[t.quota] = t.units;
-  for (auto const& [name, units] : costs) {
-    auto& s = all_[std::string(name)];
-    s.units += units;
-    ++s.answers;
-    s.most = std::max(s.most, units);
-  }
+  for (auto const& [name, its] : costs)
+    for (auto* const to : {&own_, &all_})
+      add(*to, std::string(name), {.units = its, .answers = 1, .most = its});
   for (auto const& most : most_)
     if (!costs.contains(most.quota))
       return fmt::format("no answer says what it costs in {}, so --spend-max cannot be kept",
@@ -82,6 +96,7 @@ void spending::allow(quota_units most) {
 }
 
 bool spending::room_beside(std::int64_t out) const noexcept {
+  out += flying_;
   return std::ranges::none_of(most_, [&](auto const& most) {
     auto const s = all_.find(most.quota);
     if (s == all_.end() || s->second.answers == 0) return out > 0;

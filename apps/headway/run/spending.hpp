@@ -1,4 +1,5 @@
-/// What all runs of a journal have spent of named quotas, beside what they may: --spend-max.
+/// What all runs of a journal, or a queue, have spent of named quotas, beside what they may:
+/// --spend-max.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include "provider/quota_units.hpp"
 
 namespace headway::app {
+
+inline constexpr char spent_key[] = "spent";  ///< of the notes that have a ledger()
 
 /// What answers have cost of a quota.
 struct spent_units {
@@ -25,6 +28,8 @@ struct spent_units {
 /// before it did on average. An attempt that may have cost something without an answer that says
 /// what, since it broke or its run was killed, costs the average, too. Threads: distinct objects
 /// safe.
+///
+/// Of a queue, runs know of each other what share() was last told.
 class spending {
  public:
   /// `most` of each quota, none of them twice. `before`: the ledger() of the last run; beside it
@@ -44,8 +49,13 @@ class spending {
   std::string charge(std::span<quota_units const> given, std::span<settled_cost const> told);
   /// An attempt may have cost something, and no answer will say what.
   void lose() noexcept { ++lost_; }
+  /// So many attempts of runs that were lost are ours by now.
+  void doubt(std::int64_t many) noexcept { in_doubt_ += many; }
   /// One of those in doubt is no longer so for the journal: from now on the ledger has it.
   void resolve() noexcept;
+  /// What the other runs of a queue have spent by now, a ledger(), and how many attempts of theirs
+  /// are out.
+  void share(std::string_view others, std::int64_t flying);
 
   /// Why not even one more can go, a sentence; "" if it can.
   std::string exhausted() const;
@@ -54,7 +64,7 @@ class spending {
   /// more than one request.
   bool room_beside(std::int64_t out) const noexcept;
 
-  /// All of it, for the next run; "" if there is nothing.
+  /// All of it but what others have spent, for the next run; "" if there is nothing.
   std::string ledger() const;
 
   /// What has been spent, for people: a line, or "".
@@ -68,10 +78,15 @@ class spending {
   bool passed_by_one(quota_units const& most) const noexcept;
   std::string why_exhausted(quota_units const& most) const;
 
+  using account = std::map<std::string, spent_units>;
+  static account read(std::string_view ledger, std::int64_t& lost);
+  static void add(account& to, std::string const& quota, spent_units const&);
+
   std::vector<quota_units> most_;
-  std::map<std::string, spent_units> all_;
-  std::int64_t lost_ = 0;
+  std::int64_t lost_ = 0, lost_by_others_ = 0;
+  account own_, all_;  // all: with those of others
   std::int64_t in_doubt_ = 0;
+  std::int64_t flying_ = 0;  // of others
 };
 
 /// So much of something, for people: 12.3k, 0.0456.

@@ -93,5 +93,40 @@ TEST(spending, every_quota_binds) {
   EXPECT_EQ(s.charge(units{}, told), "--spend-max euros=3: 3 spent in all runs");
 }
 
+TEST(spending, what_other_hosts_have_out_takes_room) {
+  spending s(units{{"tokens", 100}}), other({});
+  EXPECT_EQ(other.charge(units{}, costs{{.quota = "tokens", .units = 20}}), "");
+  s.share(other.ledger(), 0);
+  EXPECT_TRUE(s.room_beside(3));   // 20 + 4 × 20
+  EXPECT_FALSE(s.room_beside(4));  // 20 + 5 × 20
+  s.share(other.ledger(), 2);
+  EXPECT_TRUE(s.room_beside(1));
+  EXPECT_FALSE(s.room_beside(2));
+}
+
+TEST(spending, a_ledger_has_nothing_of_others) {
+  spending s(units{{"tokens", 99}}), other({});
+  s.charge(units{}, costs{{.quota = "tokens", .units = 10}});
+  auto const own = s.ledger();
+  other.charge(units{}, costs{{.quota = "tokens", .units = 40}});
+  other.lose();
+  s.share(other.ledger(), 0);
+  EXPECT_EQ(s.ledger(), own);
+  EXPECT_EQ(s.words(), "spent in all runs: 75 tokens\n");  // one was lost: 25
+  s.share(other.ledger(), 0);                              // it is told all each time
+  EXPECT_EQ(s.charge(units{}, costs{{.quota = "tokens", .units = 10}}),
+            "--spend-max tokens=99: 80 spent in all runs");
+}
+
+TEST(spending, what_a_lost_run_had_out_is_counted_once_it_is_ours) {
+  spending s({});
+  s.charge(units{}, costs{{.quota = "tokens", .units = 10}});
+  s.doubt(2);
+  EXPECT_EQ(s.words(), "spent in all runs: 30 tokens\n");
+  s.resolve();
+  EXPECT_EQ(s.words(), "spent in all runs: 30 tokens\n");
+  EXPECT_EQ(s.ledger(), "1\n10 1 10 tokens\n");
+}
+
 }  // namespace
 }  // namespace headway::app
