@@ -24,7 +24,7 @@ fleet_source::fleet_source(fleet_ledger& of, line_options lines, std::string pre
       lines_(std::move(lines)),
       preface_(std::move(preface)),
       works_for_(std::move(works_for)) {
-  headers_ = std::move(headers);
+  bound = std::move(headers);
 }
 
 bool fleet_source::in_doubt(job const& j) const noexcept {
@@ -65,7 +65,7 @@ source::news fleet_source::look(time_point) {
         "lines of more than {} blocks that are left open: run the same command "
         "again to go on",
         open_blocks_max);
-  ready_ = ready_ || came.tended;
+  more_may_come = more_may_come || came.tended;
   if (came.failed) fail(came.failed);
   return what;
 }
@@ -123,12 +123,12 @@ std::optional<job> fleet_source::take() {
     jobs_.pop_front();
     return next;
   }
-  ready_ = false;
+  more_may_come = false;
   auto const none = ledger_.why_none();
   if (!none) return std::nullopt;
   // What others hold may come to us yet, unless we could not send it either.
-  if (*none == ended || *none == parked) ended_ = ledger_.collected();
-  if (*none == wait) ended_ = gives_up_;
+  if (*none == ended || *none == parked) at_end = ledger_.collected();
+  if (*none == wait) at_end = gives_up_;
   return std::nullopt;
 }
 

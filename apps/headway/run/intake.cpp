@@ -88,7 +88,7 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
       jobs_(options.jobs, std::move(lines), [this](std::string_view line, std::int64_t begins) {
         if (log_) log_->check(line, begins);
       }) {
-  headers_ = bind(options, std::move(headers));
+  bound = bind(options, std::move(headers));
   if (!options.out_dir.empty()) {
     if (log_) {
       bodies_key_ =
@@ -117,7 +117,7 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
       throw fatal(exit_usage,
                   fmt::format("{}: there is no request in it: one URL or JSON object a line",
                               options.jobs));
-    for (auto const& origin : survey_.origins) headers_.admit(origin);
+    for (auto const& origin : survey_.origins) bound.admit(origin);
     if (log_) log_->end_of_input();
     last = survey_.last_wanted;
   }
@@ -156,24 +156,24 @@ std::optional<job> intake::take() {
 
 std::optional<job> intake::read() {
   if (only_ > 0 && taken_ == only_) {
-    ended_ = true;
+    at_end = true;
     return std::nullopt;
   }
   auto next = is_stream() ? jobs_.ready() : jobs_.next();
   if (next) {
     ++taken_;
     if (is_stream()) {
-      headers_.admit(next->origin);
+      bound.admit(next->origin);
       claim_body_file(*next);
       note_own_bodies(next->line);
     }
   } else if (!is_stream() || closed_) {
-    ended_ = true;
+    at_end = true;
   } else if (readable_ || !polls_) {
     readable_ = false;
     closed_ = !jobs_.fill();
   } else {
-    ready_ = false;
+    more_may_come = false;
   }
   return next;
 }
@@ -192,7 +192,7 @@ void intake::watch(poller& events, bool wanted) const {
 
 bool intake::ready(poller::event const& e) noexcept {
   if (e.fd != jobs_.fd()) return false;
-  ready_ = readable_ = true;
+  more_may_come = readable_ = true;
   return true;
 }
 

@@ -6,7 +6,7 @@ namespace headway::app {
 
 std::optional<job> source::next() {
   if (put_back_) return std::exchange(put_back_, std::nullopt);
-  if (ended_) return std::nullopt;
+  if (at_end) return std::nullopt;
   try {
     return take();
   } catch (fatal const&) {

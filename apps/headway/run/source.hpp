@@ -27,7 +27,7 @@ class source {
   virtual ~source() = default;
 
   /// What goes to an origin with each request.
-  bound_headers const& headers() const noexcept { return headers_; }
+  bound_headers const& headers() const noexcept { return bound; }
 
   /// What becomes of lines outlives the run.
   virtual bool remembers() const noexcept = 0;
@@ -68,9 +68,9 @@ class source {
   void put_back(job j) { put_back_ = std::move(j); }
 
   /// next() may have one, without waiting, that was not put back.
-  bool ready() const noexcept { return ready_ && !ended_ && !put_back_; }
+  bool ready() const noexcept { return more_may_come && !at_end && !put_back_; }
   /// No more requests come.
-  bool ended() const noexcept { return ended_; }
+  bool ended() const noexcept { return at_end; }
   /// What is wrong with the input, null if nothing; what came before is good.
   std::exception_ptr failure() const noexcept { return failure_; }
 
@@ -81,10 +81,10 @@ class source {
 
  protected:
   /// The next request that has not ended; nullopt as next(), which says whether more may come by
-  /// `ready_` and `ended_`. Errors: fatal.
+  /// `more_may_come` and `at_end`. Errors: fatal.
   virtual std::optional<job> take() = 0;
 
-  bound_headers headers_{};
+  bound_headers bound{};
   /// Lines that are not ours any longer do not come first again.
   void forget(std::int64_t first, std::int64_t last) {
     if (put_back_ && first <= put_back_->line && put_back_->line <= last) put_back_.reset();
@@ -92,11 +92,11 @@ class source {
   /// No more requests come, for this reason.
   void fail(std::exception_ptr why) noexcept {
     failure_ = std::move(why);
-    ended_ = true;
+    at_end = true;
   }
 
-  bool ready_ = true;
-  bool ended_ = false;
+  bool more_may_come = true;
+  bool at_end = false;
 
  private:
   std::optional<job> put_back_{};
