@@ -552,7 +552,7 @@ class step {
     }
     auto const last =
         std::ranges::upper_bound(ring, s_.last, {}, [](auto const& r) { return r.m->id; });
-    std::ranges::rotate(ring, last);
+    std::rotate(ring.begin(), last, ring.end());
     // Where permits bind, one that has more of them uses up its turns sooner, and needs more.
     auto const after = [](dealt_to const& a, dealt_to const& b) {
       return std::int64_t{a.has + 1} * b.m->permits > std::int64_t{b.has + 1} * a.m->permits;
