@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,7 +32,9 @@ class Proxy:
         self.url = f"http://127.0.0.1:{self.port}"
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *error):
+        if error[0]:
+            print(f"the proxy of this failure: exit code {self.process.poll()}, said:\n{self.stderr()}", file=sys.stderr)
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()

@@ -53,7 +53,6 @@ service::service(config c, std::function<config()> reread)
   std::optional<std::string> problem;
   find(servers_, [&](std::string const& p) { problem = p; });
   while (!problem) io_.run_one();
-  io_.restart();  // it may have run out of work
   if (!problem->empty()) throw fatal(exit_usage, *problem);
   for (auto const& s : servers_)
     if (auto* const values = s->renews()) values->obtain();
@@ -104,6 +103,7 @@ int service::run() {
     hear_fleet();
   }
   tick();
+  io_.restart();  // a look-up that ended had it run out of work, perhaps only now
   io_.run();
   for (auto const& s : servers_) s->keep();
   if (signal_ == 0 || !cut_off_) return exit_ok;
