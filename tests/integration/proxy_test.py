@@ -326,9 +326,11 @@ class Leaving(unittest.TestCase):
             self.assertIn(b"200", long.recv(4096))
             get = "GET /{} HTTP/1.1\r\nHost: a\r\n\r\n"
             waiting = [proxy.send(get.format(i)) for i in range(200)]
-            self.assertEqual(proxy.look("/healthz"), (200, b"ok\n"))
+            queued = lambda: sum(proxy.state()["upstreams"][0]["waiting"].values())
+            wait_for(lambda: queued() == 200)
             for s in waiting[:199]:
                 s.close()
+            wait_for(lambda: queued() == 1)
             long.close()  # ends the stream at the origin: else the last would never be served
             self.assertIn(b"HTTP/1.1 200", waiting[199].recv(4096))
             waiting[199].close()
