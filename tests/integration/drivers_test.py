@@ -1,10 +1,11 @@
 """The library's drivers before nginx, whose log is the judge."""
+import contextlib
 import os
 import subprocess
 import unittest
 
 import servers
-from work import measured
+from work import measured, wait_for
 
 
 def lines(*command):
@@ -17,6 +18,9 @@ class Blocking(unittest.TestCase):
         """nginx's log, which agrees with what the client counted."""
         with server as nginx:
             (said,) = lines(os.environ["HEADWAY_BLOCKING_CLIENT"], nginx.url, str(threads), str(requests))
+            sent = int(said.split()[2])
+            with contextlib.suppress(AssertionError):
+                wait_for(lambda: len(nginx.log()) >= sent, 1)  # it answers first, and writes its log after that
             log = nginx.log()
         self.assertEqual(
             said, f"{requests} served, {len(log)} sent, {len(log.throttled())} throttled"
