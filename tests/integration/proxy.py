@@ -33,7 +33,7 @@ class Proxy:
         return self
 
     def __exit__(self, *error):
-        if error[0]:
+        if any(error):
             print(f"the proxy of this failure: exit code {self.process.poll()}, said:\n{self.stderr()}", file=sys.stderr)
         self.process.kill()
         self.process.wait()
