@@ -139,6 +139,8 @@ std::optional<queue_worker::none> fleet_ledger::lease(time_point now) {
     return found.why;
   }
   auto& b = *found.block;
+  // What its last owner had out is in doubt with us from now on, and not lost with others.
+  if (!b.intended.empty()) see_spent();
   std::lock_guard const held(mutex_);
   held_[b.first] = {b.first + b.size() - 1, on_timeline(worker_.held_until(b.first))};
   news_.blocks.push_back(std::move(b));
