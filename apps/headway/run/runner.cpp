@@ -284,6 +284,7 @@ class runner {
       spending_.resolve();
       note_spending();
       out_->log().clear(j.line);  // others count as out what is intended
+      input_.settle(j);
     }
     auto headers = request_headers(j, input_.headers().of(j.origin));
     auto const credential = credential_digest(headers);
@@ -544,7 +545,7 @@ class runner {
   void settle_earlier(request& r) {
     if (std::exchange(r.owes, false))
       spending_.lose();
-    else if (r.attempts == 0 && !shared_ && input_.in_doubt(r.what))
+    else if (r.attempts == 0 && input_.in_doubt(r.what))
       spending_.resolve();
     else
       return;
