@@ -274,9 +274,10 @@ class Runs(Fixture):
     def test_all_hosts_together_spend_no_more_than_they_may(self):
         with servers.nginx(METERED) as server:
             work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
-            both = lambda most, **how: self.both(
-                work, name, "--lease", "1s", "--spend-max", f"tokens={most * COST + COST // 2}", joins=("--lease", "1s"), **how)
-            both(100, kill_when=lambda: len(server.log()) > 40 and len(self.hosts(server)) > 1)
+            both = lambda most, *rate, **how: self.both(
+                work, name, "--lease", "1s", "--spend-max", f"tokens={most * COST + COST // 2}", *rate, joins=("--lease", "1s", *rate), **how)
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            both(100, "--rate", "30/s", kill_when=lambda: len(server.log()) > 40 and len(self.hosts(server)) > 1)
             self.assertEqual(both(100), (77, 77), self.said)
             sent = len(server.log())
             measured(f"a cap of 100 answers, two hosts, both killed once: {sent} attempts, {len([r for r in server.log() if r.status == 499])} cut off")
