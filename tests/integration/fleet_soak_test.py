@@ -37,7 +37,7 @@ class Soak(unittest.TestCase):
         measured(f"{SECONDS} s, {MEMBERS} members, {served} requests: tables (bytes), resident kB, descriptors: {before}, then {after}")
         self.assertGreater(served, SECONDS * fleet.RATE / 2)
         self.assertLessEqual(after[0], 10_000_000 if LONG else before[0] + 1_000_000)
-        self.assertLessEqual(after[1], before[1] + (6000 if LONG else 1500))
+        self.assertLessEqual(after[1], before[1] + (6000 if LONG else 1000))
         self.assertLessEqual(after[2], before[2] + 2)
 
 
