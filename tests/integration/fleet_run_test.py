@@ -371,7 +371,13 @@ class Runs(Fixture):
         with servers.nginx() as server:
             work, name = self.queue(gets(server, 20))
             self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            join = f"headway run --join {name}"
+            self.assertIn(f"headway: on other hosts: {join} --fleet '{shared.url}'\n", work.stderr())
+            url = shared.url.replace("@", ":canary-of-headers@")
             secret = ["--header", "Authorization: Bearer canary-of-headers"]
+            self.assertEqual(work.run("--fleet", *secret, "--time-max", "1ms", jobs=f"{name}.jsonl", HEADWAY_FLEET=url), 75, work.stderr())
+            self.assertIn(f"headway: on other hosts, with HEADWAY_FLEET: {join} --header-for HOST -H …\n", work.stderr())
+            self.assertNotIn("canary", work.stderr())
             code, said = self.join(name, *secret)
             self.assertEqual(code, 2)
             self.assertIn("--join with headers needs --header-for HOST", said)
