@@ -269,7 +269,7 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.real(odds, 0, 1 + chance::odds_max);
   c.real(usual, 0, 1);
   c.whole(unsent, 0, chance::tests);
-  c.whole(refused, 0, chance::tests);
+  c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);
   c.whole(low, 0, count_max);
   c.flags(tells);

@@ -147,6 +147,13 @@ TEST(blob, gives_a_state_back) {
   EXPECT_EQ(read_state(to_blob(s)), s);
 }
 
+TEST(blob, keeps_more_refused_tests_than_a_row_has) {
+  state s;
+  s.law.luck.refused =
+      chance::tests + 1;  // a turn that was taken back went, and the next of its stamp
+  EXPECT_EQ(read_state(to_blob(s)), s);
+}
+
 TEST(blob, is_small) {
   EXPECT_LE(to_blob(used()).size(), 3'000);
   std::vector<report> all;

@@ -5,17 +5,24 @@
 namespace headway::postgres {
 namespace {
 
-/// The revision that is there; 0: none, or a schema of that name without one.
-std::int64_t revision_of(connection& database) {
-  if (database.execute("select to_regnamespace('headway1') is not null").number(0, 0) == 0)
-    return 0;
-  try {
+/// The revision that is there; 0: there is none, or nothing in a schema of that name.
+std::int64_t revision_of(connection& database, endpoint const& where) {
+  // Of what is in it, whether or not this role may use it.
+  auto const has = [&](std::string const& kind, std::string const& which) {
+    return database
+               .execute("select exists(select from pg_" + kind +
+                        " a join pg_namespace n on n.oid = a." + which +
+                        " and n.nspname = 'headway1')")
+               .number(0, 0) != 0;
+  };
+  if (has("proc", "pronamespace and a.proname = 'revision'"))
     return database.execute("select headway1.revision()").number(0, 0);
-  } catch (error const& e) {
-    constexpr auto no_such_function = "42883";
-    if (e.sqlstate != no_such_function) throw;
-    return 0;
-  }
+  if (has("class", "relnamespace") || has("proc", "pronamespace"))
+    throw error(failure::usage, "",
+                "database " + where.name() +
+                    ": it has a schema headway1 that is not of headway: rename that, or give "
+                    "another database");
+  return 0;
 }
 
 }  // namespace
@@ -25,7 +32,7 @@ std::string schema_sql() {
 }
 
 void ensure_schema(connection& database, endpoint const& where) {
-  auto const there = revision_of(database);
+  auto const there = revision_of(database, where);
   if (there > schema_revision)
     throw error(failure::usage, "",
                 "database " + where.name() + ": its schema headway1 has revision " +

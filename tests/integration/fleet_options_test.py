@@ -105,6 +105,7 @@ class LimitAt(unittest.TestCase):
             wait_for(lambda: b"dashboard" in other.stdout() or proxy.poll() is not None)
             self.assertIsNone(proxy.poll(), other.stderr())
             listen, admin = re.findall(r"http://(127\.0\.0\.1:\d+)", other.stdout().decode())[0::2][:2]
+            self.assertIn(f"; limit shared at {self.database.url}; dashboard", other.stdout().decode())
             for i in range(10):
                 urllib.request.urlopen(f"http://{listen}/proxy/{i}", timeout=20).read()
             state = json.load(urllib.request.urlopen(f"http://{admin}/api/state"))

@@ -188,7 +188,7 @@ class Fixture(unittest.TestCase):
             code = host.wait(host.launch("run", "--join", name, "--fleet", shared.url, *options))
             return code, host.stderr()
 
-    def both(self, work, name, *options, suffix=".jsonl", joins=(), kill_when=None):
+    def both(self, work, name, *options, suffix=".jsonl", joins=(), kill_when=None, meanwhile=None):
         """The exit codes of the run that uploads and of one that joins, at once; each has a credential of its own."""
         host = self.enterContext(Work())
         first = work.start("--fleet", shared.url, "-H", "Authorization: one", *options, jobs=name + suffix)
@@ -198,6 +198,8 @@ class Fixture(unittest.TestCase):
             wait_for(kill_when, 30)
             first.kill()
             second.kill()
+        if meanwhile:
+            meanwhile()
         codes = work.wait(first), host.wait(second)
         self.said = work.stderr() + host.stderr()
         return codes
@@ -272,9 +274,10 @@ class Runs(Fixture):
     def test_all_hosts_together_spend_no_more_than_they_may(self):
         with servers.nginx(METERED) as server:
             work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
-            both = lambda most, **how: self.both(
-                work, name, "--lease", "1s", "--spend-max", f"tokens={most * COST + COST // 2}", joins=("--lease", "1s"), **how)
-            both(100, kill_when=lambda: len(server.log()) > 40 and len(self.hosts(server)) > 1)
+            both = lambda most, *rate, **how: self.both(
+                work, name, "--lease", "1s", "--spend-max", f"tokens={most * COST + COST // 2}", *rate, joins=("--lease", "1s", *rate), **how)
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            both(100, "--rate", "30/s", kill_when=lambda: len(server.log()) > 40 and len(self.hosts(server)) > 1)
             self.assertEqual(both(100), (77, 77), self.said)
             sent = len(server.log())
             measured(f"a cap of 100 answers, two hosts, both killed once: {sent} attempts, {len([r for r in server.log() if r.status == 499])} cut off")
@@ -302,6 +305,38 @@ class Runs(Fixture):
                 shared.psql(was)
             self.assertEqual(work.wait(process), 0, work.stderr())
             self.assertEqual(server.log().twice(), [])
+
+    def test_what_is_announced_and_not_out_keeps_no_room(self):
+        broken = METERED + "return 500; } location /more {"
+        of_two_hosts = "update headway1.block set state = '\\x04', intended = 1, fence = 1 where run = (select id from headway1.run where name = '{}')"
+        for name, paths, most in (("lost", ["/v1"] * 40, 1000), ("broken", ["/v1", "/other"] * 20, 4)):
+            with self.subTest(name), servers.nginx(broken) as server:
+                work, _ = self.queue((f"{server.url}{path}/{i}" for i, path in enumerate(paths)), name=name)
+                self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+                if name == "lost":  # all were being sent by hosts that are gone
+                    shared.psql(of_two_hosts.format(name))
+                codes = self.both(work, name, "--spend-max", f"tokens={most * COST + COST // 2}")
+                self.assertEqual(codes, (0, 0) if name == "lost" else (77, 77), self.said)
+                self.assertLessEqual(len(server.log().accepted()), most)
+
+    def test_hosts_with_lines_to_repeat_do_not_wait_for_each_other(self):
+        with servers.nginx(METERED + "return 500; } location /more {") as server:
+            work, name = self.queue(f"{server.url}/other/{i}" for i in range(40))
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            run = f"(select id from headway1.run where name = '{name}')"
+            shared.psql(f"insert into headway1.worker(run, spent) values({run}, E'0\\n{80 * COST} 80 {COST} tokens')")
+
+            def leave_room_for_one():
+                wait_for(lambda: len(self.hosts(server)) == 2, 20)
+                shared.psql(f"update headway1.spend_max set units = {81 * COST + COST // 2} where run = {run}")
+                time.sleep(1)
+                seen = len(server.log())
+                wait_for(lambda: len(server.log()) > seen, 30)
+                shared.psql(f"select headway1.queue_stop('{name}', true)")
+
+            again = "--attempts-max", "1000"
+            codes = self.both(work, name, "--spend-max", f"tokens={90 * COST}", *again, joins=again, meanwhile=leave_room_for_one)
+            self.assertEqual(codes, (75, 75), self.said)
 
     def test_a_price_is_that_of_the_queue(self):
         with servers.nginx(METERED) as server:
@@ -336,7 +371,13 @@ class Runs(Fixture):
         with servers.nginx() as server:
             work, name = self.queue(gets(server, 20))
             self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            join = f"headway run --join {name}"
+            self.assertIn(f"headway: on other hosts: {join} --fleet '{shared.url}'\n", work.stderr())
+            url = shared.url.replace("@", ":canary-of-headers@")
             secret = ["--header", "Authorization: Bearer canary-of-headers"]
+            self.assertEqual(work.run("--fleet", *secret, "--time-max", "1ms", jobs=f"{name}.jsonl", HEADWAY_FLEET=url), 75, work.stderr())
+            self.assertIn(f"headway: on other hosts, with HEADWAY_FLEET: {join} --header-for HOST -H …\n", work.stderr())
+            self.assertNotIn("canary", work.stderr())
             code, said = self.join(name, *secret)
             self.assertEqual(code, 2)
             self.assertIn("--join with headers needs --header-for HOST", said)
@@ -513,6 +554,28 @@ class Away(Fixture):
             process.terminate()
             self.assertEqual(work.wait(process), 143, work.stderr())
             self.assertEqual([r.path for r in server.log() if begin < r.start < end - 0.05], [])
+
+    def test_heirs_of_what_was_being_sent_do_not_wait_for_each_other(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue(f"{server.url}/v1/{i}" for i in range(20))
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            lost = shared.psql(
+                f"insert into headway1.worker(run, spent) select id, E'0\\n{80 * COST} 80 {COST} tokens' "
+                f"from headway1.run where name = '{name}' returning id")  # fmt: skip
+            shared.psql(
+                f"update headway1.block set state = '\\x04', intended = 1, fence = 1, owner = {lost}, lease = '1h', "
+                f"until = now() + interval '1h' where run = (select run from headway1.worker where id = {lost})")  # fmt: skip
+            asking = "select count(*) from pg_locks where relation = 'headway1.block'::regclass and not granted"
+            at_once = f"""do $$ begin
+              lock table headway1.block in exclusive mode;
+              for i in 1..1000 loop exit when ({asking}) = 2; perform pg_sleep(0.01); end loop;
+              update headway1.block set until = '2000-01-01' where owner = {lost};
+            end $$"""
+
+            most = "--spend-max", f"tokens={100 * COST + COST // 2}"
+            self.assertEqual(self.both(work, name, *most, meanwhile=lambda: shared.psql(at_once)), (77, 77), self.said)
+            self.assertRegex(self.said, r"--spend-max tokens=10050: 10000 spent in all runs")
+            self.assertEqual(server.log(), [])
 
     def test_without_the_database_it_goes_on_as_far_as_that_is_safe(self):
         with postgres() as away, servers.nginx(latency_ms=(5, 10)) as server:

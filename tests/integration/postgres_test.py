@@ -274,6 +274,11 @@ class Postgres(unittest.TestCase):
             server.psql("drop schema headway1 cascade; revoke all on schema public from public")
             with Client(server.url_of("stranger")) as client:
                 self.is_said(client.do("schema"), "usage 42501", "headway fleet init --sql")
+            server.psql("create schema headway1 create table about(of_a_stranger int)")
+            for role in "stranger", postgres.SUPERUSER:
+                with Client(server.url_of(role)) as client:
+                    self.is_said(client.do("schema"), "usage", "a schema headway1 that is not of headway", "another database")
+            server.psql("drop schema headway1 cascade; create schema headway1")
             with Client(server.url_of(postgres.SUPERUSER)) as client:
                 self.assertEqual(client.do("schema"), "ok")
             server.psql("grant headway_worker to stranger")

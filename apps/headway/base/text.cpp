@@ -9,6 +9,7 @@ namespace {
 /// The first character of UTF-8 text that is not empty; bytes that are none stand for themselves.
 struct character {
   std::size_t bytes = 1, columns = 1;
+  char32_t code = 0;
 
   static character first_of(std::string_view text) noexcept {
     auto const head = static_cast<unsigned char>(text.front());
@@ -22,7 +23,15 @@ struct character {
                       (code >= 0xac00 && code < 0xd7a4) || (code >= 0xf900 && code < 0xfb00) ||
                       (code >= 0xfe30 && code < 0xfe70) || (code >= 0xff00 && code < 0xff61) ||
                       code >= 0x1f300;
-    return {n, wide ? 2U : 1U};
+    return {n, wide ? 2U : 1U, code};
+  }
+
+  /// A terminal acts on it: a control, or what turns the direction of the text around it or ends a
+  /// line (Unicode's Bidi_Control, U+2028, U+2029).
+  bool is_obeyed() const noexcept {
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+           code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
   }
 };
 
@@ -62,16 +71,15 @@ std::string in_quotes(std::string_view text) {
 std::string printable(std::string_view text) {
   auto const utf8 = simdjson::validate_utf8(text);
   std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    auto const c = text[i];
-    // Of the upper half some terminals obey 0x80 to 0x9f, in UTF-8 c2 80 to c2 9f, as ESC and more.
-    auto const upper_control =
-        utf8 && c == '\xc2' && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (upper_control) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c)), ++i;
-    if (upper_control || is_control(c) || (!utf8 && (c & 0x80) != 0))
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+  while (!text.empty()) {
+    auto const c = utf8 ? character::first_of(text)
+                        : character{.code = static_cast<unsigned char>(text.front())};
+    if (c.is_obeyed() || (!utf8 && c.code >= 0x80))
+      for (char const byte : text.substr(0, c.bytes))
+        result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     else
-      result += c;
+      result += text.substr(0, c.bytes);
+    text.remove_prefix(c.bytes);
   }
   return result;
 }

@@ -22,6 +22,7 @@ TEST(text, in_quotes) {
        "2J\xe9",
        R"("\x9b2J\xe9")"},
       {"\xc2\xa0", "\"\xc2\xa0\""},
+      {"a\u202ecod\u2066\u2028", R"("a\xe2\x80\xaecod\xe2\x81\xa6\xe2\x80\xa8")"},
       {long_text + "b", "\"" + long_text + "b\""},
       {long_text + "bc", "\"" + long_text + "b…\""},
       {long_text + "éa", "\"" + long_text + "…\""},

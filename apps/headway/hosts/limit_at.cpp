@@ -80,7 +80,7 @@ std::shared_ptr<fleet_link> join_fleet(limit_at const& at, duration patience) {
   for (bool said = false;; std::this_thread::sleep_for(tries_again)) try {
       postgres::endpoint const where(
           at.url, at.from_arguments ? postgres::source::arguments : postgres::source::environment);
-      auto link = std::make_shared<fleet_link>([&](std::function<void()> news) {
+      auto link = std::make_shared<fleet_link>(where.name(), [&](std::function<void()> news) {
         return std::make_unique<postgres::board>(
             where,
             postgres::board::settings{

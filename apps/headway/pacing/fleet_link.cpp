@@ -8,8 +8,10 @@
 namespace headway::app {
 
 fleet_link::fleet_link(
+    std::string name,
     std::function<std::unique_ptr<fleet::place>(std::function<void()>)> const& join)
-    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"),
+    : name_(std::move(name)),
+      event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd"),
       place_(join([fd = event_.fd()] { ::eventfd_write(fd, 1); })) {}
 
 void fleet_link::heard() noexcept {

@@ -13,10 +13,12 @@ namespace headway::app {
 /// Threads: one, beside those of the place.
 class fleet_link {
  public:
-  /// `join` makes a place that calls what it is given when a pace may know a turn.
-  explicit fleet_link(
-      std::function<std::unique_ptr<fleet::place>(std::function<void()> news)> const& join);
+  /// `name`: of the database, for people. `join` makes a place that calls what it is given when a
+  /// pace may know a turn.
+  fleet_link(std::string name,
+             std::function<std::unique_ptr<fleet::place>(std::function<void()> news)> const& join);
 
+  std::string const& name() const noexcept { return name_; }
   fleet::place& place() noexcept { return *place_; }
   /// Readable when the lanes are to look again.
   int event_fd() const noexcept { return event_.fd(); }
@@ -24,6 +26,7 @@ class fleet_link {
   void heard() noexcept;
 
  private:
+  std::string name_;
   file event_;
   std::unique_ptr<fleet::place> place_;
 };

@@ -90,6 +90,7 @@ int service::run() {
         fmt::format("{} (profile {})", servers_[0]->settings().url, servers_[0]->speaks().name());
   else
     line += describe(config_.upstreams);
+  if (fleet_) line += fmt::format("; limit shared at {}", fleet_->name());
   if (admin_) line += fmt::format("; dashboard http://{}/", admin_->bound().text());
   try {
     control_ = std::make_unique<control>(io_, [this](command const& c) { return obey(c); });

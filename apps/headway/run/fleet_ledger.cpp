@@ -54,9 +54,9 @@ void fleet_ledger::commit(change_group const& group) {
     } catch (fatal const& e) {
       if (e.code != exit_parked) throw;
       throw fatal(exit_parked,
-                  fmt::format("{}; {} changes are not recorded: another worker sends those lines "
-                              "again, or calls them unknown",
-                              e.what(), group.changes.size()));
+                  fmt::format("{}; what has come since is not recorded: another host sends those "
+                              "lines again if they may be repeated, and calls the rest unknown",
+                              e.what()));
     }
   }();
   // Whether there is room for what is announced is for the loop to see, now that others see it.
@@ -139,6 +139,8 @@ std::optional<queue_worker::none> fleet_ledger::lease(time_point now) {
     return found.why;
   }
   auto& b = *found.block;
+  // What its last owner had out is in doubt with us from now on, and not lost with others.
+  if (!b.intended.empty()) see_spent();
   std::lock_guard const held(mutex_);
   held_[b.first] = {b.first + b.size() - 1, on_timeline(worker_.held_until(b.first))};
   news_.blocks.push_back(std::move(b));

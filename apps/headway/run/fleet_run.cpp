@@ -90,6 +90,12 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
                 "requests go, and they come from a database");
   auto const facts = joins ? join(o.queue.join) : start(o, headers, has_secrets);
   waits_since_.reset();
+  if (!joins && !o.quiet)
+    say(fmt::format(
+        "on other hosts{}: headway run --join {}{}{}",
+        o.queue.from_arguments ? "" : ", with HEADWAY_FLEET", facts.name,
+        o.queue.from_arguments ? fmt::format(" --fleet '{}'", printable(o.queue.url)) : "",
+        has_secrets ? " --header-for HOST -H …" : ""));
   if (!o.again.empty()) reopen(facts, o.again);
   for (auto const& most : o.spend_max) allow_queue(engine_, facts.id, most);
   if (!joins && facts.options != own_text_)

@@ -31,6 +31,10 @@ bool fleet_source::in_doubt(job const& j) const noexcept {
   return in_doubt_.contains(j.line);
 }
 
+void fleet_source::settle(job const& j) {
+  in_doubt_.erase(j.line);
+}
+
 bool fleet_source::may_go(time_point now, job const& j) const {
   return now < ledger_.held_until(j.line) && (idempotent(j) || !ledger_.away());
 }

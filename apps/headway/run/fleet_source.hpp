@@ -30,6 +30,7 @@ class fleet_source final : public source {
 
   bool remembers() const noexcept override { return true; }
   bool in_doubt(job const&) const noexcept override;
+  void settle(job const&) override;
   bool may_go(time_point now, job const&) const override;
   news look(time_point now) override;
   bool demand(std::size_t live, std::size_t waiting, bool parked) override;

@@ -280,6 +280,12 @@ class runner {
           "it was in flight when an earlier run was stopped, and may have been carried out");
       return true;
     }
+    if (shared_ && input_.in_doubt(j)) {
+      spending_.resolve();
+      note_spending();
+      out_->log().clear(j.line);  // others count as out what is intended
+      input_.settle(j);
+    }
     auto headers = request_headers(j, input_.headers().of(j.origin));
     auto const credential = credential_digest(headers);
     auto const key = key_of(j, credential, header_commands::needed_by(headers));
@@ -656,7 +662,7 @@ class runner {
         if (!queue(index, now)) leave_open(index);
         return;
       case disposition::go_again:
-        if (answer.state == send_state::not_sent) return queue_again(index, now);
+        if (answer.state == send_state::not_sent || shared_) return queue_again(index, now);
         if (!queue(index, now)) leave_open(index);
         return;
       case disposition::follow:
@@ -669,8 +675,11 @@ class runner {
         return end(index, now, whole, taught, ruling);
       case disposition::park:
       case disposition::wait:
-        // Not carried out: a throttle says so, and what never left us cannot have been.
-        if (taught == outcome::throttle || answer.state == send_state::not_sent) withdraw(r);
+        // Not carried out: a throttle says so, and what never left us cannot have been. Others
+        // would count as out what only waits.
+        if (shared_) settle_earlier(r);
+        if (taught == outcome::throttle || answer.state == send_state::not_sent || shared_)
+          withdraw(r);
         if (r.needs_turn_at_home()) l.call_back(r.id);
         return;
     }
@@ -724,7 +733,8 @@ class runner {
     return true;
   }
 
-  /// It was not carried out: it goes again like any other, through the queue of its lane.
+  /// It was not carried out, or may be repeated: it goes again like any other, through the queue of
+  /// its lane.
   void queue_again(std::uint32_t index, time_point now) {
     auto& r = requests_[index];
     withdraw(r);

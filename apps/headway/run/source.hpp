@@ -33,7 +33,9 @@ class source {
   virtual bool remembers() const noexcept = 0;
   /// It was being sent when an earlier run was killed.
   virtual bool in_doubt(job const&) const noexcept = 0;
-  /// The same, and it must not be repeated.
+  /// It is no longer in doubt: it may be repeated, and what it may have cost is spent.
+  virtual void settle(job const&) {}
+  /// It is in doubt, and must not be repeated.
   bool perhaps_sent(job const& j) const noexcept { return !idempotent(j) && in_doubt(j); }
   /// Whether a request that was taken may be sent now; else it waits until look() says more.
   virtual bool may_go(time_point, job const&) const { return true; }
