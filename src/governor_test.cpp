@@ -465,6 +465,116 @@ TEST(governor, a_request_waits_by_itself_only_while_others_are_accepted) {
   }
 }
 
+void refuse(plain& g, duration now, ticket t, int times) {
+  for (int i = 0; i < times; ++i) {
+    ASSERT_EQ(send(g, now), t);
+    EXPECT_EQ(answer(g, now, t, outcome::throttle).why, reason::none) << i;
+  }
+}
+
+TEST(governor, a_request_refused_on_and_on_while_nothing_is_accepted_waits_by_itself) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s);
+  refuse(g, 0s, bad, 4);
+  auto now = duration(0s);
+  for (auto const wait : {1000ms, 1700ms}) {
+    ASSERT_EQ(send(g, now), bad);
+    EXPECT_EQ(answer(g, now, bad, outcome::throttle),
+              (decision{verdict::retry, reason::backoff, at(now + wait)}));
+    EXPECT_EQ(g.next(at(now + wait - 1ns)), std::nullopt);
+    now += wait;
+  }
+  accept_another(g, now - 1ms);
+  auto const other = submit(g, now - 1ms);
+  ASSERT_EQ(send(g, now), other);
+  answer(g, now, other, outcome::throttle);
+  g.cancel(at(now), other);
+  refuse(g, now, bad, 4);  // a row that begins anew
+}
+
+TEST(governor, a_request_refused_on_and_on_waits_not_by_itself_beside_one_that_may_be_accepted) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s);
+  refuse(g, 0s, bad, 4);
+  ASSERT_EQ(send(g, 0s), bad);
+  auto const other = submit(g, 0s);
+  EXPECT_EQ(answer(g, 0s, bad, outcome::throttle).why, reason::none);
+  EXPECT_EQ(send(g, 0s), bad);
+  EXPECT_EQ(send(g, 0s), other);
+}
+
+TEST(governor, before_anything_was_accepted_how_often_it_asks_is_the_laws_matter) {
+  auto g = make();
+  refuse(g, 0s, submit(g, 0s), 100);
+}
+
+TEST(governor, such_a_wait_is_a_minute_at_most) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s);
+  auto now = duration(0s);
+  duration wait{};
+  for (int i = 0; i < 1000; ++i, now += wait) {
+    ASSERT_EQ(send(g, now), bad);
+    wait = answer(g, now, bad, outcome::throttle).until - at(now);
+    ASSERT_LE(wait, 1min);
+  }
+  EXPECT_EQ(wait, 1min);
+}
+
+TEST(governor, parks_what_is_left_once_all_of_it_was_refused_for_longer_than_its_patience) {
+  enum class another { none, waits, flies, was_refused_once, was_accepted };
+  struct {
+    char const* what;
+    another is;
+    bool parks;
+  } const rows[] = {
+      {"nothing else is left", another::none, true},
+      {"another may be accepted", another::waits, false},
+      {"another has no answer", another::flies, false},
+      {"another was refused once", another::was_refused_once, false},
+      {"another was accepted", another::was_accepted, false},
+  };
+  for (auto const& r : rows) {
+    SCOPED_TRACE(r.what);
+    auto g = make({.hint_max = 10s, .first_alone = 0ns});
+    accept_another(g, 0s);
+    auto const a = submit(g, 0s), b = submit(g, 0s);
+    auto const other = r.is == another::none ? std::nullopt : std::optional(submit(g, 2s));
+    for (auto const t : {a, a, b, b}) {
+      ASSERT_EQ(send(g, 1s), t);
+      answer(g, 1s, t, outcome::throttle);
+    }
+    if (other && r.is != another::waits) {
+      send(g, 2s), send(g, 2s), send(g, 2s);
+      for (auto const t : {a, b}) answer(g, 2s, t, outcome::throttle);
+      if (r.is == another::was_refused_once) answer(g, 2s, *other, outcome::throttle);
+      if (r.is == another::was_accepted) answer(g, 2s, *other, outcome::success);
+    }
+    EXPECT_EQ(g.parked(at(11s)), std::nullopt);
+    if (!r.parks) {
+      EXPECT_EQ(g.parked(at(1h)), std::nullopt);
+      continue;
+    }
+    for (auto const t : {a, b}) {
+      EXPECT_EQ(g.parked(at(11s + 1ns)), (parked_request{t, at(1s), reason::refused_alone}));
+      g.cancel(at(11s + 1ns), t);
+    }
+    EXPECT_EQ(g.parked(at(1h)), std::nullopt);
+  }
+}
+
+TEST(governor, wakes_to_park_what_is_left) {
+  auto g = make({.hint_max = 10s, .first_alone = 0ns});
+  auto const bad = submit(g, 0s);
+  refuse(g, 1s, bad, 2);
+  g.hold(at(20s));
+  EXPECT_EQ(g.wakeup(at(2s)), at(11s + 1ns));
+  EXPECT_EQ(g.wakeup(at(12s)), at(20s)) << "its caller has the patience";
+}
+
 TEST(governor, sends_nothing_after_its_deadline) {
   auto g = make();
   auto const a = submit(g, 0s, {.deadline = at(1s)});

@@ -102,8 +102,8 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
-/// A request that a server's hint holds, that was refused alone, or that waits for a broken
-/// server, for longer than hint_max.
+/// A request that a server's hint holds, that was refused, alone or as all that is left, or that
+/// waits for a broken server, for longer than hint_max.
 struct parked_request {
   ticket id{};                       ///< still waits
   time_point until = never;          ///< the hold or its own wait ends
@@ -162,8 +162,10 @@ class lazy_heap : public heap<Item> {
 /// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
 /// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
 /// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
-/// ever longer, and a hint that comes with it holds no other. Retries never lack queue space. A
-/// waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
+/// ever longer, and a hint that comes with it holds no other; so does one that is refused five
+/// times since anything was accepted, where the next in line was refused twice, too, but its hint
+/// holds all. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
+/// objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -306,16 +308,16 @@ class governor {
   }
 
   /// Returns the first waiting request if a server's hint, of any answer, holds it for longer than
-  /// hint_max, if it was refused alone for so long, or if the server is broken for so long and is
-  /// not to be asked yet whether it is back: the driver cancels it and tells its owner, or has that
-  /// patience.
+  /// hint_max, if it was refused alone for so long, if all that is left was refused twice and for
+  /// so long since anything was accepted, or if the server is broken for so long and is not to be
+  /// asked yet whether it is back: the driver cancels it and tells its owner, or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;
     auto const& r = requests_[index];
     auto const until = held_until(r.terms.cost);
     if (until > later(now, settings_.hint_max)) return parked_request{ticket_of(index), until};
-    if (r.waits_for == reason::refused_alone && hopeless(r))
+    if ((r.waits_for == reason::refused_alone && hopeless(r)) || now > tried_until(r))
       return parked_request{ticket_of(index), std::max(r.ready_since, until),
                             reason::refused_alone};
     auto const asks = law_.ready_at(r.terms.cost);  // whether the server is back
@@ -329,6 +331,8 @@ class governor {
   time_point wakeup(time_point now) const noexcept {
     auto at = queue_.empty() ? never : head(now).until;
     if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().of.at, 1ns));
+    auto const ends = queue_.empty() ? never : tried_until(requests_[queue_.top().index]);
+    if (ends >= now) at = std::min(at, later(ends, 1ns));
     return std::max(at, later(now, 1ns));
   }
 
@@ -402,18 +406,24 @@ class governor {
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
+  // Of one that is refused on and on, as all that waits: 20 attempts in five minutes.
+  static constexpr int row_max = 4;  // before it
+  static constexpr exponential_backoff row_backoff{.initial = 1s, .multiplier = 1.7, .cap = 1min};
 
   struct request {
     time_point ready_since{};
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
-    std::uint64_t units_sent = 0;    // by all, when it went
-    int failures = 0;                // broken attempts: what attempts_max counts
-    int throttles = 0;               // refused attempts
-    int waits_alone = 0;             // that followed one of them
-    std::uint32_t lead_before = 0;   // of the scope, when it was refused last
-    time_point alone_since = never;  // others were first accepted while it was refused
+    std::uint64_t units_sent = 0;       // by all, when it went
+    int failures = 0;                   // broken attempts: what attempts_max counts
+    int throttles = 0;                  // refused attempts
+    int waits_alone = 0;                // that followed one of them
+    std::uint32_t lead_before = 0;      // of the scope, when it was refused last
+    int row = 0;                        // refusals since anything was accepted …
+    time_point row_since{};             // … the first of them
+    std::uint64_t accepted_before = 0;  // by all, when it was refused last
+    time_point alone_since = never;     // others were first accepted while it was refused
     reason waits_for = reason::none;
     place where = place::nowhere;
     bool heard = false;  // the head of its answer
@@ -464,7 +474,8 @@ class governor {
     law_.on_success(now, s, derive(u, 0));
     level_.on_success();
     ++lead_;
-    accepted_any_ = true;
+    ++accepted_;
+    in_vain_ = 0;
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
@@ -530,6 +541,9 @@ class governor {
   /// Counts a refusal. It is the request's own if it was refused twice before, and since then more
   /// were accepted than refused.
   void blame(time_point now, request& r) noexcept {
+    if (std::exchange(r.accepted_before, accepted_) != accepted_) r.row = 0;
+    if (++r.row == 1) r.row_since = now;
+    if (r.row == 2) ++in_vain_;
     if (++r.throttles > 2 && static_cast<std::int32_t>(lead_ - r.lead_before) > 0)
       r.alone_since = std::min(r.alone_since, now);
     else
@@ -543,11 +557,30 @@ class governor {
            (r.waits_alone > 2 && r.ready_since > later(r.alone_since, settings_.hint_max));
   }
 
+  /// Returns whether it was refused twice since anything was accepted.
+  bool in_row(request const& r) const noexcept {
+    return r.row > 1 && r.accepted_before == accepted_;
+  }
+  /// Returns until when it is tried though nothing is accepted, once all that wait or fly were
+  /// refused twice meanwhile; until then `never`.
+  time_point tried_until(request const& r) const noexcept {
+    if (in_vain_ < waiting_ + static_cast<std::size_t>(in_flight_)) return never;
+    return broken_since() == never ? later(r.row_since, settings_.hint_max) : never;
+  }
+
   struct again {
     reason why;
     time_point since;  // ready since, for the turn order
   };
   again after_throttled(time_point now, request& r, hint const& advice, fraction u) {
+    auto const a = after_refusal(now, r, advice, u);
+    if (r.alone_since != never || settings_.throttled == after_throttle::back_off) return a;
+    if (accepted_ == 0 || r.row <= row_max) return a;
+    if (!queue_.empty() && !in_row(requests_[queue_.top().index])) return a;
+    auto const rested = later(now, row_backoff.delay(r.row - row_max - 1, {}, u));
+    return rested > a.since ? again{reason::backoff, rested} : a;
+  }
+  again after_refusal(time_point now, request& r, hint const& advice, fraction u) {
     auto const alone = r.alone_since != never;
     auto const why = alone ? reason::refused_alone : reason::backoff;
     if (settings_.throttled == after_throttle::back_off) {
@@ -558,7 +591,7 @@ class governor {
     } else if (settings_.throttled == after_throttle::share_level) {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
     } else {
-      auto const gives_way = r.throttles > 1 || !accepted_any_;
+      auto const gives_way = r.throttles > 1 || accepted_ == 0;
       return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
     }
     if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
@@ -610,6 +643,7 @@ class governor {
   void release(std::uint32_t index) {
     auto& r = requests_[index];
     auto const waited = r.where == place::waiting;
+    if (in_row(r)) --in_vain_;
     r = {
         .waits = r.waits, .generation = r.generation + 1, .next_free = std::exchange(free_, index)};
     if (waited) prune();
@@ -649,7 +683,8 @@ class governor {
   std::uint32_t next_sequence_ = 0;
   std::uint32_t lead_ =
       0;  // accepted requests, less refusals that were not a request's own; modulo 2^32
-  bool accepted_any_ = false;
+  std::uint64_t accepted_ = 0;  // requests
+  std::size_t in_vain_ = 0;  // that wait or fly, and were refused twice since anything was accepted
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since

@@ -1,9 +1,12 @@
 """One request that the server always refuses stops no other, by the server's log."""
+import contextlib
+import re
 import subprocess
 import time
 import unittest
 
 import servers
+import sockets
 from work import Work, gets, measured
 
 BAD = 150
@@ -35,6 +38,36 @@ class RefusedAlone(unittest.TestCase):
                 self.assertGreaterEqual(attempts, 3)
                 self.assertLessEqual(attempts, 20)
                 self.assertGreater(log.share(50, 10), 0.75)
+
+    def test_lines_that_are_left_and_always_refused_are_named_and_left_open(self):
+        """They stand last: nothing is accepted between their attempts."""
+        good = [*range(1, 41)]
+        laws = "seek", "reno", "reno-0.9", "tahoe", "adaptive-rate", "auto-sleeper", "exponential", "fixed"
+        with contextlib.ExitStack() as stack:
+            cases = []
+            for law in laws:
+                for bad in ([41], [41, 42, 43]):
+                    paths = {f"/{line}" for line in bad}
+                    script = lambda _, r, paths=paths: (429 if r.path in paths else 200, {}, b"")
+                    server = stack.enter_context(sockets.Scripted(script))
+                    work = stack.enter_context(Work(gets(server, len(good + bad))))
+                    options = "--law", law, "--cold", "--alone", "--wait-max", "4s"
+                    cases.append((law, bad, server, work, stack.enter_context(work.start(*options))))
+            ends = time.monotonic() + 60
+            for law, bad, server, work, process in cases:
+                with self.subTest(law=law, bad=len(bad)):
+                    try:
+                        self.assertEqual(process.wait(max(ends - time.monotonic(), 1)), 75, work.stderr())
+                    finally:
+                        process.kill()
+                    self.assertEqual(work.outcomes(), {str(line): "success" for line in good})
+                    said = re.search("refused for longer than --wait-max 4.0 s: lines? ([^;]*);", work.stderr())
+                    self.assertIsNotNone(said, work.stderr())
+                    self.assertEqual(sorted(map(int, said[1].split(", "))), bad)
+                    attempts = [sum(path == f"/{line}" for _, path, _ in server.log) for line in bad]
+                    measured(f"{law}: {attempts} attempts")
+                    self.assertGreaterEqual(min(attempts), 2)
+                    self.assertLessEqual(max(attempts), 20)
 
     def test_what_it_is_told_holds_no_other(self):
         """Lines that come as time goes: none of them is before the refused one in the queue."""

@@ -32,6 +32,7 @@ struct naive_governor {
     int failures = 0, throttles = 0, waits_alone = 0;
     std::int64_t lead_before = 0;
     std::optional<time_point> alone_since{};
+    std::vector<time_point> row{};  // of its refusals since anything was accepted
     duration last_delay{};
     std::int64_t sent = 0;
   };
@@ -45,7 +46,7 @@ struct naive_governor {
   std::optional<std::int64_t> remaining{};
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
-  bool accepted = false;
+  std::int64_t accepted = 0;
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -71,11 +72,12 @@ struct naive_governor {
   void end(ticket id) {
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
-  request const* head() const {
+  request const* head(request const* besides = nullptr) const {
     request const* first = nullptr;
     for (auto const& r : alive)
-      if (!r.flying && (!first || std::pair(r.ready_since, r.sequence) <
-                                      std::pair(first->ready_since, first->sequence)))
+      if (&r != besides && !r.flying &&
+          (!first ||
+           std::pair(r.ready_since, r.sequence) < std::pair(first->ready_since, first->sequence)))
         first = &r;
     return first;
   }
@@ -156,7 +158,8 @@ struct naive_governor {
   }
   void succeed(time_point now, sample const& s, fraction u) {
     law.on_success(now, s, derive(u, 0));
-    ++lead, accepted = true;
+    ++lead, ++accepted;
+    for (auto& r : alive) r.row.clear();
     if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
   }
 
@@ -188,10 +191,17 @@ struct naive_governor {
       if (!r->heard) succeed(now, s, u);
       settings.budget.deposit();
     } else if (result.what == outcome::throttle) {
+      r->row.push_back(now);
       if (!blamed) --lead;
       law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
+      auto rest = duration::min();
+      auto const* const next = head(r);
+      if (accepted > 0 && !r->alone_since && r->row.size() > 4 && (!next || next->row.size() > 1) &&
+          settings.throttled != after_throttle::back_off)
+        rest = exponential_backoff{.initial = 1s, .multiplier = 1.7, .cap = 1min}.delay(
+            static_cast<int>(r->row.size()) - 5, {}, 0);
       if (settings.throttled == after_throttle::back_off) {
         ++r->waits_alone;
         r->last_delay = backoff.delay(r->throttles - 1, r->last_delay, for_backoff);
@@ -199,15 +209,14 @@ struct naive_governor {
         r->last_delay = std::min<duration>(1s * (1 << std::min(r->waits_alone++, 10)), 30s);
       } else if (settings.throttled == after_throttle::share_level) {
         r->last_delay = backoff.delay(level - 1, r->last_delay, for_backoff);
-      } else if (r->throttles > 1 || !accepted) {
-        r->ready_since = now;
-        return again(now, *r, reason::none);
       } else {
-        return again(now, *r, reason::none);
+        if (r->throttles > 1 || accepted == 0) r->ready_since = now;
+        if (rest > 0s) r->ready_since = later(now, rest);
+        return again(now, *r, rest > 0s ? reason::backoff : reason::none);
       }
       if (r->alone_since && result.advice.retry_after)
         r->last_delay = std::max(r->last_delay, *result.advice.retry_after);
-      r->ready_since = later(now, r->last_delay);
+      r->ready_since = later(now, std::max(r->last_delay, rest));
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       bool const probed = broken_since() != never && r->failures == 0;
@@ -245,6 +254,10 @@ struct naive_governor {
            (r.last_delay > settings.hint_max ||
             (r.waits_alone > 2 && r.ready_since > later(*r.alone_since, settings.hint_max)));
   }
+  time_point tried_until(request const& r) const {
+    bool const in_vain = std::ranges::all_of(alive, [](auto& a) { return a.row.size() > 1; });
+    return in_vain && broken_since() == never ? later(r.row.front(), settings.hint_max) : never;
+  }
   decision give_up(ticket id, reason why) {
     end(id);
     return {verdict::give_up, why, never};
@@ -261,9 +274,11 @@ class history {
     kinds_[1] = pick(8);
     hints_ = pick(4);
     unbounded_hints_ = pick(8) == 0;
+    shut_ = pick(4) == 0;
   }
 
   std::set<reason> met;  ///< of waits, refusals and ends
+  int in_vain = 0;       ///< looks at which all that was left was refused for too long
 
   void run(int steps) {
     for (int step = 0; step < steps && !testing::Test::HasFatalFailure(); ++step) {
@@ -314,6 +329,7 @@ class history {
   void pass(duration d) { now_ += d; }
 
   void submit() {
+    if (shut_ && naive_.alive.size() > 2) return;  // so that what is left is refused on and on
     request_terms terms{.cost = 1 + static_cast<std::int64_t>(pick(5))};
     constexpr duration deadlines[] = {-1s, 0ns, 1ns, 50ms, 3s};
     if (pick(3) == 0) terms.deadline = now_ + deadlines[pick(std::size(deadlines))];
@@ -368,6 +384,7 @@ class history {
                              : kind == 31                   ? outcome::ignore
                                                             : outcome::success,
                      .may_retry = pick(4) != 0};
+    if (shut_ && pick(64) != 0) r.what = outcome::throttle;
     if (pick(16) < hints_) r.advice.retry_after = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
     if (pick(16) < hints_) r.advice.remaining = static_cast<std::int64_t>(pick(12)) - 2;
     if (pick(16) < hints_) r.advice.reset = hints[pick(hints_ < 2 ? 6 : std::size(hints))];
@@ -461,7 +478,9 @@ class history {
     auto const held = head ? naive_.held(head->terms.cost) : time_point::min();
     auto const parks = held > later(now_, naive_.settings.hint_max);
     auto expect = parks ? std::optional(parked_request{head->id, held}) : std::nullopt;
-    if (!parks && head && naive_.refused_too_long(*head))
+    auto const ends = head ? naive_.tried_until(*head) : never;
+    in_vain += now_ > ends;
+    if (!parks && head && (naive_.refused_too_long(*head) || now_ > ends))
       expect = {head->id, std::max(head->ready_since, held), reason::refused_alone};
     else if (!parks && head && naive_.law.ready_at(head->terms.cost) > now_ &&
              now_ > later(naive_.broken_since(), naive_.settings.hint_max))
@@ -474,7 +493,9 @@ class history {
     ASSERT_EQ(late.has_value(), deadline < now_);
     ASSERT_TRUE(!late || naive_.find(*late)->terms.deadline == deadline);
     ASSERT_GT(wakeup, now_);
-    ASSERT_EQ(wakeup, std::max(std::min(until, later(deadline, 1ns)), now_ + 1ns));
+    auto soonest = std::min(until, later(deadline, 1ns));
+    if (ends >= now_) soonest = std::min(soonest, later(ends, 1ns));
+    ASSERT_EQ(wakeup, std::max(soonest, now_ + 1ns));
 
     ASSERT_EQ(naive_.submitted, naive_.alive.size() + ended_.size());
     for (auto const& [id, times] : ended_) ASSERT_EQ(times, 1) << "a ticket ends once";
@@ -518,7 +539,7 @@ class history {
   Draw draw_;
   time_point now_{1000s};
   std::uint64_t kinds_[2], hints_;
-  bool unbounded_hints_;
+  bool unbounded_hints_, shut_;
   std::set<ticket> seen_;
   std::map<ticket, int> ended_;
 };

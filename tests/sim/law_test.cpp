@@ -136,6 +136,69 @@ TEST(default_law, stays_next_to_limits_that_it_was_not_told) {
   }
 }
 
+/// 50 per second, and once it has accepted `good` none at all for as long as it is `away`.
+struct shut_after {
+  struct record {
+    time_point since = never;
+    int refused = 0;  ///< meanwhile
+  };
+  int good;
+  duration away;
+  record* shut;
+  server bucket{{.limits = {token_bucket{20ms, 11}}, .latency = {20ms, 80ms}}};
+
+  answer operator()(time_point now, fraction u) {
+    if (shut->since == never) {
+      auto const a = bucket.arrive(now, 1, u);
+      if (a.what == outcome::success && --good == 0) shut->since = now;
+      return a;
+    }
+    bool const opened = now >= shut->since + away;
+    shut->refused += opened ? 0 : 1;
+    return {.what = opened ? outcome::success : outcome::throttle, .after = 50ms};
+  }
+};
+
+auto governed(shipped_law const& l) {
+  return governor<any_backoff, any_law>(
+      l.backoff, l.law,
+      unbounded_queue({.throttled = l.throttled, .quiet_successes = l.quiet_successes}));
+}
+
+TEST(shipped_laws, ask_twenty_times_in_five_minutes_for_what_is_left_and_always_refused) {
+  for (auto const& l : shipped_laws())
+    for (int const left : {1, 8}) {
+      int most = 0;
+      for (auto const seed : seeds(5)) {
+        SCOPED_TRACE(rerun(seed) + ", " + l.name + ", " + std::to_string(left) + " left");
+        shut_after::record shut;
+        line const five_minutes{.requests = 300 + left, .give_up_after = 5min + 6s};
+        EXPECT_EQ(run(five_minutes, governed(l), shut_after{300, 1h, &shut}, seed).done, 300);
+        EXPECT_LE(shut.refused, 20 * left);
+        most = std::max(most, shut.refused);
+      }
+      std::printf("%-14s %d left: at most %d attempts\n", l.name.c_str(), left, most);
+    }
+}
+
+TEST(shipped_laws, find_that_a_server_is_back_which_shut_before_their_last_request) {
+  for (auto const& l : shipped_laws())
+    for (duration const away : {10s, 60s, 600s}) {
+      duration late{};
+      for (auto const seed : seeds(5)) {
+        SCOPED_TRACE(rerun(seed) + ", " + l.name + ", " + std::to_string(to_seconds(away)) + " s");
+        shut_after::record shut;
+        auto const f = run({.requests = 301}, governed(l), shut_after{300, away, &shut}, seed);
+        EXPECT_EQ(f.done, 301);
+        auto const found = time_point(f.took) - shut.since;
+        EXPECT_LE(found, 2 * away + 15s);  // by a backoff from before
+        late = std::max(late, found - away);
+      }
+      std::printf("%-14s away for %g s: found %.1f s later at most\n", l.name.c_str(),
+                  to_seconds(away), to_seconds(late));
+    }
+}
+
 seek remembering(learned const& what, duration age = 1h) {
   seek law;
   law.remember(what, age);

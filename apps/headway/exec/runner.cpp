@@ -383,7 +383,9 @@ class runner {
         if (turn->what == lane::turn::kind::send) {
           begin(turn->number, now);
           processors_.begin(started());
-        } else
+        } else if (turn->what == lane::turn::kind::refused)
+          leave_open(turn->number, true);
+        else
           end(turn->number,
               {.how = final_outcome::failed,
                .reason = fmt::format("not started: quota: {}", turn->why)},

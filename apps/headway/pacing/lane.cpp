@@ -79,6 +79,12 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
   }
   auto& governor = parts_.governor;
   auto& quotas = parts_.quotas;
+  if (auto const parked = governor.parked(now); parked && parked->why == reason::refused_alone) {
+    governor.cancel(now, parked->id);
+    auto const& e = of(parked->id);
+    auto const home = e.called_back || e.what.turn_only;
+    return turn{e.number, home ? turn::kind::elsewhere : turn::kind::refused};
+  }
   while (auto const first = stopped_ ? std::nullopt : governor.next(now)) {
     auto& e = of(*first);
     if (e.called_back) {

@@ -72,8 +72,10 @@ class lane {
   /// What comes next in a round.
   struct turn {
     enum class kind : std::uint8_t {
-      send,       ///< it has started
-      never,      ///< it can never go, and its ticket is gone
+      send,     ///< it has started
+      never,    ///< it can never go, and its ticket is gone
+      refused,  ///< it was refused, alone or as all that is left, for longer than wait_max, and its
+                ///< ticket is gone
       elsewhere,  ///< it was called back, or has had the turn that it wanted; its ticket is gone
     };
     std::uint32_t number = 0;
@@ -95,7 +97,7 @@ class lane {
   struct settled {
     outcome taught = outcome::success;
     decision ruling{};
-    bool alone = false;  ///< it was refused alone for longer than wait_max, and is forgotten
+    bool alone = false;  ///< as turn::kind::refused
   };
   /// The head of the answer to a request that was sent, which says by itself what the answer is: so
   /// much the sooner others may go. Its end is for settle().

@@ -226,7 +226,13 @@ void server::pump(time_point now, scope& s) {
       } else {
         unnumber(w);
         fill_door(now, s);
-        w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
+        if (turn->what == lane::turn::kind::never)
+          w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
+        else
+          w.on_refused(
+              {{503, "refused",
+                fmt::format("{} has refused it for as long as it may wait", settings_.name)},
+               std::nullopt});
       }
     }
     l.rest(now, may_send);

@@ -353,6 +353,8 @@ class runner {
           begin(turn->number, now);
         else if (turn->what == lane::turn::kind::never)
           never_goes(turn->number, turn->why);
+        else if (turn->what == lane::turn::kind::refused)
+          abandon_refused(turn->number);
         else
           move_on(turn->number, now);
       }
@@ -383,6 +385,12 @@ class runner {
     visible_.counts().ended(r.where->title(), final_outcome::failed);
     record(result_of(r, {.reason = fmt::format("not sent: quota: {}", why)}), r.what.origin);
     requests_.forget(index);
+  }
+
+  /// It was refused for longer than --wait-max.
+  void abandon_refused(std::uint32_t index) {
+    refused_alone_.add(requests_[index].what.line);
+    abandon(index);
   }
 
   void begin(std::uint32_t index, time_point now) {

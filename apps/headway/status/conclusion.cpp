@@ -19,9 +19,8 @@ conclusion conclusion_of(remains const& r, duration wait_max, time_point now) {
                 "same command again then",
                 r.parked->until == never ? "for ever" : in_words(r.parked->until - now), patience)};
   if (!r.alone.empty())
-    return {exit_parked, fmt::format("left open: refused alone for longer than --wait-max {}, "
-                                     "while others were accepted: {}; run the same command again "
-                                     "later",
+    return {exit_parked, fmt::format("left open: refused for longer than --wait-max {}: {}; run "
+                                     "the same command again later",
                                      patience, r.alone)};
   if (r.missed) return {exit_threshold, *r.missed};
   return {r.failed ? exit_failed : exit_ok, ""};

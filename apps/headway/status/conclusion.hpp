@@ -16,7 +16,7 @@ struct remains {
     time_point until{never};  ///< else for this, which it asked for
   };
   std::optional<waiting> parked{};      ///< something waits for longer than --wait-max
-  std::string alone{};                  ///< what was refused alone for so long; "": nothing
+  std::string alone{};                  ///< what was refused, not all, for so long; "": nothing
   std::optional<std::string> missed{};  ///< how --fail-if came true
   bool failed = false;                  ///< something has no success
 };

@@ -21,9 +21,8 @@ TEST(conclusion, is_the_gravest_that_holds) {
        "5 of 10 requests failed"},
       {{.alone = "line 3", .missed = "5 of 10 requests failed", .failed = true},
        exit_parked,
-       "left open: refused alone for longer than --wait-max 15 min 0 s, while others were "
-       "accepted: "
-       "line 3; run the same command again later"},
+       "left open: refused for longer than --wait-max 15 min 0 s: line 3; run the same command "
+       "again later"},
       {{.parked = an_hour, .alone = "line 3", .missed = "", .failed = true},
        exit_parked,
        "parked: the server asks to wait 1 h 0 min, which is more than --wait-max 15 min 0 s; run "

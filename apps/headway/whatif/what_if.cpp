@@ -101,8 +101,8 @@ class sender {
   auto expired(time_point now) {
     return ask([&](auto& g) { return g.expired(now); });
   }
-  bool parked(time_point now) {
-    return ask([&](auto& g) { return g.parked(now).has_value(); });
+  auto parked(time_point now) {
+    return ask([&](auto& g) { return g.parked(now); });
   }
   time_point wakeup(time_point now) {
     return ask([&](auto& g) { return g.wakeup(now); });
@@ -239,7 +239,12 @@ class experiment {
       s.governor.cancel(now, *late);
       end_request();
     }
-    s.stopped = s.governor.parked(now);
+    while (auto const parked = s.governor.parked(now)) {
+      s.stopped = parked->why != reason::refused_alone;
+      if (s.stopped) return;
+      s.governor.cancel(now, parked->id);
+      end_request();
+    }
     while (auto const turn = s.governor.next(now)) {
       auto const* const what = next_answer(s);
       if (what == nullptr) {
