@@ -476,7 +476,7 @@ TEST(governor, a_request_refused_on_and_on_while_nothing_is_accepted_waits_by_it
   auto g = make();
   accept_another(g, 0s);
   auto const bad = submit(g, 0s);
-  refuse(g, 0s, bad, 4);
+  refuse(g, 0s, bad, 9);
   auto now = duration(0s);
   for (auto const wait : {1000ms, 1700ms}) {
     ASSERT_EQ(send(g, now), bad);
@@ -490,14 +490,14 @@ TEST(governor, a_request_refused_on_and_on_while_nothing_is_accepted_waits_by_it
   ASSERT_EQ(send(g, now), other);
   answer(g, now, other, outcome::throttle);
   g.cancel(at(now), other);
-  refuse(g, now, bad, 4);  // a row that begins anew
+  refuse(g, now, bad, 9);  // a row that begins anew
 }
 
 TEST(governor, a_request_refused_on_and_on_waits_not_by_itself_beside_one_that_may_be_accepted) {
   auto g = make();
   accept_another(g, 0s);
   auto const bad = submit(g, 0s);
-  refuse(g, 0s, bad, 4);
+  refuse(g, 0s, bad, 9);
   ASSERT_EQ(send(g, 0s), bad);
   auto const other = submit(g, 0s);
   EXPECT_EQ(answer(g, 0s, bad, outcome::throttle).why, reason::none);

@@ -162,8 +162,8 @@ class lazy_heap : public heap<Item> {
 /// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
 /// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
 /// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
-/// ever longer, and a hint that comes with it holds no other; so does one that is refused five
-/// times since anything was accepted, where the next in line was refused twice, too, but its hint
+/// ever longer, and a hint that comes with it holds no other; so does one that is refused ten
+/// times since anything was accepted, where all that is left was refused twice, but its hint
 /// holds all. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
 /// objects safe, shared objects unsafe.
 template <backoff B, law L>
@@ -407,7 +407,7 @@ class governor {
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
   // Of one that is refused on and on, as all that waits: 20 attempts in five minutes.
-  static constexpr int row_max = 4;  // before it
+  static constexpr int row_max = 9;  // before it
   static constexpr exponential_backoff row_backoff{.initial = 1s, .multiplier = 1.7, .cap = 1min};
 
   struct request {
@@ -561,10 +561,15 @@ class governor {
   bool in_row(request const& r) const noexcept {
     return r.row > 1 && r.accepted_before == accepted_;
   }
-  /// Returns until when it is tried though nothing is accepted, once all that wait or fly were
-  /// refused twice meanwhile; until then `never`.
+  /// Returns whether all that wait or fly, and `more`, were refused twice since anything was
+  /// accepted.
+  bool all_in_vain(std::size_t more) const noexcept {
+    return in_vain_ >= waiting_ + static_cast<std::size_t>(in_flight_) + more;
+  }
+  /// Returns until when it is tried though nothing is accepted, once that holds; until then
+  /// `never`.
   time_point tried_until(request const& r) const noexcept {
-    if (in_vain_ < waiting_ + static_cast<std::size_t>(in_flight_)) return never;
+    if (!all_in_vain(0)) return never;
     return broken_since() == never ? later(r.row_since, settings_.hint_max) : never;
   }
 
@@ -575,8 +580,7 @@ class governor {
   again after_throttled(time_point now, request& r, hint const& advice, fraction u) {
     auto const a = after_refusal(now, r, advice, u);
     if (r.alone_since != never || settings_.throttled == after_throttle::back_off) return a;
-    if (accepted_ == 0 || r.row <= row_max) return a;
-    if (!queue_.empty() && !in_row(requests_[queue_.top().index])) return a;
+    if (accepted_ == 0 || r.row <= row_max || !all_in_vain(1)) return a;
     auto const rested = later(now, row_backoff.delay(r.row - row_max - 1, {}, u));
     return rested > a.since ? again{reason::backoff, rested} : a;
   }

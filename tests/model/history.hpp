@@ -197,11 +197,10 @@ struct naive_governor {
       ++level, quiet = 0;
       r->lead_before = lead;
       auto rest = duration::min();
-      auto const* const next = head(r);
-      if (accepted > 0 && !r->alone_since && r->row.size() > 4 && (!next || next->row.size() > 1) &&
+      if (accepted > 0 && !r->alone_since && r->row.size() > 9 && all_in_vain() &&
           settings.throttled != after_throttle::back_off)
         rest = exponential_backoff{.initial = 1s, .multiplier = 1.7, .cap = 1min}.delay(
-            static_cast<int>(r->row.size()) - 5, {}, 0);
+            static_cast<int>(r->row.size()) - 10, {}, 0);
       if (settings.throttled == after_throttle::back_off) {
         ++r->waits_alone;
         r->last_delay = backoff.delay(r->throttles - 1, r->last_delay, for_backoff);
@@ -254,9 +253,12 @@ struct naive_governor {
            (r.last_delay > settings.hint_max ||
             (r.waits_alone > 2 && r.ready_since > later(*r.alone_since, settings.hint_max)));
   }
+  bool all_in_vain() const {
+    return std::ranges::all_of(alive, [](auto& a) { return a.row.size() > 1; });
+  }
   time_point tried_until(request const& r) const {
-    bool const in_vain = std::ranges::all_of(alive, [](auto& a) { return a.row.size() > 1; });
-    return in_vain && broken_since() == never ? later(r.row.front(), settings.hint_max) : never;
+    return all_in_vain() && broken_since() == never ? later(r.row.front(), settings.hint_max)
+                                                    : never;
   }
   decision give_up(ticket id, reason why) {
     end(id);
