@@ -92,6 +92,30 @@ TEST_F(lane_test, rests_until_something_happens) {
   EXPECT_EQ(l.wake(), now);
 }
 
+TEST(lane, gives_back_what_is_left_and_always_refused) {
+  auto l = test_lane("fixed", {.hint_max = 10s, .first_alone = 0ns});
+  rng chance{1};
+  auto now = time_point{1h};
+  auto const id = std::get<ticket>(l.submit(now, {}, 5));
+  auto what = kind::send;
+  while (now < time_point{2h}) {
+    l.open(now, true);
+    while (auto const turn = what == kind::send ? l.next(now, chance) : std::nullopt) {
+      EXPECT_EQ(turn->number, 5U);
+      what = turn->what;
+      if (what != kind::send) break;
+      now = now + 100ms;  // its answer's
+      l.settle(now, id, {.what = reaction::rate}, {.status = 429, .may_repeat = true}, chance());
+    }
+    if (what != kind::send) break;
+    l.rest(now, true);
+    now = l.wake();
+  }
+  EXPECT_EQ(what, kind::refused);
+  EXPECT_NEAR(to_seconds(now - time_point{1h}), 10, 0.3);
+  EXPECT_EQ(l.waiting(), 0U);
+}
+
 /// How many go in a second under a ceiling of 5,000/s, and in how many rounds.
 struct second_of {
   explicit second_of(std::int64_t burst, std::int64_t cost = 1) {
