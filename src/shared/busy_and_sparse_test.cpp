@@ -68,7 +68,6 @@ struct setting {
   duration joins{};           // the busy caller; until then the sparse one is alone
   int busy_max = 0;           // in flight, of the busy caller; 0: any number
   double busy_rate = 0;       // per second, at most, of the busy caller; 0: any
-  double share_min = 0.975;   // of what the sparse one leaves
 };
 
 class world {
@@ -191,8 +190,7 @@ class world {
 
 constexpr setting settings[] = {
     {.name = "a tenth", .limit = 20, .sparse = 0.1, .latency = 50ms},
-    // Turns that late timers lose: .96 is the median of 40 seeds, .86 the worst.
-    {.name = "half, very late timers", .wakes_late = 20ms, .share_min = 0.84},
+    {.name = "half, very late timers", .wakes_late = 20ms},
     {.name = "half, 1,000/s", .limit = 1000, .latency = 1ms},
     {.name = "half, one governor", .limit = 1000, .latency = 1ms, .one_governor = true},
     {.name = "workers", .sparse = 0.3, .latency = 20ms, .workers = 16},
@@ -220,7 +218,7 @@ TEST(busy_and_sparse, the_busy_one_has_what_the_sparse_one_leaves) {
   for (auto const& s : settings)
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       world one(s, seed);
-      EXPECT_GE(one.share_of_the_rest(50s, 100s), s.share_min) << s.name << ", seed " << seed;
+      EXPECT_GE(one.share_of_the_rest(50s, 100s), 0.975) << s.name << ", seed " << seed;
       EXPECT_LE(one.refused_share(), 0.02) << s.name << ", seed " << seed;
     }
 }
