@@ -334,8 +334,7 @@ void fields(C& c, typename C::template as<seek::cycle>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<seek::latency>& x) {
-  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume, begun,
-         emptied] = x;
+  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
@@ -346,8 +345,6 @@ void fields(C& c, typename C::template as<seek::latency>& x) {
   c.moment(answered);
   c.real(drained, 0);
   c.real(resume, 0);
-  c.real(begun, 0);
-  c.whole(emptied, 0, count_max);
 }
 
 template <class C>

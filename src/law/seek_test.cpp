@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 
 namespace headway {
 namespace {
@@ -222,131 +221,6 @@ TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
   auto const cut = few_requests({.with = {.demand = false}});
   EXPECT_GT(cut.epoch, 0U);
   EXPECT_LT(cut.level, seek{}.level);
-}
-
-/// Returns the level of a ramp from 20/s after eight answers that took `mean` each.
-double after_eight_answers(duration mean) {
-  seek law;
-  law.next = time_point{1s};
-  law.wait.mean = to_seconds(mean);
-  for (int i = 0; i < 8; ++i) {
-    auto const now = law.ready_at(1);
-    law.on_success(now, {.sent = law.take(now, 1, 0), .rtt = mean}, 0);
-  }
-  return law.level;
-}
-
-TEST(seek, a_ramp_doubles_in_fewer_answers_where_fewer_are_under_way) {
-  EXPECT_NEAR(after_eight_answers(20ms), 2 * 20, 2);       // in 8
-  EXPECT_NEAR(after_eight_answers(200ms), 1.38 * 20, 1);   // in 16 to 20: 4 to 5 fly
-  EXPECT_NEAR(after_eight_answers(600ms), 1.316 * 20, 1);  // in 20
-}
-
-/// Serves in order, one each `interval`, and refuses none.
-struct queue {
-  struct request {
-    stamp sent{};
-    time_point due{};
-  };
-  duration interval{}, latency = 50ms;
-  time_point now{1s}, free{};
-  std::deque<request> waiting{};
-  std::size_t longest = 0;
-
-  /// Lets `law` ask until `count` answers have come, or it drains.
-  void serve(seek& law, int count) {
-    while (count > 0 && law.wait.drained == 0) {
-      bool const room = static_cast<double>(waiting.size()) < law.allowed();
-      auto const turn = room ? std::max(now, law.ready_at(1)) : never;
-      if (waiting.empty() || turn < waiting.front().due) {
-        now = turn;
-        free = std::max(free, now) + interval;
-        auto sent = law.take(now, 1, 0);
-        sent.in_flight = static_cast<int>(waiting.size()) + 1;
-        waiting.push_back({sent, free + latency});
-        longest = std::max(longest, waiting.size());
-      } else {
-        auto const [sent, due] = waiting.front();
-        waiting.pop_front();
-        now = due;
-        law.on_success(
-            now,
-            {.sent = sent, .in_flight = static_cast<int>(waiting.size()), .rtt = now - sent.sent},
-            0);
-        --count;
-      }
-    }
-  }
-};
-
-TEST(seek, a_ramp_sees_its_own_queue_before_it_has_doubled_twice) {
-  for (auto const interval : {20ms, 10ms, 5ms}) {
-    seek law;
-    queue server{.interval = interval};
-    server.serve(law, 2000);
-    auto const rate = 1 / to_seconds(interval);
-    EXPECT_GT(law.wait.drained, 0) << rate;
-    EXPECT_LT(law.wait.resume, 4 * rate);
-    EXPECT_LT(static_cast<double>(server.longest), 0.5 * rate + 16) << rate;
-  }
-}
-
-TEST(seek, a_block_of_latency_in_the_ramp_ends_when_the_level_has_nearly_doubled) {
-  auto const judged = [](double growth, double ceiling) {
-    time_point now{1s};
-    seek law;
-    law.ceiling = ceiling;
-    law.wait.mean = 0.001;
-    for (int i = 0; i < seek::block_answers_min; ++i) {
-      law.level = i == 0 ? 100 : 100 * growth;
-      now += 10ms;
-      law.on_success(now, {.sent = {.sent = now - 1ms}, .rtt = 1ms, .app_limited = true}, 0);
-    }
-    return law.wait.answers == 0;
-  };
-  EXPECT_TRUE(judged(1.95, 0));
-  EXPECT_FALSE(judged(1.8, 0));
-  EXPECT_FALSE(judged(1.95, 200));  // no ramp
-}
-
-/// A law that drains a queue of 1 s since `now`, and of which `delivered` was measured.
-seek draining(time_point now, double delivered) {
-  seek law;
-  law.level = 25;
-  law.wait.mean = law.wait.base = 0.05;
-  law.wait.drained = 1.05;
-  law.wait.resume = 100;
-  law.wait.delivered = delivered;
-  law.wait.block = now + from_seconds(1 / 0.75);
-  return law;
-}
-
-/// Answers `before` that were sent before a drain at 50/s, then as many as a judgement needs, which
-/// take `rtt`.
-double level_after(seek law, int before, duration rtt) {
-  time_point const began{10s};
-  for (int i = 1; i <= before; ++i)
-    law.on_success(began + 20ms * i,
-                   {.sent = {.sent = began - 1ms}, .rtt = 1s, .app_limited = true}, 0);
-  auto now = law.wait.block;
-  for (int i = 0; i <= seek::block_answers_min; ++i) {
-    now += 80ms;
-    law.on_success(now + rtt, {.sent = {.sent = now}, .rtt = rtt, .app_limited = true}, 0);
-  }
-  EXPECT_EQ(law.wait.drained, 0);
-  return law.level;
-}
-
-TEST(seek, a_queue_that_empties_tells_its_rate) {
-  auto const law = draining(time_point{10s}, 30);
-  EXPECT_NEAR(level_after(law, 40, 50ms), 0.97 * 50, 0.1);
-  EXPECT_NEAR(level_after(law, 8, 50ms), 0.97 * 30, 0.1);  // too few
-  auto const faster = draining(time_point{10s}, 60);
-  EXPECT_NEAR(level_after(faster, 40, 50ms), 0.97 * 60, 0.1);  // the last ones may be late
-}
-
-TEST(seek, a_server_that_stays_slow_after_a_drain_is_slow) {
-  EXPECT_NEAR(level_after(draining(time_point{10s}, 30), 40, 1s), 100, 0.1);
 }
 
 }  // namespace

@@ -136,8 +136,6 @@ struct seek {
     time_point answered{};  ///< the last answer
     double drained = 0;     ///< the latency that made us drain; 0: we do not
     double resume = 0;      ///< the level before
-    double begun = 0;       ///< the level when the block began
-    int emptied = 0;        ///< answers while draining, of what was sent before
     friend bool operator==(latency const&, latency const&) = default;
   };
   latency wait{};    ///< for answers
@@ -164,12 +162,10 @@ struct seek {
   static constexpr double rate_max = 1e7;           ///< units per second
   static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
-  static constexpr double ramp_flights = 4;  // … nor in fewer answers than so often what flies, …
-  static constexpr double ramp_answers_min = 8;   ///< … but in these at least
-  static constexpr double ramp_answers_max = 20;  // that tell a small limit
-  static constexpr double guess_answers = 16;     ///< above a guess
-  static constexpr double known_factor = 1.5;     ///< less steep, a ramp above a known ceiling
-  static constexpr double dip = 0.95;             // after a touch: the server has too much already
+  static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
+  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
+  static constexpr double known_factor = 1.5;       ///< less steep, a ramp above a known ceiling
+  static constexpr double dip = 0.95;        // after a touch: the server has too much already
   static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
   static constexpr double below = 0.985;     // of the ceiling: where climbs begin
   static constexpr double step = 0.03;       // of the ceiling: one climb
@@ -193,11 +189,8 @@ struct seek {
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
   static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
   static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
-  static constexpr int block_answers = 24;        ///< that one judgement of latency needs …
-  static constexpr int block_answers_min = 8;  ///< … while draining, and in a ramp that has …
-  static constexpr double block_growth = 1.9;  ///< … grown by so much since the block began
-  static constexpr int emptied_min = 16;       ///< answers that tell a queue's rate
-  static constexpr double ease_seconds = 10;   // yielded half: back to nine tenths in 16 s
+  static constexpr int block_answers = 24;        ///< that one judgement of latency needs
+  static constexpr double ease_seconds = 10;      // yielded half: back to nine tenths in 16 s
 
   time_point ready_at(std::int64_t) const noexcept { return next; }
 
@@ -448,10 +441,7 @@ struct seek {
       if (ceiling > 0) seconds *= known_factor;
       auto const doublings = std::min(wait.mean / seconds, 2.0);
       auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
-      auto const flying = per_unit(rate) * wait.mean;
-      auto const answers =
-          guess ? guess_answers
-                : std::clamp(ramp_flights * flying, ramp_answers_min, ramp_answers_max);
+      auto const answers = guess ? guess_answers : ramp_answers;
       level *= 1 + ln2 * cost / std::max(rate * seconds / late, answers * unit);
     } else if (level < rest()) {
       auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
@@ -646,11 +636,6 @@ struct seek {
     bool const draining = wait.drained > 0;
     if (draining && now >= wait.block)
       level = std::max(level, slots ? wait.resume : std::min(wait.resume, 0.97 * wait.delivered));
-    if (draining && later(s.sent.sent, from_seconds(emptying())) < wait.block) {
-      auto const since = to_seconds(now - wait.block) + emptying();
-      if (++wait.emptied >= emptied_min)
-        wait.delivered = std::max(wait.delivered, wait.emptied * unit / std::max(since, 1e-9));
-    }
     if (draining && s.sent.sent < wait.block) return;
     auto const silent = to_seconds(now - std::exchange(wait.answered, now));
     if (silent > 4 * wait.mean && silent > 4 * (wait.mean + unit / pace())) {
@@ -658,12 +643,10 @@ struct seek {
       if (!draining) wait.block = now;
     }
     auto const rtt = to_seconds(s.rtt);
-    if (wait.answers == 0) wait.begun = level;
     wait.lowest = wait.answers == 0 ? rtt : std::min(wait.lowest, rtt);
     ++wait.answers;
     auto const lasted = to_seconds(now - wait.block);
-    bool const soon = draining || (ramping() && level > block_growth * wait.begun);
-    if (wait.answers < (soon ? block_answers_min : block_answers) || lasted < wait.mean) return;
+    if (wait.answers < (draining ? 8 : block_answers) || lasted < wait.mean) return;
     auto const delivered = wait.answers * unit / std::max(lasted, 1e-9);
     wait.answers = 0;
     wait.block = now;
@@ -696,16 +679,13 @@ struct seek {
     }
   }
 
-  /// Returns the seconds that our queue, if it is ours, takes to empty while a quarter is sent.
-  double emptying() const noexcept { return (wait.drained - wait.base) / 0.75; }
-
-  /// Sends a quarter for so long.
+  /// Sends a quarter for as long as our queue, if it is ours, takes to empty.
   void drain(time_point now, double high) noexcept {
-    wait.high = wait.emptied = 0;
+    wait.high = 0;
     wait.drained = high;
     wait.resume = level;
     level /= 4;
-    wait.block = later(now, from_seconds(emptying()));
+    wait.block = later(now, from_seconds((high - wait.base) / 0.75));
   }
 };
 static_assert(law<seek>);
