@@ -72,12 +72,11 @@ struct naive_governor {
   void end(ticket id) {
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
-  request const* head(request const* besides = nullptr) const {
+  request const* head() const {
     request const* first = nullptr;
     for (auto const& r : alive)
-      if (&r != besides && !r.flying &&
-          (!first ||
-           std::pair(r.ready_since, r.sequence) < std::pair(first->ready_since, first->sequence)))
+      if (!r.flying && (!first || std::pair(r.ready_since, r.sequence) <
+                                      std::pair(first->ready_since, first->sequence)))
         first = &r;
     return first;
   }
