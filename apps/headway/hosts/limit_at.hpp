@@ -1,12 +1,16 @@
 /// --limit-at: one limit for the processes of many hosts, kept in a database.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "headway/law/shipped.hpp"
 #include "pacing/fleet_link.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace headway::app {
 
