@@ -1,14 +1,17 @@
 #include "exec/leftovers.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
 
 #include "base/sha256.hpp"
+#include "base/words.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {
@@ -48,6 +51,15 @@ std::vector<pid_t> leftovers(std::string_view mark) {
     found = marked(mark);
   }
   return found;
+}
+
+void mark_commands(std::string const& path, bool resumed) {
+  auto const mark = mark_of(path);
+  if (auto const found = resumed ? leftovers(mark) : std::vector<pid_t>(); !found.empty())
+    say(fmt::format(
+        "{} process{} of an earlier run still live{}, the first is {}; they may still write",
+        found.size(), found.size() == 1 ? "" : "es", found.size() == 1 ? "s" : "", found.front()));
+  ::setenv(mark_name, mark.c_str(), 1);
 }
 
 }  // namespace headway::app

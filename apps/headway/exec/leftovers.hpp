@@ -19,4 +19,8 @@ std::string mark_of(std::string const& path);
 /// half a second to end them. Reads /proc.
 std::vector<pid_t> leftovers(std::string_view mark);
 
+/// Marks what we start from now on as the journal's at `path`; says what of its earlier runs still
+/// lives, if `resumed`.
+void mark_commands(std::string const& path, bool resumed);
+
 }  // namespace headway::app

@@ -23,4 +23,15 @@ void show_plan(plan_counts jobs, command_profile const& speaks, bool safe, room 
   }
 }
 
+std::string opening_words(command_profile const& speaks, bool safe, room const& room,
+                          recipe const& recipe, std::string_view set, bool journal) {
+  auto text = speaks.local() ? fmt::format("{} asks no server: {} at once, for as many {}",
+                                           recipe.own_name(), room.most, room.why)
+                             : fmt::format("profile {}, at most {} at once ({})", speaks.name(),
+                                           room.most, room.why);
+  if (!set.empty()) text += fmt::format("; with {}, so that each throttle is seen", set);
+  if (journal && !safe) text += "; what a kill interrupts is not run again (--safe)";
+  return text;
+}
+
 }  // namespace headway::app

@@ -1,7 +1,9 @@
-/// A plan: what --dry-run shows.
+/// A plan: what --dry-run shows, and what a run says of it at first.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "exec/command_profile.hpp"
 #include "exec/input.hpp"
@@ -19,5 +21,10 @@ struct plan_counts {
 /// Prints the commands that would be run; says how.
 void show_plan(plan_counts, command_profile const&, bool safe, room const&, recipe const&,
                exec_input&);
+
+/// Returns what is said before the first command; `set`: variables that are set for all, "": none;
+/// `journal`: there is one.
+std::string opening_words(command_profile const&, bool safe, room const&, recipe const&,
+                          std::string_view set, bool journal);
 
 }  // namespace headway::app

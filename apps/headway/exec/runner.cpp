@@ -1,15 +1,12 @@
 #include "exec/runner.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,13 +21,14 @@
 #include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "exec/crew.hpp"
 #include "exec/descendants.hpp"
 #include "exec/exec_files.hpp"
-#include "exec/guards.hpp"
 #include "exec/job_intake.hpp"
 #include "exec/job_outputs.hpp"
 #include "exec/job_result.hpp"
 #include "exec/leftovers.hpp"
+#include "exec/pacing.hpp"
 #include "exec/plan.hpp"
 #include "exec/processor_share.hpp"
 #include "exec/program.hpp"
@@ -42,23 +40,11 @@
 #include "journal/failed_lines.hpp"
 #include "journal/journal.hpp"
 #include "journal/recorder.hpp"
-#include "os/poller.hpp"
-#include "os/signals.hpp"
 #include "pacing/lanes.hpp"
-#include "pacing/laws.hpp"
-#include "provider/profile.hpp"
-#include "status/canary.hpp"
-#include "status/conclusion.hpp"
-#include "status/halt.hpp"
-#include "status/losses.hpp"
-#include "watch/watched_run.hpp"
+#include "watch/course.hpp"
 
 namespace headway::app {
 namespace {
-
-constexpr std::size_t read_ahead = 1024;
-constexpr duration patience = 5s;  // between SIGTERM and SIGKILL
-constexpr int attempts_if_passing = 4;
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -72,9 +58,8 @@ class runner {
                                 : command_profile::of_program(recipe_.own_name())),
         safe_(options_.safe || speaks_.safe(recipe_.words_for_profile())),
         room_(room::here(options_.concurrency, speaks_.local())),
-        http_(profile::named("generic")),
-        fleet_(fleet()),
-        lanes_(pacing()) {}
+        fleet_(fleet_of(options_, speaks_, recipe_.own_name())),
+        lanes_(pacing_of(options_, speaks_, room_, fleet_)) {}
 
   int run() {
     open_input();
@@ -86,12 +71,15 @@ class runner {
     outputs_.emplace(options_, log_);
     set_environment();
     if (!options_.cold) lanes_.recall();
-    if (!options_.trace.empty()) lanes_.trace_to(options_.trace, began_);
+    if (!options_.trace.empty()) lanes_.trace_to(options_.trace, course_.began());
     become_subreaper();
-    events_.watch(signals_.fd(), EPOLLIN);
     if (auto* const log = outputs_->log()) events_.watch(log->event_fd(), EPOLLIN);
-    if (fleet_) events_.watch(fleet_->event_fd(), EPOLLIN);
-    visible_.open(options_.metrics);
+    course_.open(lanes_, {.surface = "exec",
+                          .jobs = lane_name_,
+                          .metrics = options_.metrics,
+                          .fleet = fleet_.get(),
+                          .explain = [this](std::int64_t line) { return explain(line); },
+                          .act = [this](time_point now, command const& c) { act(now, c); }});
     say_what_is_done();
     loop();
     return conclude();
@@ -99,38 +87,6 @@ class runner {
 
  private:
   // ── before ──────────────────────────────────────────────────────────────────────────────────
-
-  /// Null where no host shares the limit; so for programs that ask no server.
-  std::shared_ptr<fleet_link> fleet() const {
-    if (options_.fleet.from_arguments && speaks_.local())
-      throw fatal(exit_usage,
-                  fmt::format("--limit-at: {} asks no server; its limit is this machine",
-                              in_quotes(recipe_.own_name())));
-    if (options_.dry_run || speaks_.local()) return nullptr;
-    return join_fleet(options_.fleet, options_.wait_max);
-  }
-
-  pacing_settings pacing() const {
-    pacing_settings s{.law = options_.law      ? *options_.law
-                             : speaks_.local() ? law_named("fixed")
-                                               : shipped_laws().front(),
-                      .governor = {.attempts_max = options_.attempts_max > 0 ? options_.attempts_max
-                                                                             : attempts_if_passing,
-                                   .queue_max = read_ahead,
-                                   .hint_max = options_.wait_max,
-                                   .rate_ceiling = options_.rate_ceiling,
-                                   .in_flight_max = room_.most},
-                      .quotas = options_.quotas,
-                      .speaks = http_,
-                      .state = options_.state,
-                      .alone = options_.alone || speaks_.local(),
-                      .fleet = fleet_,
-                      .in_flight_most = options_.concurrency > 0 ? 0 : room_.most};
-    s.governor.throttled = s.law.throttled;
-    s.governor.budget = {.balance_max = 1e18, .balance = 1e18};  // --attempts-max is the limit
-    if (speaks_.local()) s.governor.first_alone = 0ns;
-    return s;
-  }
 
   void open_input() {
     check_files(options_);
@@ -147,34 +103,14 @@ class runner {
   void set_environment() {
     set_here_ = set_surroundings(speaks_);
     scope_ = scope_of_surroundings(speaks_);
-    if (!log_) return;
-    auto const mark = mark_of(options_.journal);
-    if (log_->lines() > 0)
-      if (auto const found = leftovers(mark); !found.empty())
-        say(fmt::format(
-            "{} process{} of an earlier run still live{}, the first is {}; they may still "
-            "write",
-            found.size(), found.size() == 1 ? "" : "es", found.size() == 1 ? "s" : "",
-            found.front()));
-    ::setenv(mark_name, mark.c_str(), 1);
-  }
-
-  bool talks() const noexcept {
-    return options_.progress != progress_style::none || options_.quiet;
+    if (log_) mark_commands(options_.journal, log_->lines() > 0);
   }
 
   void say_what_is_done() {
     if (!finds_descendants())
       say("what leaves its process group is not found on this system (/proc/…/children)");
-    if (!talks()) return;
-    auto text = speaks_.local() ? fmt::format("{} asks no server: {} at once, for as many {}",
-                                              recipe_.own_name(), room_.most, room_.why)
-                                : fmt::format("profile {}, at most {} at once ({})", speaks_.name(),
-                                              room_.most, room_.why);
-    if (!set_here_.empty())
-      text += fmt::format("; with {}, so that each throttle is seen", set_here_);
-    if (log_ && !safe_) text += "; what a kill interrupts is not run again (--safe)";
-    say(text);
+    if (course_.talks())
+      say(opening_words(speaks_, safe_, room_, recipe_, set_here_, log_ != nullptr));
   }
 
   // ── the loop ────────────────────────────────────────────────────────────────────────────────
@@ -182,7 +118,7 @@ class runner {
   void loop() {
     while (true) {
       auto const now = clock_now();
-      visible_.tick(now);
+      course_.tick(now, tasks_.live());
       check_halts(now);
       acknowledge();
       start_committed();
@@ -190,7 +126,7 @@ class runner {
         admit(now);
         pump(now);
       }
-      end_late(now);
+      crew_.end_late(now, timed_out_);
       if (jobs_->polls()) {
         auto const wanted = !halt_.draining() && !full() && !jobs_->closed() && jobs_->waits();
         events_.watch(STDIN_FILENO, wanted ? EPOLLIN : 0U);
@@ -202,20 +138,16 @@ class runner {
   }
 
   void check_halts(time_point now) {
-    if (finishing_ && tasks_.live() == 0) halt_.leave_off();
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
-    if (options_.time_max && now - began_ >= *options_.time_max && !halt_.draining())
-      halt_.time_out();
     if (outputs_->closed()) halt_.drain();
-    if (auto why = options_.may.stops(standing_)) halt_.stop(std::move(*why));
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
       if (options_.halt->what == halt_rule::kind::success)
         halt_.drain();
       else
         halt_.stop("--halt " + options_.halt->text);
-      if (options_.halt->now) end_all(now, "ended by --halt");
+      if (options_.halt->now) crew_.terminate_all(now, "ended by --halt");
     }
   }
 
@@ -226,36 +158,26 @@ class runner {
   }
 
   void dispatch(poller::event const& e) {
-    if (visible_.ready(clock_now(), e)) return;
-    if (e.fd == signals_.fd()) {
+    if (course_.ready(clock_now(), e)) return;
+    if (course_.is_signal(e)) {
       take_signal();
     } else if (auto* const log = outputs_->log(); log != nullptr && e.fd == log->event_fd()) {
       std::uint64_t unused = 0;
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
-    } else if (fleet_ && e.fd == fleet_->event_fd()) {
-      fleet_->heard();
-      lanes_.wake(clock_now());
     } else if (e.fd == STDIN_FILENO) {
       jobs_->readable();
-    } else if (static_cast<std::size_t>(e.fd) >= watched_.size()) {
-      return;  // a connection of ctl, closed meanwhile
-    } else if (auto const& w = watched_[static_cast<std::size_t>(e.fd)]; w.what == watch::guard) {
-      hear(w.index);
-    } else if (w.what == watch::task) {
-      drain(tasks_[w.index], e.fd, block_.size());
+    } else {
+      crew_.ready(e);  // else it is a connection of ctl, closed meanwhile
     }
   }
 
   void take_signal() {
-    auto const signal = signals_.take();
-    if (signal == 0) return;
-    halt_.interrupt(signal);
-    progress_.clear();
+    if (!course_.take_signal()) return;
     if (!halt_.hurried())
-      say(fmt::format("stopping: {} running are finished first; once more ends them",
-                      standing_.in_flight));
+      course_.tell(fmt::format("stopping: {} running are finished first; once more ends them",
+                               standing_.in_flight));
     else
-      end_all(clock_now(), "ended by a second signal");
+      crew_.terminate_all(clock_now(), "ended by a second signal");
   }
 
   bool ended() const {
@@ -268,29 +190,27 @@ class runner {
   }
 
   time_point wakeup(time_point now) {
-    auto at = std::min(progress_.wakeup(), visible_.wakeup());
+    auto at = std::min(course_.wakeup(), crew_.wakeup());
     if (!halt_.draining()) {
-      if (!jobs_->closed() && !finishing_ && !full() && !no_room_ &&
+      if (!jobs_->closed() && !course_.finishing() && !full() && !no_room_ &&
           (!jobs_->waits() || jobs_->has_one()))
         return now;
       if (no_room_) at = std::min(at, lanes_.room_at());
       if (room_to_start()) at = std::min(at, lanes_.wakeup());
-      if (options_.time_max) at = std::min(at, began_ + *options_.time_max);
       if (outputs_->full()) at = std::min(at, later(now, 10ms));
       if (processors_.taken()) at = std::min(at, processors_.looks_at());
     }
     if (outputs_->ordered()) at = std::min(at, later(now, 100ms));
-    for (int const i : guards_.running()) at = std::min(at, task_at(i).kill_at.value_or(never));
     return at;
   }
 
-  bool full() const noexcept { return tasks_.live() >= read_ahead || outputs_->full(); }
+  bool full() const noexcept { return tasks_.live() >= tasks_max || outputs_->full(); }
 
   // ── jobs come in ────────────────────────────────────────────────────────────────────────────
 
   void admit(time_point now) {
     no_room_ = false;
-    if (finishing_) return;
+    if (course_.finishing()) return;
     for (int budget = 256; budget > 0 && !jobs_->closed() && !full(); --budget) {
       auto item = next_item();
       if (!item) {
@@ -343,8 +263,6 @@ class runner {
     return false;
   }
 
-  task& task_at(int index) { return tasks_[static_cast<std::uint32_t>(index)]; }
-
   bool submit(std::uint32_t index, time_point now) {
     auto& t = tasks_[index];
     auto const answer =
@@ -357,7 +275,7 @@ class runner {
   // ── jobs run ────────────────────────────────────────────────────────────────────────────────
 
   bool room_to_start() const noexcept {
-    return started() < guards_.most() && !outputs_->full() && !processors_.taken();
+    return started() < crew_.most() && !outputs_->full() && !processors_.taken();
   }
   /// Commands that run, or are about to.
   std::int64_t started() const noexcept {
@@ -374,8 +292,8 @@ class runner {
     look_for_room(now);
     for (auto& [key, l] : lanes_) {
       if (!l.due(now)) continue;
-      if (started() < guards_.most())
-        processors_.look(now, started(), [this] { return guards_.busy(); });
+      if (started() < crew_.most())
+        processors_.look(now, started(), [this] { return crew_.busy(); });
       l.open(now, room_to_start());
       while (room_to_start()) {
         auto const turn = l.next(now, chance_);
@@ -430,13 +348,11 @@ class runner {
 
   void start(std::uint32_t index) {
     auto& t = tasks_[index];
-    auto const place = guards_.idle(static_cast<int>(standing_.in_flight));
+    auto const place = crew_.place(standing_.in_flight);
     if (!place) {  // as if the machine had said: not so many
       settle(index, {.what = reaction::concurrency, .code = "there can be no further process"}, {});
       return;
     }
-    auto& guard = guards_[*place];
-    watch_fd(guard.fd(), {watch::guard, static_cast<std::uint32_t>(*place)});
     auto const slot = static_cast<int>(*place) + 1;
     command_start c{.program = recipe_.program(),
                     .arguments = recipe_.arguments(t.what, slot),
@@ -449,26 +365,18 @@ class runner {
       not_started(index, fmt::format("there is no program {}", in_quotes(c.arguments.front())));
       return;
     }
-    if (!t.pipes.open(recipe_.input(t.what, slot))) {
+    if (!crew_.start(*place, index, std::move(c), recipe_.input(t.what, slot))) {
       settle(index, {.what = reaction::concurrency, .code = std::strerror(errno)}, {});
       return;
     }
-    t.pipes.give(c);
-    auto const started = guard.start(c);
-    t.pipes.close_theirs();
-    t.guard = static_cast<int>(*place);
-    guards_.runs(*place, static_cast<int>(index));
     ++t.attempts;
-    ++standing_.attempts;
-    ++standing_.in_flight;
-    standing_.in_flight_peak = std::max(standing_.in_flight_peak, standing_.in_flight);
+    course_.begin();
     t.sent = clock_now();
     t.began = wall_seconds();
     t.ended_by.clear();
     if (options_.timeout) t.kill_at = later(t.sent, *options_.timeout);
     kept([&] { outputs_->begin(t); });
-    for (int const fd : {t.pipes.output(), t.pipes.error()}) watch_fd(fd, {watch::task, index});
-    if (!started) hear(*place);
+    crew_.listen(index);
   }
 
   /// Does what writes files. What it cannot write ends the run.
@@ -481,79 +389,21 @@ class runner {
     }
   }
 
-  struct watch {
-    enum kind : std::uint8_t { none, guard, task };
-    kind what = none;
-    std::uint32_t index = 0;
-  };
-  void watch_fd(int fd, watch w) {
-    auto const at = static_cast<std::size_t>(fd);
-    if (at >= watched_.size()) watched_.resize(at + 1);
-    watched_[at] = w;
-    events_.watch(fd, EPOLLIN);
-  }
-  void forget_fd(int fd) {
-    events_.forget(fd);
-    watched_[static_cast<std::size_t>(fd)] = {};
-  }
-
-  /// Reads what is there, once; at most `most`. Returns how many bytes; 0: there is no more now.
-  std::size_t drain(task& t, int fd, std::size_t most) {
-    auto& to = fd == t.pipes.output() ? t.output : t.error;
-    ssize_t n = 0;
-    do n = ::read(fd, block_.data(), std::min(most, block_.size()));
-    while (n < 0 && errno == EINTR);
-    if (n == 0) events_.watch(fd, 0);
-    if (n <= 0) return 0;
-    auto const size = static_cast<std::size_t>(n);
-    if (!io_failure_) kept([&] { outputs_->append(to, {block_.data(), size}); });
-    return size;
-  }
-
-  /// The command has ended: reads what its pipe holds. What a process that lives on writes from now
-  /// on is not waited for. Returns false where there is one.
-  bool drain_rest(task& t, int fd) {
-    for (auto left = bytes_in(fd); left > 0;) {
-      auto const n = drain(t, fd, left);
-      if (n == 0) break;
-      left -= n;
-    }
-    pollfd end{fd, POLLIN, 0};
-    return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
-  }
-
-  /// A guard has something to say.
-  void hear(std::size_t place) {
-    if (!guards_.has(place)) return;
-    auto& guard = guards_[place];
-    auto const how = guard.end();
-    if (!how && !guard.gone()) return;
-    auto const running = guards_.runs(place, -1);
-    if (!how) {  // killed
-      forget_fd(guard.fd());
-      guards_.lose(place);
-    }
-    if (running >= 0) finished(static_cast<std::uint32_t>(running), how);
-  }
-
   void finished(std::uint32_t index, std::optional<command_end> how) {
     auto& t = tasks_[index];
-    --standing_.in_flight;
+    course_.back();
     t.out = false;
     t.guard = -1;
     t.kill_at.reset();
     job_result r{.took = clock_now() - t.sent};
-    for (int const fd : {t.pipes.output(), t.pipes.error()}) {
-      r.cut |= !drain_rest(t, fd);
-      forget_fd(fd);
-    }
+    r.cut = crew_.drain(t);
     auto const hints = t.pipes.hints();
     t.pipes.close();
     if (!how) {
       t.ended_by = "its guard was killed";
       how = command_end{.status = SIGKILL};
       if (!safe_ && log_) {  // whether it did its work cannot be told
-        visible_.counts().attempted(t.where->title(), outcome::ignore, r.took);
+        course_.attempted(*t.where, outcome::ignore, r.took);
         t.where->cancel(clock_now(), t.id);
         r.reason = t.ended_by;
         r.how = final_outcome::unknown;
@@ -599,7 +449,7 @@ class runner {
 
   void not_started(std::uint32_t index, std::string const& why) {
     auto& t = tasks_[index];
-    visible_.counts().attempted(t.where->title(), outcome::ignore, clock_now() - t.sent);
+    course_.attempted(*t.where, outcome::ignore, clock_now() - t.sent);
     t.where->cancel(clock_now(), t.id);
     auto const reason = "not started: " + why;
     end(index, {.how = final_outcome::failed, .exit = 127, .reason = reason}, 127);
@@ -611,7 +461,7 @@ class runner {
     auto& l = *t.where;
     auto const now = clock_now();
     t.out = false;
-    hints_ignored_ += told.ignored;
+    course_.ignored(told.ignored);
     auto const failed = told.what == reaction::transient || told.what == reaction::permanent;
     auto const asked = options_.attempts_max > 1;
     auto const said = failed ? told.code : std::string();
@@ -623,16 +473,14 @@ class runner {
     auto const [taught, ruling, alone] =
         l.settle(now, t.id, told,
                  {.status = status, .may_repeat = asked || safe_, .error = told.code}, chance_());
-    visible_.counts().attempted(l.title(), taught, r.took);
+    course_.attempted(l, taught, r.took);
     lanes_.wake(now);
     if (taught == outcome::throttle) {
       ++t.throttled;
       ++t.refusals;
-      ++standing_.throttled;
     } else if (failed) {
       ++t.broken;
-      ++standing_.broken;
-      standing_.last_error = l.title() + ": " + printable(said);
+      course_.broke(l, said);
     }
     if (stops(told.what)) {
       auto const why = told.code;
@@ -673,8 +521,7 @@ class runner {
     if (l.stopped()) return;
     halt_.stop_in_part();
     lanes_.stop(l);
-    progress_.clear();
-    say(fmt::format("{}: stopped: {}", l.title(), in_quotes(why)));
+    course_.tell(fmt::format("{}: stopped: {}", l.title(), in_quotes(why)));
     for (std::uint32_t i = 0; i < tasks_.end_index(); ++i)
       if (auto& t = tasks_[i]; t.where != nullptr && t.where->stopped() && !t.out) {
         t.where->cancel(clock_now(), t.id);
@@ -696,22 +543,21 @@ class runner {
     r.attempts = t.attempts;
     r.throttled = t.throttled;
     r.began = t.began;
-    ++standing_.of(r.how);
-    visible_.counts().ended(t.where == nullptr ? lane_name_ : t.where->title(), r.how);
+    course_.ended(t.where == nullptr ? lane_name_ : t.where->title(), r.how);
     if (r.how != final_outcome::success) {
       ++failures_;
-      lost_.add({.how = r.how,
-                 .host = lane_name_,
-                 .line = r.line,
-                 .reason = r.reason,
-                 .said = t.error.head(4096)});
+      course_.lost({.how = r.how,
+                    .host = lane_name_,
+                    .line = r.line,
+                    .reason = r.reason,
+                    .said = t.error.head(4096)});
     }
     auto const line = t.what.line;
     auto const why = std::string(r.reason);
     outputs_->record(t, r,
                      options_.job_log.empty() ? "" : shell_words(recipe_.arguments(t.what, 1)));
     if (outputs_->log() == nullptr) acknowledge();
-    if (canary_.dies(refused_by) && options_.may.canary && !speaks_.local())
+    if (course_.canary_dies(refused_by) && !speaks_.local())
       halt_.stop(
           fmt::format("the first {} jobs all failed alike, such as line {}: {}; put that right "
                       "and run it again{}; --no-canary goes on regardless",
@@ -722,35 +568,6 @@ class runner {
     if (auto failed = outputs_->acknowledge()) io_failed(std::move(failed));
   }
 
-  void end_all(time_point now, std::string const& why) {
-    for (int const i : guards_.running()) {
-      auto& t = task_at(i);
-      if (!t.ended_by.empty()) continue;
-      t.cut_short = true;
-      terminate(now, t, why);
-    }
-  }
-
-  /// SIGTERM now, SIGKILL later.
-  void terminate(time_point now, task& t, std::string const& why) {
-    t.ended_by = why;
-    guards_[static_cast<std::size_t>(t.guard)].signal(SIGTERM);
-    t.kill_at = later(now, patience);
-  }
-
-  void end_late(time_point now) {
-    for (int const i : guards_.running()) {
-      auto& t = task_at(i);
-      if (!t.kill_at || *t.kill_at > now) continue;
-      if (t.ended_by.empty()) {
-        terminate(now, t, fmt::format("timed out after {}", in_words(*options_.timeout)));
-      } else {
-        guards_[static_cast<std::size_t>(t.guard)].signal(SIGKILL);
-        t.kill_at.reset();
-      }
-    }
-  }
-
   // ── what other processes ask and say ────────────────────────────────────────────────────────
 
   /// What a user tells it, as far as it is not for its lanes.
@@ -758,9 +575,7 @@ class runner {
     using enum command::verb;
     if (c.what == spend_max)
       throw std::invalid_argument("spend-max: commands do not say what they cost");
-    if (c.what == stop) halt_.leave_off();
     if (c.what != finish) return;
-    finishing_ = true;
     for (std::uint32_t i = 0; i < tasks_.end_index(); ++i)
       if (auto& t = tasks_[i]; t.where != nullptr && t.attempts == 0 && !t.out) {
         t.where->cancel(now, t.id);
@@ -779,15 +594,12 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    visible_.look(now);
-    if (now < progress_.wakeup()) return;
-    standing_.waiting = lanes_.hindrances(now);
-    if (auto const hosts = lanes_.hosts()) standing_.fleet = words_of(*hosts, now);
-    if (outputs_->full())
-      standing_.waiting = {
-          {hindrance::kind::turn, "",
-           options_.keep_order ? "an earlier output (-k)" : "our output to be read", "", never}};
-    progress_.update(now, standing_);
+    course_.show(now, [this](standing& s) {
+      if (outputs_->full())
+        s.waiting = {{hindrance::kind::turn, "",
+                      options_.keep_order ? "an earlier output (-k)" : "our output to be read", "",
+                      never}};
+    });
   }
 
   int conclude() {
@@ -802,48 +614,41 @@ class runner {
     }
     outputs_->conclude();
     auto const closed = outputs_->closed();
-    guards_.end();
-    lanes_.conclude();
-    progress_.clear();
-    auto const& s = standing_;
-    if (talks() && !closed) {
-      auto text = summary(s, clock_now() - began_) + lost_.words() + visible_.changes() +
-                  lanes_.where_time_went() + lanes_.findings() + next_step(s, log_ != nullptr);
-      std::fputs(text.c_str(), stderr);
-    }
-    lanes_.keep();
-    if (!halt_.hurried()) visible_.conclude(signals_.fd());
-    if (hints_ignored_ > 0)
-      say(fmt::format("{} values in outputs made no sense, and were ignored", hints_ignored_));
+    crew_.end();
+    course_.sum_up("", log_ != nullptr, "outputs", closed);
+    course_.close();
     if (failed) std::rethrow_exception(failed);
     if (!options_.failed.empty())
       write_failed_lines(*jobs_->input().file(), jobs_->input().records().whole(log_->lost()),
                          options_.failed, options_.level);
     auto const unfinished = halt_.draining() && (!jobs_->closed() || tasks_.live() > 0 ||
-                                                 left_open_ > 0 || s.left() > 0);
+                                                 left_open_ > 0 || standing_.left() > 0);
     if (closed && unfinished) throw fatal(exit_pipe, "standard output is closed");
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
-    auto const lost = failures_ + s.failed_before + s.unknown_before;
-    auto const now = clock_now();
-    remains left{.alone = left_open_ > 0 ? fmt::format("{} jobs", left_open_) : "",
-                 .missed = options_.may.fails(s),
-                 .failed = lost > 0};
-    if (tasks_.live() > 0) left.parked = {lanes_.parked_as_broken(now), lanes_.parked_until()};
-    auto const [code, said] = conclusion_of(left, options_.wait_max, now);
-    if (!said.empty()) say(said);
+    auto const lost = failures_ + standing_.failed_before + standing_.unknown_before;
+    auto const code = course_.conclude(
+        {.alone = left_open_ > 0 ? fmt::format("{} jobs", left_open_) : "", .failed = lost > 0},
+        tasks_.live() > 0);
     auto const ended = code == exit_ok || code == exit_failed;
     return ended && options_.exit_failures ? static_cast<int>(std::min<std::int64_t>(lost, 101))
                                            : code;
   }
 
   exec_options const options_;
-  time_point const began_ = clock_now();
+  course course_{{.may = options_.may,
+                  .time_max = options_.time_max,
+                  .wait_max = options_.wait_max,
+                  .style = options_.progress,
+                  .quiet = options_.quiet}};
+  poller& events_ = course_.events();
+  halt& halt_ = course_.halts();
+  standing& standing_ = course_.stands();
+
   recipe const recipe_{options_};
   command_profile const speaks_;
   bool const safe_;
   room const room_;
-  profile const http_;
   std::string const lane_name_ =
       options_.name.empty()
           ? "exec " + (recipe_.own_name().empty() ? "commands" : recipe_.own_name())
@@ -851,11 +656,6 @@ class runner {
   std::string set_here_{}, scope_{};
 
   rng chance_{seed()};
-  signals signals_;
-  poller events_;
-  progress progress_{options_.progress, began_};
-  standing standing_;
-
   std::optional<job_intake> jobs_{};
   journal* log_ = nullptr;  // its, or none
   bool no_room_ = false;
@@ -863,33 +663,27 @@ class runner {
 
   std::shared_ptr<fleet_link> fleet_;
   lanes lanes_;
-  canary canary_;
-  halt halt_;
   bool halt_met_ = false;
   std::exception_ptr io_failure_{};
-  losses lost_;
-  std::int64_t failures_ = 0, left_open_ = 0, hints_ignored_ = 0, orders_ = 0;
+  std::int64_t failures_ = 0, left_open_ = 0, orders_ = 0;
 
   task_table tasks_;
   std::deque<std::uint32_t> intending_;
-  std::vector<watch> watched_;
-  std::array<char, 65536> block_;
-
-  guards guards_{room_.most};
+  std::string const timed_out_ =
+      options_.timeout ? fmt::format("timed out after {}", in_words(*options_.timeout)) : "";
+  crew crew_{events_,
+             tasks_,
+             room_.most,
+             {.printed =
+                  [this](spool& to, std::string_view bytes) {
+                    if (!io_failure_) kept([&] { outputs_->append(to, bytes); });
+                  },
+              .ended = [this](std::uint32_t index,
+                              std::optional<command_end> how) { finished(index, how); }}};
   processor_share processors_;
   bool was_held_ = false;
 
-  bool finishing_ = false;  // no other job begins
   std::int64_t last_line_ = 0;
-  watched_run visible_{events_,
-                       {.surface = "exec",
-                        .jobs = lane_name_,
-                        .paces = lanes_,
-                        .stands = standing_,
-                        .hints_ignored = hints_ignored_,
-                        .explain = [this](std::int64_t line) { return explain(line); },
-                        .act = [this](time_point now, command const& c) { act(now, c); }},
-                       began_};
 };
 
 }  // namespace

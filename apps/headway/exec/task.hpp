@@ -41,6 +41,9 @@ struct task {
   std::string words(time_point now) const;
 };
 
+/// Tasks that are read ahead, at most.
+inline constexpr std::size_t tasks_max = 1024;
+
 /// Tasks by a number, which is used again once its task is forgotten. Threads: one.
 class task_table {
  public:
