@@ -1,8 +1,11 @@
 #include "run/answer.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/clock.hpp"
+#include "client/headers.hpp"
 
 namespace headway::app {
 
@@ -42,6 +45,35 @@ judgement judge_whole(request const& r, reply const& whole, judgement last) {
     last.code = std::move(together.code);
   }
   return last;
+}
+
+reading read_answer(request& r, reply const& answer, time_point now, bool retry_unsafe) {
+  reading found{.told = judge(r, answer), .joined = joined_body(r, answer)};
+  auto& told = found.told;
+  if (found.joined) {
+    auto whole = answer;
+    whole.body = *found.joined;
+    told = judge_whole(r, whole, std::move(told));
+  }
+  if (told.what == reaction::permanent && r.where->bans(now, answer.status))
+    told.what = reaction::rate;
+  auto const served = told.what == reaction::served, permanent = told.what == reaction::permanent;
+  found.gone = answer.stale && !std::exchange(r.stale, true);
+  auto const safe = answer.state == send_state::not_sent || idempotent(r.what) || retry_unsafe;
+  found.may_repeat = safe && !answer.futile && !permanent;
+  auto const cut_off = answer.state == send_state::answered && !answer.error.empty();
+  r.owes = !served && !found.gone &&
+           (answer.state == send_state::sent || (cut_off && !throttles(told.what)));
+  r.denied = permanent && answer.status / 100 == 2;
+  r.said = without_secrets(told.code, r.headers);
+  if (!served) found.error = error_of(r, answer);
+  return found;
+}
+
+std::string error_of(request const& r, reply const& answer) {
+  if (!answer.obstacle.empty()) return std::string(answer.obstacle);
+  if (!answer.error.empty()) return std::string(answer.error);
+  return fmt::format("status {}{}{}", answer.status, r.said.empty() ? "" : ": ", r.said);
 }
 
 }  // namespace headway::app

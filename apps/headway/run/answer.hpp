@@ -24,4 +24,20 @@ std::optional<std::string> joined_body(request const&, reply const&);
 /// Returns `last`, the judgement of the last part, as it is of the whole answer.
 judgement judge_whole(request const&, reply const& whole, judgement last);
 
+/// What an answer says of its request, with what is known of that.
+struct reading {
+  judgement told{};
+  std::optional<std::string> joined{};  ///< as joined_body()
+  bool gone = false;        ///< it met a kept connection that was closed, which a server may do
+                            ///< whenever it likes: that says nothing of its limit
+  bool may_repeat = false;  ///< the request may go once more
+  std::string error{};      ///< what went wrong, to people; "": nothing
+};
+
+/// Reads an answer; the request keeps what it says of that. `retry_unsafe`: as the option.
+reading read_answer(request&, reply const&, time_point now, bool retry_unsafe);
+
+/// Returns what went wrong, to people.
+std::string error_of(request const&, reply const&);
+
 }  // namespace headway::app

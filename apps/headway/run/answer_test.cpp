@@ -71,5 +71,55 @@ TEST_F(answer_test, too_many_streams_are_a_throttle) {
   EXPECT_EQ(judged(), reaction::rate);
 }
 
+TEST_F(answer_test, says_whether_its_request_may_go_again) {
+  answer = {.state = send_state::sent, .error = "the connection broke"};
+  auto const again = [&](bool retry_unsafe) {
+    return read_answer(r, answer, {}, retry_unsafe).may_repeat;
+  };
+  EXPECT_TRUE(again(false));
+  r.what.method = "POST";
+  EXPECT_FALSE(again(false));
+  EXPECT_TRUE(again(true));
+  answer.state = send_state::not_sent;
+  EXPECT_TRUE(again(false));
+  answer.futile = true;
+  EXPECT_FALSE(again(false));
+  answer = {.state = send_state::answered, .status = 404};
+  EXPECT_FALSE(again(true));
+}
+
+TEST_F(answer_test, may_have_cost_something_where_no_whole_answer_says_what) {
+  auto const owes = [&] { return read_answer(r, answer, {}, false), r.owes; };
+  EXPECT_FALSE(owes());
+  answer.error = "the connection broke";
+  EXPECT_TRUE(owes());
+  answer = {.state = send_state::sent, .error = "the connection broke"};
+  EXPECT_TRUE(owes());
+  answer.state = send_state::not_sent;
+  EXPECT_FALSE(owes());
+  answer = {.state = send_state::answered, .status = 429, .error = "the connection broke"};
+  std::array<http::field, 1> const fields{{{"retry-after", "7"}}};
+  answer.fields = fields;
+  EXPECT_FALSE(owes());
+}
+
+TEST_F(answer_test, a_closed_connection_says_nothing_once) {
+  answer = {.state = send_state::sent, .stale = true, .error = "the connection broke"};
+  EXPECT_TRUE(read_answer(r, answer, {}, false).gone);
+  EXPECT_FALSE(r.owes);
+  EXPECT_FALSE(read_answer(r, answer, {}, false).gone);
+}
+
+TEST_F(answer_test, an_error_names_the_status_unless_there_is_a_better_word) {
+  answer.status = 404;
+  answer.body = R"({"error":{"code":"no_such_thing"}})";
+  auto const found = read_answer(r, answer, {}, false);
+  EXPECT_EQ(found.error, "status 404: no_such_thing");
+  answer.error = "the connection broke";
+  EXPECT_EQ(error_of(r, answer), "the connection broke");
+  answer = {.state = send_state::answered, .status = 200};
+  EXPECT_EQ(read_answer(r, answer, {}, false).error, "");
+}
+
 }  // namespace
 }  // namespace headway::app

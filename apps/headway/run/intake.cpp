@@ -14,6 +14,7 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "base/words.hpp"
 #include "provider/profile.hpp"
 #include "run/run_files.hpp"
 
@@ -194,6 +195,26 @@ bool intake::ready(poller::event const& e) noexcept {
   if (e.fd != jobs_.fd()) return false;
   more_may_come = readable_ = true;
   return true;
+}
+
+std::int64_t intake::left() const {
+  auto left = survey_.requests;
+  if (log_ == nullptr) return left;
+  for (auto const how : {final_outcome::success, final_outcome::failed, final_outcome::unknown})
+    left -= log_->count(how);
+  return left;
+}
+
+void intake::note_selection(std::vector<selection> const& select) {
+  if (log_ == nullptr) return;
+  auto const before = log_->noted("select"), now = words_of(select);
+  auto const shown = [](std::string const& words) {
+    return words.empty() ? std::string("not given") : printable(words);
+  };
+  if (auto const kept = log_->count(final_outcome::success); before != now && kept > 0)
+    say(fmt::format("--select was {}, and is {} now: {} earlier results stay as they are",
+                    shown(before), shown(now), kept));
+  log_->put({"select", now});
 }
 
 }  // namespace headway::app

@@ -43,6 +43,11 @@ class intake final : public source {
   /// How many of them are open again.
   std::int64_t reopened() const noexcept { return reopened_; }
 
+  /// How many requests of a file have no result, as the journal knows.
+  std::int64_t left() const;
+  /// Notes what is kept of results from now on, and says where earlier ones differ: they stay.
+  void note_selection(std::vector<selection> const&);
+
   /// Bodies of lines up to this one may be in --out-dir, of earlier runs of this journal.
   std::int64_t own_bodies() const noexcept { return own_bodies_; }
 
