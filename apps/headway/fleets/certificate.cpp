@@ -1,6 +1,5 @@
 #include "fleets/certificate.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -79,12 +78,6 @@ certified signed_by(EVP_PKEY* authority, X509* certificate, EVP_PKEY* key) {
           pem([&](BIO* out) {
             return PEM_write_bio_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr) == 1;
           })};
-}
-
-bool is_address(std::string const& name) {
-  in6_addr unused{};
-  return inet_pton(AF_INET, name.c_str(), &unused) == 1 ||
-         inet_pton(AF_INET6, name.c_str(), &unused) == 1;
 }
 
 }  // namespace

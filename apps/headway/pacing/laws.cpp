@@ -81,8 +81,10 @@ bool leave(any_law& l, double share) {
 
 speeds speeds_of(any_law const& l) noexcept {
   constexpr auto none = std::numeric_limits<double>::infinity();
-  if (auto const* s = std::get_if<seek>(&l.choice))
-    return {s->pace(), s->slots ? s->allowed() : none};
+  if (auto const known = if_knowing<std::optional<speeds>>(l, [](auto const& one) {
+        return speeds{one.pace(), one.slots ? one.allowed() : none};
+      }))
+    return *known;
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
     return {a->pace.rate, none};
   if (auto const* f = std::get_if<paced<gcra, fixed_window>>(&l.choice))
