@@ -26,7 +26,7 @@ struct crew_test : testing::Test {
   }
   void wait_for(int ends) {
     while (ended < ends)
-      for (auto const& e : events.wait(never)) EXPECT_TRUE(them.ready(e));
+      for (auto const& e : events.wait(never)) them.ready(e);
   }
 
   poller events{};

@@ -46,7 +46,7 @@ TEST_F(exec_pacing, no_host_shares_what_asks_no_server) {
   options.fleet = {.url = "postgresql://x/y", .from_arguments = false};
   EXPECT_EQ(fleet_of(options, command_profile::of_program("gzip"), "gzip"), nullptr);
   options.fleet.from_arguments = true;
-  EXPECT_EQ(error_of([&] { fleet_of(options, command_profile::of_program("gzip"), "gzip"); }),
+  EXPECT_EQ(usage_error_of([&] { fleet_of(options, command_profile::of_program("gzip"), "gzip"); }),
             "--limit-at: \"gzip\" asks no server; its limit is this machine");
 }
 

@@ -104,7 +104,7 @@ TEST_F(answer_test, may_have_cost_something_where_no_whole_answer_says_what) {
 }
 
 TEST_F(answer_test, a_closed_connection_says_nothing_once) {
-  answer = {.state = send_state::sent, .stale = true, .error = "the connection broke"};
+  answer = {.state = send_state::sent, .error = "the connection broke", .stale = true};
   EXPECT_TRUE(read_answer(r, answer, {}, false).gone);
   EXPECT_FALSE(r.owes);
   EXPECT_FALSE(read_answer(r, answer, {}, false).gone);
@@ -113,6 +113,7 @@ TEST_F(answer_test, a_closed_connection_says_nothing_once) {
 TEST_F(answer_test, an_error_names_the_status_unless_there_is_a_better_word) {
   answer.status = 404;
   answer.body = R"({"error":{"code":"no_such_thing"}})";
+  answer.type = "application/json";
   auto const found = read_answer(r, answer, {}, false);
   EXPECT_EQ(found.error, "status 404: no_such_thing");
   answer.error = "the connection broke";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -32,6 +33,14 @@ struct no_ledger final : ledger {
 struct traffic_test : testing::Test {
   traffic_test() { all.open(log); }
 
+  static pacing_settings settings() {
+    pacing_settings s;
+    s.law = *shipped_law_named("fixed");
+    s.governor.queue_max = 2;
+    s.governor.first_alone = 0ns;
+    s.alone = true;
+    return s;
+  }
   static job line(std::int64_t number, std::string origin = "http://api.example") {
     job j;
     j.line = number;
@@ -50,7 +59,7 @@ struct traffic_test : testing::Test {
     return std::nullopt;
   }
 
-  lanes paces{{.governor = {.queue_max = 2, .first_alone = 0ns}, .alone = true}};
+  lanes paces{settings()};
   test_source jobs{};
   recorder log{std::make_unique<no_ledger>(), -1};
   traffic all{paces, jobs};

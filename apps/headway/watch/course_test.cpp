@@ -13,6 +13,11 @@ namespace {
 using enum final_outcome;
 
 struct course_test : testing::Test {
+  static pacing_settings settings() {
+    pacing_settings s;
+    s.alone = true;
+    return s;
+  }
   void open(course& c) {
     c.open(paces, {.surface = "run",
                    .jobs = "jobs",
@@ -20,7 +25,7 @@ struct course_test : testing::Test {
                    .act = [](time_point, command const&) {}});
   }
 
-  lanes paces{{.alone = true}};
+  lanes paces{settings()};
   course::terms terms{.wait_max = 15min, .style = progress_style::none};
 };
 
