@@ -13,6 +13,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/address.hpp"
+
 namespace headway::app {
 namespace {
 
