@@ -174,6 +174,14 @@ class Passing(unittest.TestCase):
                 proxy.raw("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
             )
 
+    def test_a_name_is_shown_with_what_would_turn_it_round(self):
+        """Before: gnp.exe was shown as exe.png."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            for name in ("\u202egnp.exe", "日本語"):
+                proxy.ask("GET", "/", headers={"X-Headway-Client": name.encode().decode("latin-1")})
+            names = {c["name"] for c in proxy.state()["upstreams"][0]["clients"]}
+        self.assertEqual(names, {"\\xe2\\x80\\xaegnp.exe", "日本語"})
+
     def test_expectation_is_answered(self):
         with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:
             with contextlib.closing(
