@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
+from ctl_test import Line, seconds_of_cpu
 from proxy import Proxy
-from work import Work, gets, measured, wait_for
+from work import RUNTIME, Work, gets, measured, wait_for
 
 BUCKET = "burst=10 nodelay; limit_req_status 429"
 
@@ -177,6 +178,31 @@ class Metrics(unittest.TestCase):
                     with self.subTest(request):
                         self.assertEqual(status(request), expected)
                 self.assertEqual(run.wait(30), 0, work.stderr())
+
+    def test_watching_costs_little(self):
+        """A scrape and a question each second take less than 3 % of a core of the run, with as many scopes as have names."""
+        with servers.closed_port() as port:
+            pass
+        with servers.nginx() as server, Work() as work:
+            work.write(json.dumps({"url": f"{server.url}/{i}", "scope": f"s{i % 120}"}) for i in range(6000))
+            with work.start("--metrics", f":{port}", "--rate", "1/s", "--cold", "--alone") as run:
+                wait_for(lambda: len(server.log()) > 150)
+                fetch = lambda: len(urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30).read())
+
+                def ask():
+                    line = Line(RUNTIME.name, run.pid)
+                    with line.socket, line.file:
+                        line.say("status")
+
+                took = []
+                for act in (fetch, ask):
+                    before = seconds_of_cpu(run.pid)
+                    for _ in range(20):
+                        act()
+                    took.append((seconds_of_cpu(run.pid) - before) / 20)
+                measured(f"a scrape of {fetch():,} bytes takes {took[0] * 1e3:.1f} ms of CPU, a question {took[1] * 1e3:.1f} ms, the run's own included")
+                self.assertLess(sum(took), 0.03)
+                run.kill()
 
     def test_bad_addresses_are_one_line(self):
         with servers.nginx() as server, Work(gets(server, 3)) as work:

@@ -148,6 +148,14 @@ class Wrong(unittest.TestCase):
             port = taken.getsockname()[1]
             self.is_refused(f"--listen 127.0.0.1:{port}: cannot listen there", url, f"--listen=127.0.0.1:{port}")
 
+    def test_a_proxy_before_itself(self):
+        """Before: one request went round until no descriptor was free."""
+        with socket.socket() as holder:
+            holder.bind(("127.0.0.1", 0))
+            port = holder.getsockname()[1]
+        for listen in ("127.0.0.1", "0.0.0.0"):
+            self.is_refused("leads to this proxy itself; want the API", f"--upstream=http://localhost:{port}", f"--listen={listen}:{port}", "--admin=none")
+
     def test_files(self):
         one = '[[upstream]]\nname = "a"\nurl = "http://127.0.0.1:1"\n'
         self.is_refused('c.toml:4: no key "prefx"; did you mean "prefix"?', config=one + 'prefx = "/a"\n')

@@ -72,10 +72,10 @@ def clients(port, count, width=8):
 
 
 class Pace(unittest.TestCase):
-    def judge(self, name, server, limit, burst, share_min, throttled_max, known=0):
-        """`known`: as many requests let it learn the limit in an earlier life."""
+    def judge(self, name, server, limit, burst, share_min, throttled_max, known=0, told=()):
+        """`known`: as many requests let it learn the limit in an earlier life. `told`: by these options."""
         with server() as origin, tempfile.TemporaryDirectory() as folder:
-            keeps = (f"--state={folder}/limits.json", "--alone") if known else ("--cold", "--alone")
+            keeps = (f"--state={folder}/limits.json", "--alone") if known else ("--cold", "--alone", *told)
             if known:
                 with Proxy(origin.url, *keeps) as proxy:
                     self.assertEqual(clients(proxy.port, known), {"200": known})
@@ -104,6 +104,10 @@ class Pace(unittest.TestCase):
     def test_slots(self):
         share, refused = (0.90, 0.01) if LONG else (0.30, 0.10)  # the search takes what is 1.3 s of 160/s
         self.judge("limit_conn 16", slots, 160, 0, share, refused)
+
+    def test_slots_that_are_told(self):
+        """What the proxy itself costs: no law searches."""
+        self.judge("limit_conn 16, told", slots, 160, 0, 0.97 if LONG else 0.5, 0, told=("--law=fixed", "--concurrency=16"))
 
     @unittest.skipUnless(LONG, "HEADWAY_LONG=1")
     def test_slots_that_an_earlier_life_has_found(self):

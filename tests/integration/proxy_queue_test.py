@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 import unittest
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -239,6 +240,8 @@ class Bounds(unittest.TestCase):
             origin.open.release()
             crowd.join()
             self.assertEqual([r.path for r in origin.heard], ["/held"])
+            counted = re.findall(rb'headway_requests_total\{.*outcome="(\w+)"\} (\d+)', proxy.look("/metrics")[1])
+            self.assertEqual(dict(counted), {b"success": b"1", b"failed": b"%d" % len(told), b"unknown": b"0"})
 
     def test_what_cannot_be_in_time_is_refused_before_it_waits(self):
         """Planted: join() does not ask; then the reason is that it has waited."""
@@ -257,6 +260,28 @@ class Bounds(unittest.TestCase):
         with Scripted(lambda *_: (429, {"Retry-After": "30"}, b"no")) as origin, Proxy(origin.url, *COLD) as proxy:
             status, fields, body = proxy.ask("GET", "/", headers={"X-Stainless-Timeout": "10"})
         self.assertEqual((status, body, fields["x-should-retry"]), (429, b"no", "false"))
+
+    def test_what_is_left_and_always_refused_is_answered_in_time(self):
+        """Planted: patience without a bound; then none of them is."""
+        script = lambda n, r: (429, {}, b"no") if r.path.startswith("/bad") else (200, {}, b"ok")
+        with Scripted(script) as origin, Proxy(origin.url, "--cold", "--alone", "--wait-max=3s") as proxy:
+            crowd = Crowd(proxy)
+            paths = [f"/{i}" for i in range(20)] + [f"/bad{i}" for i in range(3)]
+            begun = time.monotonic()
+            for path in paths:
+                crowd.ask(path)
+            crowd.join()
+            took = time.monotonic() - begun
+        tries = Counter(path for _, path, _ in origin.log)
+        measured(f"always refused: answered after {took:.1f} s, {[tries[p] for p in paths[20:]]} attempts")
+        for path in paths:
+            status, fields, _ = crowd.answers[path]
+            if path.startswith("/bad"):
+                self.assertIn((status, fields.get("x-headway-reason")), ((429, None), (503, "deadline")))
+                self.assertLess(tries[path], 30)
+            else:
+                self.assertEqual((status, tries[path]), (200, 1))
+        self.assertLess(took, 15)
 
     def test_bodies_that_wait_have_a_bound_and_each_gets_its_turn(self):
         """Eight of 12 MiB, where 32 MiB may be held: those beyond are read later."""
@@ -388,6 +413,25 @@ class Life(unittest.TestCase):
                 proxy.process.send_signal(signal.SIGHUP)
                 wait_for(lambda: "stays as it was" in proxy.stderr())
                 self.assertEqual((look("after"), proxy.stderr().splitlines()[-1].count("log")), (200, 1))
+
+    def test_more_connections_are_taken_once_the_configuration_says_so(self):
+        with Server(lambda *_: ok()) as origin:
+            proxy = Proxy(None, *COLD, "--config=proxy.toml")
+            write = lambda n: Path(proxy.folder, "proxy.toml").write_text(f'connections = {n}\n[[upstream]]\nurl = "{origin.url}"\n')
+            write(2)
+            with proxy, contextlib.ExitStack() as open:
+                get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+                first, second, third = (open.enter_context(contextlib.closing(proxy.send(get))) for _ in range(3))
+                for s in (first, second):
+                    self.assertIn(b"200 OK", s.recv(4096))
+                third.settimeout(0.3)
+                with self.assertRaises(TimeoutError):
+                    third.recv(4096)
+                write(3)
+                proxy.process.send_signal(signal.SIGHUP)
+                third.settimeout(10)
+                self.assertIn(b"200 OK", third.recv(4096))
+                self.assertEqual(proxy.state()["connections"]["max"], 3)
 
     def test_a_configuration_is_read_again_whole_or_not_at_all(self):
         with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:

@@ -183,6 +183,20 @@ class Slow(unittest.TestCase):
                     return s.recv(4096)
 
 
+    def test_nothing_keeps_the_admin_address_busy(self):
+        """Before: with 64 that said nothing, or did not read, it hung up on all others."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            for text in (b"", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+                deaf = [socket.create_connection(("127.0.0.1", proxy.admin), 10) for _ in range(200)]
+                for s in deaf:
+                    with contextlib.suppress(ConnectionError):
+                        s.sendall(text)
+                self.assertEqual(proxy.look("/healthz"), (200, b"ok\n"))
+                self.assertEqual(proxy.ask("GET", "/")[0], 200)
+                for s in deaf:
+                    s.close()
+
+
 class Guard(unittest.TestCase):
     GOOD, REBOUND, FOREIGN = 200, 421, 403
 

@@ -81,6 +81,57 @@ class Passing(unittest.TestCase):
             status, fields, body = proxy.ask("HEAD", "/")
         self.assertEqual((status, fields["content-length"], body), (200, "100", b""))
 
+    def test_an_answer_without_a_body_has_none_and_the_next_is_its_own(self):
+        """Before: a 204 was passed on with the length of a body, for which a client may wait.
+        Planted: a connection on which more came is kept; then the next answer is another's."""
+        more = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+        answers = {
+            ("GET", "/204"): (b"HTTP/1.1 204 No\r\nContent-Length: 4\r\n\r\nevil", None),
+            ("GET", "/204-and"): (b"HTTP/1.1 204 No\r\n\r\n" + more, None),
+            ("GET", "/304"): (b"HTTP/1.1 304 Not\r\nContent-Length: 4\r\n\r\nevil", b"4"),
+            ("HEAD", "/head"): (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", b"4"),
+            ("HEAD", "/chunks"): (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", None),
+            ("GET", "/two"): (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" + more, b"0"),
+        }
+        answer = lambda r, _: answers[r.method, r.path][0] if r.path != "/good" else ok(b"good")
+        with Server(answer) as origin, Proxy(origin.url, *COLD) as proxy:
+            for (method, path), (_, length) in answers.items():
+                said = proxy.raw(f"{method} {path} HTTP/1.1\r\nHost: a\r\n\r\nGET /good HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                first, second, body = said.split(b"\r\n\r\n")
+                lengths = [line[16:] for line in first.split(b"\r\n") if line.startswith(b"Content-Length")]
+                self.assertEqual((lengths, body), ([length] if length else [], b"good"), path)
+                self.assertTrue(second.startswith(b"HTTP/1.1 200"), second)
+
+    def test_an_answer_that_comes_before_the_body_has_gone_is_passed_on(self):
+        """Of one of 8 MiB; a refused one goes again, whole."""
+        body, first = os.urandom(8 << 20), [b"HTTP/1.1 429 No\r\nContent-Length: 2\r\n\r\nno"]
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            heard = []
+
+            def serve():
+                for _ in range(2):
+                    s, _ = listening.accept()
+                    with s:
+                        said = s.recv(4096)
+                        if first:
+                            s.sendall(first.pop())
+                            s.shutdown(socket.SHUT_WR)
+                            time.sleep(0.3)
+                            continue
+                        while len(said.partition(b"\r\n\r\n")[2]) < len(body):
+                            said += s.recv(1 << 20)
+                        heard.append(said.partition(b"\r\n\r\n")[2])
+                        s.sendall(b"HTTP/1.1 413 Too\r\nContent-Length: 3\r\n\r\nbig")
+
+            server = threading.Thread(target=serve)
+            server.start()
+            with Proxy(f"http://127.0.0.1:{listening.getsockname()[1]}", *COLD) as proxy:
+                status, fields, said = proxy.ask("POST", "/", body)
+                self.assertEqual((status, said, fields["x-headway-attempts"]), (413, b"big", "2"))
+                wait_for(lambda: proxy.state()["held_bytes"] == 0)
+            server.join()
+        self.assertEqual(heard, [body])
+
     def test_bodies_of_any_framing(self):
         text = os.urandom(300_000)
         chunked = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (text[:7], text[7:200_001], text[200_001:]))
@@ -122,6 +173,14 @@ class Passing(unittest.TestCase):
             self.assertTrue(
                 proxy.raw("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
             )
+
+    def test_a_name_is_shown_with_what_would_turn_it_round(self):
+        """Before: gnp.exe was shown as exe.png."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            for name in ("\u202egnp.exe", "日本語"):
+                proxy.ask("GET", "/", headers={"X-Headway-Client": name.encode().decode("latin-1")})
+            names = {c["name"] for c in proxy.state()["upstreams"][0]["clients"]}
+        self.assertEqual(names, {"\\xe2\\x80\\xaegnp.exe", "日本語"})
 
     def test_expectation_is_answered(self):
         with Server(lambda r, _: ok(r.body)) as origin, Proxy(origin.url, *COLD) as proxy:

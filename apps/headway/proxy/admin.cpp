@@ -13,7 +13,7 @@
 namespace headway::app::proxy {
 namespace {
 
-constexpr int visits_max = 64;
+constexpr std::size_t visits_max = 64;
 constexpr std::chrono::seconds visit_max{10};
 constexpr std::string_view guards =
     "Cache-Control: no-store\r\n"
@@ -31,12 +31,14 @@ class admin::visit : public std::enable_shared_from_this<visit> {
  public:
   visit(admin& at, tcp::socket socket)
       : at_(at),
-        visits_(at.visits_),
+        open_(at.open_),
         socket_(std::move(socket)),
         timer_(socket_.get_executor(), visit_max) {
-    ++*visits_;
+    place_ = open_->insert(open_->end(), this);
   }
-  ~visit() { --*visits_; }
+  ~visit() {
+    if (place_ != open_->end()) open_->erase(place_);
+  }
   visit(visit const&) = delete;
   visit& operator=(visit const&) = delete;
 
@@ -45,6 +47,14 @@ class admin::visit : public std::enable_shared_from_this<visit> {
       if (auto const self = weak.lock(); !e && self) self->socket_.close(e);
     });
     read();
+  }
+
+  /// Another needs its place.
+  void leave() {
+    open_->erase(std::exchange(place_, open_->end()));
+    error_code ignored;
+    socket_.close(ignored);
+    timer_.cancel();
   }
 
  private:
@@ -103,7 +113,8 @@ class admin::visit : public std::enable_shared_from_this<visit> {
   }
 
   admin& at_;
-  std::shared_ptr<int> visits_;
+  std::shared_ptr<std::list<visit*>> open_;
+  std::list<visit*>::iterator place_;
   tcp::socket socket_;
   asio::steady_timer timer_;
   request_reader reader_;
@@ -118,7 +129,8 @@ admin::admin(asio::io_context& io, address const& at, std::vector<std::string> n
       token_(std::move(token)),
       pages_(std::move(of)),
       listener_(io, at, "--admin", [this](tcp::socket socket) {
-        if (*visits_ < visits_max) std::make_shared<visit>(*this, std::move(socket))->start();
+        if (open_->size() >= visits_max) open_->front()->leave();  // the oldest
+        std::make_shared<visit>(*this, std::move(socket))->start();
       }) {}
 
 }  // namespace headway::app::proxy

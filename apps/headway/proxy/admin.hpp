@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,7 @@ class admin {
   std::vector<std::string> names_;
   std::string token_;
   pages pages_;
-  std::shared_ptr<int> visits_ = std::make_shared<int>(0);  // at once
+  std::shared_ptr<std::list<visit*>> open_ = std::make_shared<std::list<visit*>>();  // oldest first
   listener listener_;
 };
 

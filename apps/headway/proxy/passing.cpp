@@ -123,10 +123,9 @@ std::string answer_head(head const& a, upstream_config const& u, std::string_vie
   connection_options const options(a);
   for (auto const& [name, value] : a.fields) {
     if (equal_ignoring_case(name, "content-length")) {
-      // Of an answer without a body it is what a body would have.
-      if ((how == framing::length || how == framing::none) && a.find("content-length") &&
-          a.find("content-length")->data() == value.data())
-        add(text, name, value);
+      // Of an answer without a body it is what a body would have; a 204 never has one.
+      auto const tells = how == framing::length || (how == framing::none && a.status != 204);
+      if (tells && a.find("content-length")->data() == value.data()) add(text, name, value);
       continue;
     }
     if (is_hop(name) || is_ours(name) || options.name(name)) continue;

@@ -229,10 +229,7 @@ void server::pump(time_point now, scope& s) {
         if (turn->what == lane::turn::kind::never)
           w.on_refused({{413, "never_fits", turn->why}, std::nullopt});
         else
-          w.on_refused(
-              {{503, "refused",
-                fmt::format("{} has refused it for as long as it may wait", settings_.name)},
-               std::nullopt});
+          w.on_refused(overdue(now, w));  // it is that old
       }
     }
     l.rest(now, may_send);
@@ -353,14 +350,18 @@ void server::arm(time_point now) {
 void server::expire(time_point now) {
   while (!due_.empty() && due_.begin()->first <= now) {
     auto& w = *due_.begin()->second;
-    auto const again = expected_wait(now, *w.where, w.first, w.client);
-    auto const why = w.where->in->why(now);
+    auto why = overdue(now, w);
     leave(now, w);
-    w.on_refused(
-        {{503, "deadline",
-          fmt::format("its deadline passed while it waited for its turn ({})", to_string(why.why))},
-         again.value_or(1s)});
+    w.on_refused(std::move(why));
   }
+}
+
+refusal server::overdue(time_point now, waiter const& w) const {
+  auto const held = w.where->in->why(now);
+  return {
+      {503, "deadline",
+       fmt::format("its deadline passed while it waited for its turn ({})", to_string(held.why))},
+      expected_wait(now, *w.where, w.first, w.client).value_or(1s)};
 }
 
 // ── estimates ────────────────────────────────────────────────────────────────────────────────────

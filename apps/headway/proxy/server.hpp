@@ -151,6 +151,8 @@ class server : public std::enable_shared_from_this<server> {
   void empty_door(time_point now, scope&);
   void arm(time_point now);
   void expire(time_point now);
+  /// To one that has waited for as long as it may.
+  refusal overdue(time_point now, waiter const&) const;
   void refuse_parked(time_point now, scope&);
   refusal hold_of(time_point now, scope const&) const;
   bool lacks_credential() const noexcept { return renewal_ && renewal_->wanted(); }

@@ -60,10 +60,20 @@ service::service(config c, std::function<config()> reread)
     std::make_shared<session>(*this, std::move(s))->start();
     if (sessions_.size() >= config_.connections_max) listener_->pause();
   });
+  for (auto const& s : servers_)
+    if (auto const why = loop_of(*s); !why.empty()) throw fatal(exit_usage, why);
   if (config_.admin)
     admin_ = std::make_unique<admin>(io_, *config_.admin, config_.admin_hosts, config_.admin_token,
                                      [this](std::string_view path) { return page(path); });
   if (!config_.access_log.empty()) log_ = std::make_unique<access_log>(config_.access_log);
+}
+
+/// Why requests to it would come back to us; "": they would not.
+std::string service::loop_of(server& s) const {
+  auto const at = listener_->bound();
+  if (!s.connections().lead_to({asio::ip::make_address(at.host), at.port})) return {};
+  return fmt::format("upstream {}: {} leads to this proxy itself; want the API", s.settings().name,
+                     s.settings().url);
 }
 
 service::~service() {
@@ -231,7 +241,10 @@ void service::reload() {
     }
     find(news, [this, fresh, all, number](std::string const& problem) {
       if (number != reloads_ || draining_) return;
-      problem.empty() ? take_over(fresh, all) : stay(problem);
+      auto wrong = problem;
+      for (auto const& s : all)
+        if (wrong.empty()) wrong = loop_of(*s);
+      wrong.empty() ? take_over(fresh, all) : stay(wrong);
     });
   } catch (std::exception const& e) {  // also of what the system refuses
     stay(e.what());

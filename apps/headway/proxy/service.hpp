@@ -68,6 +68,7 @@ class service {
   std::shared_ptr<server> before_of(upstream_config const&, config const& fresh) const;
   void take_over(config fresh, std::vector<std::shared_ptr<server>> servers);
   void stay(std::string_view why);
+  std::string loop_of(server&) const;
   void offer_room();
   void drain(int signal);
   void finish_drain();

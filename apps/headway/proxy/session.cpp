@@ -194,7 +194,7 @@ bool session::on_head() {
   o.keeps_alive = keeps_alive_;
   o.credential = credential();
   if (!u.words.bounds() && u.headers.empty()) o.scope = o.told.scope;
-  o.client = o.told.client;
+  o.client = printable(o.told.client);
   if (o.client.empty())
     o.client =
         o.credential.empty()
@@ -303,6 +303,9 @@ void session::refuse(refusal const& why) {
   if (to_) {
     ++to_->count.since.refused[what.reason];
     ++to_->count.since.requests[why.status];
+    auto const second = second_of(clock_now());
+    to_->count.requests.add(second);
+    to_->count.refused.add(second);
     what.upstream = to_->settings().name;
   }
   house_.ended({.what = std::move(what), .upstream = duration(0)});

@@ -331,6 +331,13 @@ void wires::refresh() {
   if (!addresses_.empty()) ask();  // else none was needed yet
 }
 
+bool wires::lead_to(tcp::endpoint const& listens) const noexcept {
+  auto const all = listens.address().is_unspecified();
+  return !via_ && std::ranges::any_of(addresses_, [&](tcp::endpoint const& to) {
+    return to == listens || (all && to.port() == listens.port() && to.address().is_loopback());
+  });
+}
+
 bool wires::leads_here(wire const& w) const noexcept {
   return std::ranges::find(addresses_, w.peer_) != addresses_.end();
 }

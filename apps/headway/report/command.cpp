@@ -27,7 +27,11 @@ struct arguments {
     reported r{.title = std::filesystem::path(trace.empty() ? results : trace).filename().string()};
     if (!trace.empty()) {
       r.trace = figures_of_trace(trace);
-      if (r.trace->attempts > 0) r.laws = forecast_of(read_recording(trace));
+      if (r.trace->attempts > 0) {
+        auto const all = read_recording(trace);
+        find_limit(*r.trace, all);
+        r.laws = forecast_of(all);
+      }
     }
     if (!results.empty()) r.results = figures_of_results(results);
     r.title = "headway run: " + printable(r.title);

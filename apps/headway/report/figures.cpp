@@ -14,6 +14,7 @@
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "whatif/newest_rate.hpp"
 #include "whatif/trace_reader.hpp"
 
 namespace headway::app {
@@ -189,6 +190,12 @@ traced_figures figures_of_trace(std::string const& path) {
   line.finish(f);
   std::ranges::stable_sort(f.scopes, std::greater{}, &scope_figures::attempts);
   return f;
+}
+
+void find_limit(traced_figures& f, recording const& r) {
+  auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
+  if (s != f.scopes.end() && s->slots == 0 && s->limit > 0)
+    s->limit = newest_rate(r, s->limit).value_or(s->limit);
 }
 
 result_figures figures_of_results(std::string const& path) {

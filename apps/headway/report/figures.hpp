@@ -9,6 +9,7 @@
 
 #include "headway/governor.hpp"
 #include "headway/time.hpp"
+#include "whatif/recording.hpp"
 
 namespace headway::app {
 
@@ -31,7 +32,7 @@ struct cost_figures {
 struct scope_figures {
   std::string name{};
   std::int64_t attempts = 0, throttled = 0, failed = 0;
-  double limit = 0, slots = 0;  ///< believed at the end; 0: not known
+  double limit = 0, slots = 0;  ///< found, or believed at the end; 0: not known
   double kept_to = 0;           ///< a second, by quotas that were told; 0: they seldom held it
 };
 
@@ -51,6 +52,9 @@ struct traced_figures {
 
 /// Reads a trace. Errors: fatal(exit_usage) that names file:line.
 traced_figures figures_of_trace(std::string const& path);
+
+/// Puts the rate that the refusals of a scope tell in the place of the one that the law believed.
+void find_limit(traced_figures&, recording const&);
 
 /// How requests of one host ended.
 struct ending_figures {

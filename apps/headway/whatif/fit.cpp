@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/words.hpp"
 #include "headway/sim/simulation.hpp"
 #include "pacing/laws.hpp"
 #include "scenario/scenario_file.hpp"
+#include "whatif/trial.hpp"
 
 namespace headway::app {
 namespace {
@@ -21,41 +23,22 @@ namespace {
 using attempts = std::vector<recording::attempt>;
 
 constexpr std::size_t explained_max = 20'000;  // attempts that a limit is tried on
-constexpr duration timing = 2ms;               // how inexactly a recording tells an arrival
 constexpr std::uint64_t seeds = 3;  // of the simulations that a recording is compared with
 
 /// A limit as a scenario says it, and how much of what was recorded it explains.
 struct candidate {
   std::string words;
   std::string kind;
-  double score = 0;  // F1 of the refusals: 1 explains each, and no acceptance against it
-  std::int64_t refusals = 0, explained = 0, against = 0;
+  trial of{};
+  double score = of.score();
 };
 
-/// What the limit would have made of each attempt, if all before it went as recorded.
 template <class Limit>
 candidate tried(attempts const& all, Limit limit, std::string kind, std::string words) {
-  candidate c{.words = std::move(words), .kind = std::move(kind)};
   auto const n = std::min(all.size(), explained_max);
-  for (std::size_t i = 0; i < n; ++i) {
-    auto const& a = all[i];
-    if (a.what == outcome::throttle) {
-      ++c.refusals;
-      c.explained += limit.wait(a.sent - timing, a.cost) > 0ns;
-      limit.refuse(a.sent, a.cost);
-      continue;
-    }
-    c.against += limit.wait(a.sent, a.cost) > timing;
-    limit.admit(a.sent, a.cost, a.latency);
-    // What was accepted against it shows that it had room: it is empty now, and no emptier.
-    if constexpr (std::is_same_v<Limit, sim::token_bucket>)
-      limit.tat = std::min(limit.tat, later(a.sent, limit.burst * limit.interval));
-  }
-  auto const missed = c.refusals - c.explained;
-  c.score = c.explained == 0 ? 0
-                             : 2 * static_cast<double>(c.explained) /
-                                   static_cast<double>(2 * c.explained + missed + c.against);
-  return c;
+  return {.words = std::move(words),
+          .kind = std::move(kind),
+          .of = try_out(std::span(all).first(n), std::move(limit))};
 }
 
 void keep_best(std::vector<candidate>& best, candidate c) {
@@ -339,14 +322,15 @@ std::string how_sure(candidate const& best, std::vector<candidate> const& all) {
   auto const worst =
       std::ranges::find_if(all, [&](candidate const& c) { return c.kind != best.kind; });
   auto const other = worst == all.end() ? 0 : worst->score;
-  auto const word = best.refusals >= 8 && best.score > 0.8 && best.score > other + 0.1 ? "sure"
-                    : best.refusals >= 3 && best.score > 0.6                           ? "likely"
-                                                                                       : "a guess";
+  auto const& of = best.of;
+  auto const word = of.refusals >= 8 && best.score > 0.8 && best.score > other + 0.1 ? "sure"
+                    : of.refusals >= 3 && best.score > 0.6                           ? "likely"
+                                                                                     : "a guess";
   auto text = fmt::format("{}: explains {} of {} refusals, and {} acceptances speak against it",
-                          word, best.explained, best.refusals, best.against);
+                          word, of.explained, of.refusals, of.against);
   if (worst != all.end())
-    text +=
-        fmt::format("; the best {} ({}) explains {}", worst->kind, worst->words, worst->explained);
+    text += fmt::format("; the best {} ({}) explains {}", worst->kind, worst->words,
+                        worst->of.explained);
   return text;
 }
 

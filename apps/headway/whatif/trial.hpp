@@ -1,0 +1,62 @@
+/// A trial: what a limit would have made of recorded attempts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "headway/sim/limit.hpp"
+#include "whatif/recording.hpp"
+
+namespace headway::app {
+
+/// How much of what was recorded a limit explains.
+struct trial {
+  static constexpr duration timing = 2ms;  ///< how inexactly a recording tells an arrival
+
+  std::int64_t refusals = 0, explained = 0;
+  std::int64_t against = 0;  ///< acceptances that it would have refused
+
+  /// F1 of the refusals: 1 explains each, and no acceptance against it.
+  double score() const noexcept {
+    auto const missed = refusals - explained;
+    return explained == 0 ? 0
+                          : 2 * static_cast<double>(explained) /
+                                static_cast<double>(2 * explained + missed + against);
+  }
+};
+
+/// Of refusals in a row, which count.
+enum class refusals_in_a_row : std::uint8_t { all, first };
+
+/// Tries a limit on each attempt, if all before it went as recorded. Of the first `before` it only
+/// learns.
+template <class Limit>
+trial try_out(std::span<recording::attempt const> all, Limit limit,
+              refusals_in_a_row which = refusals_in_a_row::all, std::size_t before = 0) {
+  trial t;
+  bool was_refused = false;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto const& a = all[i];
+    auto const is_refused = a.what == outcome::throttle;
+    auto const counts =
+        i >= before && !(was_refused && is_refused && which == refusals_in_a_row::first);
+    was_refused = is_refused;
+    if (is_refused) {
+      t.refusals += counts;
+      t.explained += counts && limit.wait(a.sent - trial::timing, a.cost) > 0ns;
+      limit.refuse(a.sent, a.cost);
+      continue;
+    }
+    t.against += counts && limit.wait(a.sent, a.cost) > trial::timing;
+    limit.admit(a.sent, a.cost, a.latency);
+    // What was accepted against it shows that it had room: it is empty now, and no emptier.
+    if constexpr (std::is_same_v<Limit, sim::token_bucket>)
+      limit.tat = std::min(limit.tat, later(a.sent, limit.burst * limit.interval));
+  }
+  return t;
+}
+
+}  // namespace headway::app
