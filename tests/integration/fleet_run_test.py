@@ -288,6 +288,35 @@ class Runs(Fixture):
             self.assertLessEqual(len(server.log()), 111)
             self.assertGreater(len(server.log()), sent)
 
+    def test_a_cap_is_known_before_a_host_begins(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
+            was = shared.psql("select pg_get_functiondef('headway1.queue_allow'::regproc)")
+            slowly = f"perform pg_sleep(1.5) from run where id = _run and name = '{name}';\n  insert into"
+            self.assertEqual(was.count("insert into"), 1)
+            shared.psql(was.replace("insert into", slowly))
+            try:
+                codes = self.both(work, name, "--spend-max", f"tokens={10 * COST + COST // 2}")
+            finally:
+                shared.psql(was)
+            self.assertEqual(codes, (77, 77), self.said)
+            self.assertLessEqual(len(server.log()), 11)
+
+    def test_a_host_at_work_hears_of_a_cap(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            run = shared.psql(f"select id from headway1.run where name = '{name}'")
+
+            def set_a_cap():
+                wait_for(lambda: len(server.log()) > 10, 20)
+                shared.psql(f"select headway1.queue_allow({run}, 'tokens', {60 * COST})")
+
+            codes = self.both(work, name, "--rate", "20/s", joins=("--rate", "20/s"), meanwhile=set_a_cap)
+            self.assertEqual(codes, (77, 77), self.said)
+            measured(f"a cap of 60 answers, set after 10: {len(server.log())} attempts")
+            self.assertLessEqual(len(server.log()), 61)
+
     def test_of_two_that_announce_at_once_one_gives_way(self):
         always = "(select 1000 * count(*) from block b where b.run = _run and b.intended > 0),"
         with servers.nginx(METERED) as server:
