@@ -11,7 +11,7 @@ namespace headway::fleet {
 namespace {
 
 constexpr duration silent_quick = 1s;  // then a member is not live, …
-constexpr duration silent_resting = 2500ms;
+constexpr duration silent_resting = 3500ms;
 constexpr duration missed = 350ms;      // reports: it is dealt no turns, and not waited for
 constexpr duration away = 500ms;        // without a state: the board was, and not the members, …
 constexpr duration away_long = 1min;    // … which coast at half of their share from then on
@@ -45,13 +45,15 @@ auto place_of(auto& members, member_id id) {
   return at != members.end() && at->id == id ? at : members.end();
 }
 
-/// Tests of chance go at once, and what members hear of each other is a quarter second old: before
-/// the law knows the limit they cost more than they tell (1,000 members at 2,000/s: 1.32 of the
-/// best time with 30). As many cuts as members will do, and one more for each ms of the way: with
-/// 40, ten took 6.4 times as long as one where 3 % are refused by chance at 1,000/s.
-std::uint64_t cuts_before_tests(state const& s) {
+/// Returns whether tests of chance go. They go at once, and what members hear of each other is a
+/// quarter second old: before the law knows the limit they cost more than they tell (1,000 members
+/// at 2,000/s: 1.32 of the best time with 30). As many cuts as active members will do, and one more
+/// for each ms of the way: with 40, ten took 6.4 times as long as one where 3 % are refused by
+/// chance at 1,000/s.
+bool tests_chance(state const& s) {
   constexpr std::int64_t most = 40;
-  return static_cast<std::uint64_t>(std::min(most, s.sharing + s.way / 1ms));
+  auto const active = std::ranges::count(s.members, true, &member_state::active);
+  return s.law.epoch > static_cast<std::uint64_t>(std::min(most, active + s.way / 1ms));
 }
 
 /// One step of combine(): the state, and the time.
@@ -62,7 +64,7 @@ class step {
   state run(std::span<report const> reports) {
     if (s_.at > later(now_, clock_differs)) begin_anew();
     s_.law.with.wake_ups = false;  // two turns at once, in each step that deals late
-    s_.law.with.chance = s_.law.epoch > cuts_before_tests(s_);
+    s_.law.with.chance = tests_chance(s_);
     // Numbers of turns ascend also where a state was lost: they begin with the clock.
     if (s_.version == 0) s_.dealt = std::max(s_.dealt, micros_of(now_));
     s_.recalled = false;

@@ -13,7 +13,7 @@ constexpr duration silence = 310ms;  // nothing new was heard: it coasts
 constexpr duration coasting_halves = 1min;
 constexpr duration far = 2s;         // a turn so far from now is of another clock
 constexpr duration asks_again = 1s;  // for a turn, where none is promised
-constexpr exponential_backoff repeats{.initial = tick, .multiplier = 2, .cap = rest};
+constexpr exponential_backoff repeats{.initial = tick, .multiplier = 2, .cap = 1s};
 constexpr std::uint64_t began_anew = 2'000'000;  // µs: the engine's clock went back, and its state
 constexpr double golden = 0.6180339887498949;    // spreads members of consecutive numbers
 constexpr double expected = 0.25;                // seconds of arrivals that turns are asked for
@@ -214,8 +214,9 @@ time_point member::look_again(time_point now) const noexcept {
 }
 
 time_point member::speaks_at() const noexcept {
-  return unheard_ ? later(spoke_, std::max(repeats.delay(repeated_, {}, 0), quick_ ? 0ns : rest))
-                  : speaks_;
+  return unheard_
+             ? later(spoke_, std::max(repeats.delay(repeated_, {}, 0), quick_ ? 0ns : rest / 2))
+             : speaks_;
 }
 
 report const& member::speak(time_point now) {

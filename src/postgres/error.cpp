@@ -168,6 +168,11 @@ judgement judge_statement(std::string_view sqlstate, std::string_view message,
     return is(usage, quoted(role) + " lacks a right (" + said +
                          "): let the owner of the database run what `headway fleet init --sql` "
                          "prints, then grant headway_worker to the role");
+  if (sqlstate == "3F000" || sqlstate == "42883" || sqlstate == "42P01")
+    return is(failure::refused,
+              "its schema headway1 is missing, or parts of it (" + said +
+                  "): the first host makes it if it may; else let the owner of the database run "
+                  "what `headway fleet init --sql` prints");
   if (sqlstate == "57014")
     return is(unavailable, "it took too long and was cancelled (" + said +
                                "): look at its load, and at statement_timeout");

@@ -137,8 +137,9 @@ begin
       update headway1.scope s set lease = 0 where s.key = keys[i] and s.combiner = me;
     elsif valid.v is null or valid.combiner = me then
       combine := true;
-    elsif valid.lease <= now then
-      update headway1.scope s set combiner = me, lease = now + 150000 where s.key = keys[i] and s.lease <= now;
+    elsif valid.lease not between now and now + 10000000 then  -- later: of a clock that went back
+      update headway1.scope s set combiner = me, lease = now + 150000 where s.key = keys[i]
+        and s.lease not between now and now + 10000000;
       combine := found;
     end if;
     if combine then
@@ -151,7 +152,7 @@ begin
             where m.key = keys[i] and r.number > coalesce(g.heard, 0)) u
         where u.bytes <= 16000000;
       select count(*) into absent from headway1.member m
-        where m.key = keys[i] and m.seen between now - 600000000 and now - 2500000;
+        where m.key = keys[i] and m.seen between now - 600000000 and now - 3500000;
       if made_of is null or state is not null then  -- which it may not be able to read
         made_of := coalesce(made_of, 0);
         select l.rate, l.slots, l.latency, l.at into rate, slots, latency, learned_at

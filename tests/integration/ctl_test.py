@@ -16,7 +16,7 @@ import servers
 from money_test import COST, METERED
 from proxy import Proxy
 from replay_test import replay
-from work import BINARY, Work, gets, measured, succeeded, wait_for, whole_lines
+from work import BINARY, Work, cpu_seconds, gets, measured, succeeded, wait_for, whole_lines
 
 CHANGES = int(os.environ.get("HEADWAY_CHANGES", "24"))
 
@@ -31,11 +31,6 @@ def ctl(work, *words, **environment):
         timeout=30,
     )
     return done.returncode, done.stdout, done.stderr
-
-
-def seconds_of_cpu(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Line:
@@ -194,7 +189,7 @@ class Ctl(Runtime):
         with servers.nginx(latency_ms=(5, 5)) as server, Work(gets(server, 900)) as work:
             run, line = self.started(work, "--rate", "50/s", "--concurrency", "20")
             wait_for(lambda: len(server.log()) > 5)
-            begin, before = time.monotonic(), seconds_of_cpu(run.pid)
+            begin, before = time.monotonic(), cpu_seconds(run.pid)
             crowd = [threading.Thread(target=flood, args=(line.path, begin + 8)) for _ in range(4)]
             for t in crowd:
                 t.start()
@@ -205,7 +200,7 @@ class Ctl(Runtime):
                     s.settimeout(2)
                     with contextlib.suppress(OSError):
                         s.connect(str(line.path))
-            share = (seconds_of_cpu(run.pid) - before) / (time.monotonic() - begin)
+            share = (cpu_seconds(run.pid) - before) / (time.monotonic() - begin)
             self.assertEqual(run.wait(60), 0, work.stderr())
             measured(f"in a flood the run takes {100 * share:.1f} % of a core")
             self.assertLessEqual(share, 0.15)

@@ -13,7 +13,7 @@ from pathlib import Path
 import fleet
 import postgres
 
-from work import BINARY, Work, measured
+from work import BINARY, Work, cpu_seconds, measured
 
 MEMORY_MAX_KB = 250_000
 CLIENT = os.environ.get("HEADWAY_BOARD_CLIENT", Path(__file__).resolve().parents[2] / "build/tests/integration/board_client")
@@ -80,11 +80,6 @@ def liar(serve):
         yield f"postgresql://headway@127.0.0.1:{listener.getsockname()[1]}/headway?sslmode=disable"
 
 
-def cpu_seconds(process):
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -122,9 +117,9 @@ class Hostile(unittest.TestCase):
             for sql in garbage:
                 self.database.psql(sql)
                 time.sleep(0.7)
-            begin, before = time.time() - 1, sum(cpu_seconds(m.process) for m in all)
+            begin, before = time.time() - 1, sum(cpu_seconds(m.process.pid) for m in all)
             time.sleep(1)
-            busy = sum(cpu_seconds(m.process) for m in all) - before
+            busy = sum(cpu_seconds(m.process.pid) for m in all) - before
             for m in all:
                 self.assertIsNone(m.process.poll(), m.work.stderr())
             log = nginx.log()

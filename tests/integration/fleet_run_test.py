@@ -17,7 +17,7 @@ from pathlib import Path
 import servers
 from money_test import COST, METERED
 from postgres import postgres
-from work import Work, gets, measured, post, wait_for
+from work import BINARY, Work, gets, measured, post, wait_for
 
 LONG = "HEADWAY_LONG" in os.environ
 JOBS, KILLS, STOPS, CRASHES = (100_000, 200, 20, 20) if LONG else (1_000, 10, 1, 1)
@@ -287,6 +287,37 @@ class Runs(Fixture):
             self.assertEqual(both(110), (77, 77), self.said)
             self.assertLessEqual(len(server.log()), 111)
             self.assertGreater(len(server.log()), sent)
+
+    def test_a_cap_is_known_before_a_host_begins(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)  # the schema is there
+            self.assertEqual(subprocess.run([BINARY, "fleet", "drop", name, "--fleet", shared.url]).returncode, 0)
+            was = shared.psql("select pg_get_functiondef('headway1.queue_allow'::regproc)")
+            slowly = f"perform pg_sleep(1.5) from run where id = _run and name = '{name}';\n  insert into"
+            self.assertEqual(was.count("insert into"), 1)
+            shared.psql(was.replace("insert into", slowly))
+            try:
+                codes = self.both(work, name, "--spend-max", f"tokens={10 * COST + COST // 2}")
+            finally:
+                shared.psql(was)
+            self.assertEqual(codes, (77, 77), self.said)
+            self.assertLessEqual(len(server.log()), 11)
+
+    def test_a_host_at_work_hears_of_a_cap(self):
+        with servers.nginx(METERED) as server:
+            work, name = self.queue([f"{server.url}/v1/{i}" for i in range(400)])
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            run = shared.psql(f"select id from headway1.run where name = '{name}'")
+
+            def set_a_cap():
+                wait_for(lambda: len(self.hosts(server)) == 2, 20)
+                shared.psql(f"select headway1.queue_allow({run}, 'tokens', {200 * COST})")
+
+            codes = self.both(work, name, "--rate", "20/s", joins=("--rate", "20/s"), meanwhile=set_a_cap)
+            self.assertEqual(codes, (77, 77), self.said)
+            measured(f"a cap of 200 answers, set while two hosts send: {len(server.log())} attempts")
+            self.assertLessEqual(len(server.log()), 201)
 
     def test_of_two_that_announce_at_once_one_gives_way(self):
         always = "(select 1000 * count(*) from block b where b.run = _run and b.intended > 0),"

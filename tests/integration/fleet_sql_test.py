@@ -78,12 +78,21 @@ def a_lease_is_one_members(board):
     assert board.exchange(3, 2)[3]
 
 
+def a_lease_of_a_clock_that_went_back_is_none(board):
+    """The engine was an hour ahead when it was given: another is to combine at once."""
+    assert board.exchange(1, 1)[3] and board.publish(1, 0, 100, lease_us=3_600_000_000)
+    assert board.exchange(2, 1)[3]
+
+
 GUARDS = {  # what is taken out, what takes its place, and what does not hold then
     "where v": ([(" and s.v = made_of;", ";")], one_state_at_a_time),
     "no state before": ([("on conflict do nothing;\n  else", "on conflict (key) do update set v = next;\n  else")], one_state_at_a_time),
     "numbered reports": ([("elsif numbers[i] > mine.told then", "elsif true then")], each_report_once),
     "heard reports": ([("where m.key = keys[i] and r.number > coalesce(g.heard, 0)", "where m.key = keys[i]")], each_report_once),
-    "the lease": ([("elsif valid.lease <= now then", "elsif true then"), (" and s.lease <= now;", ";")], a_lease_is_one_members),
+    "the lease": ([("elsif valid.lease not between now and now + 10000000 then", "elsif true then"),
+                   ("\n        and s.lease not between now and now + 10000000;", ";")], a_lease_is_one_members),
+    "a lease's end": ([("elsif valid.lease not between now and now + 10000000 then", "elsif valid.lease <= now then")],
+                      a_lease_of_a_clock_that_went_back_is_none),
 }
 
 
@@ -93,7 +102,7 @@ class LimitSql(unittest.TestCase):
         cls.server = cls.enterClassContext(postgres.postgres())
 
     def test_it_holds(self):
-        for holds in (one_state_at_a_time, each_report_once, a_lease_is_one_members):
+        for holds in (one_state_at_a_time, each_report_once, a_lease_is_one_members, a_lease_of_a_clock_that_went_back_is_none):
             with self.subTest(holds.__name__):
                 holds(Board(self.server))
 

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from work import BINARY
+from work import BINARY, cpu_seconds
 
 QUICK = {"fsync": "off", "max_wal_senders": "0", "wal_level": "minimal"}  # a kill of it loses nothing; power stays
 SUPERUSER = "postgres"
@@ -131,6 +131,14 @@ class Postgres:
         first = self.process.pid
         children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
         return [first, *map(int, children)]
+
+    def cpu_seconds(self):
+        """That its processes have used so far; one may just have ended."""
+        seconds = 0.0
+        for pid in self.processes():
+            with contextlib.suppress(FileNotFoundError):
+                seconds += cpu_seconds(pid)
+        return seconds
 
     def set(self, **settings):
         """Settings that it reads without a restart; sessions that begin then have them."""

@@ -128,6 +128,12 @@ def wait_for(what, seconds=10):
         time.sleep(0.002)
 
 
+def cpu_seconds(pid):
+    """That a process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(text):
     """A line that CI's log shows."""
     print("measured:", text, flush=True)

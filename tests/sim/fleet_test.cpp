@@ -78,6 +78,22 @@ TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
             2 * to_seconds(one.completion));  // 1.4; after forty cuts 6.4
 }
 
+TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
+  auto s = shared(100, 200, 20, 6'000);
+  s.net.misread = 0.03;
+  auto alone = s;
+  alone.fleet.reset();
+  auto const one = simulate(alone, *contender_named("seek"));
+  auto const all = simulate(s, *contender_named("seek"), {.audit = true});
+  EXPECT_TRUE(all.finished);
+  EXPECT_LE(to_seconds(all.completion), 1.8 * to_seconds(one.completion));
+}
+
+TEST(fleet, members_that_rest_ask_the_board_rarely) {
+  auto const f = simulate(shared(400, 200, 20, 12'000), *contender_named("seek"));
+  EXPECT_LE(static_cast<double>(f.exchanges), 1.4 * 400 * to_seconds(f.completion));  // 1.32; 1.78
+}
+
 TEST(fleet, a_way_of_twenty_milliseconds_to_the_board_costs_little) {
   auto s = shared(10, 200, 20, 6'000);
   s.fleet->round_trip = 20ms;

@@ -19,7 +19,7 @@ struct host_status {
   double silent_s = 0;  ///< since its last report
 
   /// It is cut off, has stopped or was killed: longer silent than any that lives.
-  bool unheard() const noexcept { return silent_s > 2.5; }
+  bool unheard() const noexcept { return silent_s > 3.5; }
 };
 
 /// A limit that hosts share, at one moment. Times are seconds before it.

@@ -60,6 +60,7 @@ class uploading {
     engine_.ask("select headway1.queue_create($1, $2, $3, $4, $5)",
                 {plan_.name, bytes_of(digest_), plan_.shape, plan_.options, lines_});
     auto const id = there();
+    for (auto const& most : plan_.spend_max) allow_queue(engine_, id, most);
     auto const wanted = plan_.lines > 0 ? std::min(plan_.lines, lines_) : lines_;
     while (!facts_.sealed || facts_.uploaded < wanted) {
       send(wanted);

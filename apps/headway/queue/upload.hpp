@@ -28,6 +28,7 @@ struct upload_plan {
   std::string shape{};          ///< what else makes requests of the lines, and must be what it was
   std::string options{};        ///< what workers are told
   std::int64_t lines = 0;       ///< so many of it are enough for now, the first ones; 0: all
+  std::vector<quota_units> spend_max{};  ///< of all workers, before the first one begins
   /// Of JOBS, if its lines are requests: the body files that they name go with them.
   std::optional<std::filesystem::path> folder{};
   /// Told now and then how many lines of how many are there; may throw, and so end the upload.

@@ -97,7 +97,6 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
         o.queue.from_arguments ? fmt::format(" --fleet '{}'", printable(o.queue.url)) : "",
         has_secrets ? " --header-for HOST -H …" : ""));
   if (!o.again.empty()) reopen(facts, o.again);
-  for (auto const& most : o.spend_max) allow_queue(engine_, facts.id, most);
   if (!joins && facts.options != own_text_)
     say(fmt::format("queue {} was uploaded with other options; those hold", facts.name));
   auto lines = adopt(o, facts.options);
@@ -132,6 +131,7 @@ queue_facts fleet_run::start(run_options const& o, std::vector<std::string> cons
   std::int64_t requests = 0;
   plan.name = queue_name_of(o.jobs);
   plan.jobs = o.jobs;
+  plan.spend_max = o.spend_max;
   if (!is_queue_name(plan.name))
     throw fatal(exit_usage,
                 fmt::format("{}: the name of a queue is that of its file: want letters, "

@@ -84,7 +84,7 @@ struct HEADWAY_EXPORT state {
 };
 
 static constexpr duration tick = 100ms;              ///< between two reports of an active member
-static constexpr duration rest = 1s;                 ///< … and of one that rests
+static constexpr duration rest = 2s;                 ///< … and of one that rests
 static constexpr duration ahead = 250ms;             ///< turns are dealt until then, …
 static constexpr duration ahead_most = 2s;           ///< … and until then where the board is far
 static constexpr duration lease = ahead;             ///< of the combiner: as long as its turns last
