@@ -219,10 +219,12 @@ class governor {
     --waiting_;
     ++in_flight_;
     auto const cost = static_cast<std::uint64_t>(r.terms.cost);
-    if (now >= resets_ && remaining_ != unknown) begin_window();
+    auto const begins = now >= resets_ && remaining_ != unknown;
+    if (now >= resets_) sent_before_.reset();
+    if (begins) begin_window();
+    if (begins || asking_ > 0) ++asking_;
     r.units_sent = units_sent_ += cost;
     if (remaining_ != unknown) remaining_ -= std::min(remaining_, cost);
-    if (asks(r)) ++asking_;
     auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
@@ -243,7 +245,7 @@ class governor {
     if (r.heard) return false;
     auto const s = sample_of(now, r, head);
     first_answered_ = true;
-    come_back(r, true);
+    come_back(r, true, tells(head.advice));
     obey(now, r, head, s.rtt);
     succeed(now, s, u);
     r.heard = true;
@@ -265,7 +267,8 @@ class governor {
     auto const probed = broken_since() != never && r.failures == 0;
     if (refused_it) blame(now, r);
     auto const its_own = refused_it && r.alone_since != never;
-    come_back(r, result.what == outcome::success || (refused_it && !its_own));
+    come_back(r, result.what == outcome::success || (refused_it && !its_own),
+              !its_own && tells(result.advice));
     if (!its_own) obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
     switch (result.what) {
       case outcome::success:
@@ -296,7 +299,7 @@ class governor {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
     if (requests_[index].where == place::flying) {
-      come_back(requests_[index], false);
+      come_back(requests_[index], false, false);
       --in_flight_;
       heard_ -= requests_[index].heard ? 1 : 0;
     } else {
@@ -489,15 +492,17 @@ class governor {
     auto const& advice = said.advice;
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
-    if (advice.remaining && advice.reset) {
+    if (tells(advice)) {
       auto const soon = *advice.reset <= 2 * rtt;
       if (!soon || asking_ == 0) {
         auto const left = static_cast<std::uint64_t>(std::max<std::int64_t>(*advice.remaining, 0));
         auto const was =
             left + (said.what == outcome::throttle ? 0 : static_cast<std::uint64_t>(r.terms.cost));
         most_ = remaining_ == unknown || asking_ > 0 ? was : std::max(most_, was);
-        told();
+        asking_ = 0;
         remaining_ = soon ? unknown : left - std::min(left, units_sent_ - r.units_sent);
+        if (now >= resets_) sent_before_.reset();
+        if (!soon && sent_before_) count_anew(r);
         resets_ = later(now, std::max(*advice.reset, 0ns));
       }
     }
@@ -511,20 +516,28 @@ class governor {
     resets_ = never;
     sent_before_ = units_sent_;
   }
-  /// Ends that.
-  void told() noexcept {
-    sent_before_.reset();
-    asking_ = 0;
+  /// Answers, and what they count, come in any order: no more is left of a window than was, less
+  /// all that went since it began. What exceeds that by more than flew beside `r` is new: it
+  /// refills.
+  void count_anew(request const& r) noexcept {
+    auto const left = most_ - std::min(most_, units_sent_ - *sent_before_);
+    auto const beside = static_cast<std::uint64_t>((r.permit.in_flight - 1) * r.terms.cost);
+    if (remaining_ > left && remaining_ - left > beside)
+      sent_before_.reset();
+    else
+      remaining_ = std::min(remaining_, left);
   }
+  static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
   /// Returns whether its answer is to tell what is left of the window that has begun.
   bool asks(request const& r) const noexcept {
-    return sent_before_ && static_cast<std::int64_t>(r.units_sent - *sent_before_) > 0;
+    return asking_ > 0 && static_cast<std::int64_t>(r.units_sent - *sent_before_) > 0;
   }
   /// One comes back that flew. An answer that is to tell what is left, and does not, leaves that to
   /// the law; so does the last one that breaks or is cancelled.
-  void come_back(request const& r, bool answered) noexcept {
+  void come_back(request const& r, bool answered, bool told) noexcept {
     if (r.heard || !asks(r) || (--asking_ > 0 && !answered)) return;
-    told();
+    asking_ = 0;
+    if (!told) sent_before_.reset();
     remaining_ = unknown;
   }
   /// Returns whether less is left than `cost`, as far as is told.
@@ -735,8 +748,8 @@ class governor {
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since
   std::uint64_t most_ = 0;                     // of that window was left, as far as is known
   time_point resets_ = time_point::min();      // until then `remaining_` is all there is
-  std::optional<std::uint64_t> sent_before_;   // units, a window of which nothing is told yet …
-  int asking_ = 0;                             // … and requests that fly, and went since
+  std::optional<std::uint64_t> sent_before_;   // units, this window, if it began at a reset
+  int asking_ = 0;  // requests that fly and went since, while nothing is told of it
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
 };

@@ -46,6 +46,7 @@ struct naive_governor {
   time_point held_until = time_point::min(), resets = time_point::min();
   std::optional<std::int64_t> remaining{};
   std::int64_t most = 0;  // that remained of that window
+  std::optional<std::int64_t> sent_before{};
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
@@ -74,15 +75,16 @@ struct naive_governor {
     return found == alive.end() ? nullptr : &*found;
   }
   void end(ticket id) {
-    come_back(*find(id), false);
+    come_back(*find(id), false, {});
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
-  void come_back(request& r, bool answered) {
+  void come_back(request& r, bool answered, hint const& advice) {
     if (!r.asks) return;
     r.asks = false;
     if (untold() && !answered) return;
     told();
     remaining.reset();
+    if (!advice.remaining || !advice.reset) sent_before.reset();
   }
   void told() {
     for (auto& r : alive) r.asks = false;
@@ -142,12 +144,12 @@ struct naive_governor {
     r.heard = false;
     r.permit.in_flight = in_flight();
     r.permit.cost = r.terms.cost;
-    r.sent = sent += r.terms.cost;
     r.asks = untold();
-    if (now >= resets && remaining && !r.asks) {
-      remaining = most;
-      r.asks = true;
+    if (now >= resets && !r.asks) {
+      sent_before.reset();
+      if (remaining) sent_before = sent, remaining = most, r.asks = true;
     }
+    r.sent = sent += r.terms.cost;
     if (remaining) remaining = std::max(*remaining - r.terms.cost, std::int64_t{0});
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
@@ -171,10 +173,18 @@ struct naive_governor {
     bool const soon = reset && *reset <= 2 * rtt;
     if (left && reset && !(soon && untold())) {
       auto const was = std::max(*left, std::int64_t{0}) + (refused ? 0 : r.terms.cost);
+      if (now >= resets && !untold()) sent_before.reset();
       most = remaining && !untold() ? std::max(most, was) : was;
       told();
       remaining.reset();
       if (!soon) remaining = std::max(*left - (sent - r.sent), std::int64_t{0});
+      if (!soon && sent_before) {
+        auto const of_window = std::max(most - (sent - *sent_before), std::int64_t{0});
+        if (*remaining <= of_window + (r.permit.in_flight - 1) * r.terms.cost)
+          remaining = std::min(*remaining, of_window);
+        else
+          sent_before.reset();
+      }
       resets = later(now, std::max(*reset, duration(0)));
     }
     if (wait || left || reset) law.on_hint(now, advice);
@@ -191,7 +201,7 @@ struct naive_governor {
     if (!r || !r->flying || r->heard || head.what != outcome::success) return false;
     auto const s = seen(now, *r);
     answered = true;
-    come_back(*r, true);
+    come_back(*r, true, head.advice);
     obey(now, *r, head.advice, s.rtt, false);
     succeed(now, s, u);
     return r->heard = true;
@@ -210,7 +220,8 @@ struct naive_governor {
     if (blamed && !r->alone_since) r->alone_since = now;
     bool const its_own = result.what == outcome::throttle && r->alone_since;
     bool const refused = result.what == outcome::throttle;
-    come_back(*r, result.what == outcome::success || (refused && !its_own));
+    come_back(*r, result.what == outcome::success || (refused && !its_own),
+              its_own ? hint{} : result.advice);
     if (!its_own) obey(now, *r, result.advice, s.rtt, refused);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
