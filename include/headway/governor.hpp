@@ -532,8 +532,8 @@ class governor {
   bool asks(request const& r) const noexcept {
     return asking_ > 0 && static_cast<std::int64_t>(r.units_sent - *sent_before_) > 0;
   }
-  /// One comes back that flew. An answer that is to tell what is left, and does not, leaves that to
-  /// the law; so does the last one that breaks or is cancelled.
+  /// Takes one that flew. An answer that is to tell what is left, and does not, leaves that to the
+  /// law; so does the last one that breaks or is cancelled.
   void come_back(request const& r, bool answered, bool told) noexcept {
     if (r.heard || !asks(r) || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
