@@ -355,7 +355,7 @@ TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
     auto const then = g.finish(now + 100ms, t, {.what = what, .held_elsewhere = true}, 0);
     EXPECT_EQ(then.what, what == outcome::throttle ? verdict::retry : verdict::done);
     EXPECT_EQ(g.law_state().level, level);
-    EXPECT_EQ(g.law_state().epoch, 0U);
+    EXPECT_EQ(g.law_state().so_far.epoch, 0U);
     EXPECT_EQ(g.level(), 0);
   }
 }

@@ -128,12 +128,12 @@ TEST_F(asio_driver, a_head_teaches_and_the_end_frees) {
   api.async_admit([&](std::exception_ptr const&, auto permit) { held = std::move(permit); });
   poll(io);
   held.learn();
-  EXPECT_EQ(api.governor().law_state().successes, 1U);
+  EXPECT_EQ(api.governor().law_state().so_far.successes, 1U);
   EXPECT_EQ(api.metrics().in_flight, 1);
   EXPECT_EQ(api.metrics().succeeded, 0);
   held.async_settle({}, [](decision d) { EXPECT_EQ(d.what, verdict::done); });
   poll(io);
-  EXPECT_EQ(api.governor().law_state().successes, 1U);
+  EXPECT_EQ(api.governor().law_state().so_far.successes, 1U);
   EXPECT_EQ(api.metrics().in_flight, 0);
   EXPECT_EQ(api.metrics().succeeded, 1);
 }

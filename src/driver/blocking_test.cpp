@@ -137,7 +137,7 @@ TEST(blocking_driver, a_head_lets_others_go_and_the_end_frees) {
   EXPECT_EQ(held.settle().what, verdict::done);
   EXPECT_EQ(api.metrics().in_flight, 1);
   EXPECT_EQ(api.metrics().succeeded, 1);
-  EXPECT_EQ(api.governor().law_state().successes, 1U);
+  EXPECT_EQ(api.governor().law_state().so_far.successes, 1U);
 }
 
 TEST(blocking_driver, stop_wakes_a_thread_that_waits_for_ever) {

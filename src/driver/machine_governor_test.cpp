@@ -52,7 +52,7 @@ TEST_F(machine_governor_test, two_that_look_at_once_do_not_take_one_turn_twice) 
 
 // Nothing of its own will wake it: it must ask again by itself.
 TEST_F(machine_governor_test, a_wait_for_permits_of_another_ends_when_they_are_free) {
-  seek const one_slot{.level = 1, .ceiling = 1, .slots = true};
+  seek const one_slot{.level = 1, .top = {.at = 1, .slots = true}};
   auto a = join(one_slot);
   auto b = join(one_slot);
   a.submit(start);
@@ -82,7 +82,7 @@ TEST_F(machine_governor_test, what_a_server_or_the_caller_says_holds_all) {
 }
 
 TEST_F(machine_governor_test, a_request_that_is_dropped_gives_its_permit_back) {
-  seek const one_slot{.level = 1, .ceiling = 1, .slots = true};
+  seek const one_slot{.level = 1, .top = {.at = 1, .slots = true}};
   auto a = join(one_slot);
   auto b = join(one_slot);
   a.submit(start);

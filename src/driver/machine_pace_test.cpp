@@ -69,7 +69,7 @@ TEST_F(machine_pace_test, a_refusal_cuts_once_for_all) {
   a.on_throttle(start + 10ms, answer(first), resource::rate, u);
   b.on_throttle(start + 11ms, answer(second), resource::rate, u);
   b.refresh(start + 11ms, 0, 1);
-  EXPECT_EQ(std::get<seek>(b.law().choice).epoch, 1U);
+  EXPECT_EQ(std::get<seek>(b.law().choice).so_far.epoch, 1U);
 }
 
 TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
@@ -206,7 +206,7 @@ TEST_F(machine_pace_test, a_page_of_garbage_ends_in_pacing_alone) {
       each->on_success(start + 500ms, answer({.sent = start}), u);
       EXPECT_TRUE(each->claim(start + 2s, 1, u));
       each->take(start + 2s, 1, u);
-      EXPECT_EQ(std::get<seek>(each->law().choice).successes, 1U);
+      EXPECT_EQ(std::get<seek>(each->law().choice).so_far.successes, 1U);
     }
     fs::remove(path);
   }
@@ -384,10 +384,10 @@ TEST_F(machine_pace_test, a_stopped_member_holds_no_permits_and_its_late_answers
   a.refresh(start + 1s, 0, 1);
   EXPECT_EQ(a.allowed(), before + 1);
   b.on_success(start + 10s, answer(sent), u);
-  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 0U);
+  EXPECT_EQ(std::get<seek>(b.law().choice).so_far.successes, 0U);
   b.refresh(start + 10s, 0, 1);
   b.on_success(start + 10s, answer(b.take(start + 10s, 1, u)), u);
-  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
+  EXPECT_EQ(std::get<seek>(b.law().choice).so_far.successes, 1U);
 }
 
 TEST_F(machine_pace_test, a_member_that_only_waits_for_an_answer_is_not_stopped) {
@@ -401,7 +401,7 @@ TEST_F(machine_pace_test, a_member_that_only_waits_for_an_answer_is_not_stopped)
   a.refresh(start + 1min, 0, 1);
   EXPECT_EQ(a.allowed(), before);
   b.on_success(start + 1min, answer(sent), u);
-  EXPECT_EQ(std::get<seek>(b.law().choice).successes, 1U);
+  EXPECT_EQ(std::get<seek>(b.law().choice).so_far.successes, 1U);
 }
 
 TEST_F(machine_pace_test, a_member_that_never_takes_its_turn_costs_no_pace) {
@@ -437,8 +437,8 @@ TEST_F(machine_pace_test, acts_of_many_processes_are_neither_lost_nor_torn) {
   for (auto const child : children) waitpid(child, nullptr, 0);
   watcher.refresh(start, 0, 1);
   auto const& s = std::get<seek>(watcher.law().choice);
-  EXPECT_EQ(s.successes, std::uint64_t{processes} * acts);
-  EXPECT_EQ(s.units, static_cast<double>(s.successes));
+  EXPECT_EQ(s.so_far.successes, std::uint64_t{processes} * acts);
+  EXPECT_EQ(s.so_far.units, static_cast<double>(s.so_far.successes));
 }
 
 // A child says that it begins an act and that it ended: of the last one it is not known.
@@ -469,9 +469,9 @@ TEST_F(machine_pace_test, a_kill_at_any_instant_leaves_all_of_an_act_or_nothing)
     ++perhaps;
     a.refresh(start, 0, 1);
     auto const& s = std::get<seek>(a.law().choice);
-    EXPECT_EQ(s.units, static_cast<double>(s.successes));
-    EXPECT_GE(s.successes, surely);
-    EXPECT_LE(s.successes, surely + perhaps);
+    EXPECT_EQ(s.so_far.units, static_cast<double>(s.so_far.successes));
+    EXPECT_GE(s.so_far.successes, surely);
+    EXPECT_LE(s.so_far.successes, surely + perhaps);
   }
   a.refresh(start + 1s, 0, 1);
   EXPECT_TRUE(a.claim(start + 1s, 1, u));

@@ -42,7 +42,7 @@ TEST(polled, a_head_teaches_and_the_end_frees) {
   EXPECT_EQ(api.state().in_flight(), 1);
   EXPECT_EQ(api.done(a).what, verdict::done);
   EXPECT_EQ(api.state().in_flight(), 0);
-  EXPECT_EQ(api.state().law_state().successes, 1U);
+  EXPECT_EQ(api.state().law_state().so_far.successes, 1U);
 }
 
 TEST(polled, gives_back_what_comes_too_late) {

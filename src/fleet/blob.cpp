@@ -297,8 +297,8 @@ void fields(C& c, typename C::template as<demand>& x) {
 }
 
 template <class C>
-void fields(C& c, typename C::template as<seek::cut>& x) {
-  auto& [at, units, successes, rate, out, alike, first_rate, served_out] = x;
+void fields(C& c, typename C::template as<cuts>& x) {
+  auto& [at, units, successes, rate, out, alike, first_rate, served_out, in_vain, since] = x;
   c.moment(at);
   c.real(units);
   c.count(successes);
@@ -307,34 +307,57 @@ void fields(C& c, typename C::template as<seek::cut>& x) {
   c.whole(alike, 0, count_max);
   c.real(first_rate);
   c.whole(served_out, 0, count_max);
+  c.whole(in_vain, 0, count_max);
+  fields(c, since);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<ceiling>& x) {
+  auto& [at, slots, touched, guess, resumed, settled, warm, climb_seconds, touch_rejects,
+         flight_rejects, ease] = x;
+  c.real(at);
+  c.flags(slots, touched, guess, resumed, settled, warm);
+  c.real(climb_seconds, 0);
+  c.real(touch_rejects);
+  c.whole(flight_rejects, 0, count_max);
+  c.real(ease, 1e-9, 1);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<seek::tally>& x) {
+  auto& [epoch, successes, units, unit] = x;
+  c.count(epoch);
+  c.count(successes);
+  c.real(units);
+  c.real(unit, 0.5, 2.0 * static_cast<double>(cost_max));
 }
 
 template <class C>
 void fields(C& c, typename C::template as<seek::belief>& x) {
-  auto& [share, rate, level, ceiling, climb_seconds, touched, guess, slots] = x;
+  auto& [share, rate, level, top] = x;
   c.real(share, 0, 1);
   c.real(rate);
   c.real(level, 0);
-  c.real(ceiling);
-  c.real(climb_seconds);
-  c.flags(touched, guess, slots);
+  fields(c, top);
 }
 
 template <class C>
-void fields(C& c, typename C::template as<seek::cycle>& x) {
-  auto& [began, accepted, cuts, shut, refused, closed, alike] = x;
+void fields(C& c, typename C::template as<period>& x) {
+  auto& [began, accepted, cut, shut, since, refused, closed, alike] = x;
   c.moment(began);
   c.real(accepted);
-  c.whole(cuts, 0, count_max);
-  c.moment(shut);
+  c.whole(cut, 0, count_max);
+  c.flags(shut);
+  c.moment(since);
   c.moment(refused);
   c.real(closed);
   c.whole(alike, 0, count_max);
 }
 
 template <class C>
-void fields(C& c, typename C::template as<seek::latency>& x) {
-  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume] = x;
+void fields(C& c, typename C::template as<latency>& x) {
+  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume, room,
+         heard] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
@@ -345,41 +368,29 @@ void fields(C& c, typename C::template as<seek::latency>& x) {
   c.moment(answered);
   c.real(drained, 0);
   c.real(resume, 0);
+  c.real(room);
+  c.whole(heard, 0, count_max);
 }
 
 template <class C>
 void fields(C& c, typename C::template as<seek>& law) {
-  auto& [level, waste, leave, ceiling, slots, touched, guess, resumed, shut, settled, warm,
-         climb_seconds, touch_rejects, ease, next, behind, epoch, successes, since_cut, units,
-         broken, luck, others, wanted, flight_rejects, last, trial, shut_in_a_row, server, wait,
-         unit, room, heard, with] = law;
+  auto& [level, waste, leave, top, turn, last, broken, luck, others, wanted, server, wait, so_far,
+         trial, with] = law;
   c.real(level, std::numeric_limits<double>::min(), seek::rate_max);
   c.real(waste, 1e-9, 1);
   c.real(leave, 0, 0.999);
-  c.real(ceiling);
-  c.flags(slots, touched, guess, resumed, shut, settled, warm);
-  c.real(climb_seconds, 0);
-  c.real(touch_rejects);
-  c.real(ease, 1e-9, 1);
-  c.moment(next);
-  c.time(behind);
-  c.count(epoch);
-  c.count(successes);
-  fields(c, since_cut);
-  c.real(units);
+  fields(c, top);
+  c.moment(turn.next);
+  c.time(turn.behind);
+  fields(c, last);
   fields(c, broken);
   fields(c, luck);
   fields(c, others);
   fields(c, wanted);
-  c.whole(flight_rejects, 0, count_max);
-  fields(c, last);
-  fields(c, trial);
-  c.whole(shut_in_a_row, 0, count_max);
   fields(c, server);
   fields(c, wait);
-  c.real(unit, 0.5, 2.0 * static_cast<double>(cost_max));
-  c.real(room);
-  c.whole(heard, 0, count_max);
+  fields(c, so_far);
+  fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
            wake_ups] = with;

@@ -234,9 +234,9 @@ TEST(blob, with_a_number_that_no_law_has_is_none) {
 
 TEST(blob, with_a_pace_that_waits_for_years_is_none) {
   auto s = used();
-  s.law.next = s.at + 40h;
+  s.law.turn.next = s.at + 40h;
   EXPECT_TRUE(read_state(to_blob(s)));
-  s.law.next = s.at + 50h;
+  s.law.turn.next = s.at + 50h;
   EXPECT_FALSE(read_state(to_blob(s)));
 }
 

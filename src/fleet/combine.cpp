@@ -53,7 +53,7 @@ auto place_of(auto& members, member_id id) {
 bool tests_chance(state const& s) {
   constexpr std::int64_t most = 40;
   auto const active = std::ranges::count(s.members, true, &member_state::active);
-  return s.law.epoch > static_cast<std::uint64_t>(std::min(most, active + s.way / 1ms));
+  return s.law.so_far.epoch > static_cast<std::uint64_t>(std::min(most, active + s.way / 1ms));
 }
 
 /// One step of combine(): the state, and the time.
@@ -367,7 +367,7 @@ class step {
   /// Permits that are dealt to members are taken, though one may wait for a turn: else a law of
   /// slots would never see its permits bind, and not ask for more.
   int parted(event const& e) const {
-    return s_.law.slots && !e.idle ? static_cast<int>(std::min(s_.law.allowed(), 1e6)) : 0;
+    return s_.law.top.slots && !e.idle ? static_cast<int>(std::min(s_.law.allowed(), 1e6)) : 0;
   }
 
   void tell(event const& e, flight const& f, int out, int heads) {
@@ -395,7 +395,7 @@ class step {
     };
     auto const before = s_.law;
     hear();
-    if (s_.law.epoch == before.epoch) return;
+    if (s_.law.so_far.epoch == before.so_far.epoch) return;
     s_.law = before;  // the cut is one of what has gone, not of what is planned
     take_back(e.at, [](turn const&) { return true; });
     hear();
@@ -429,7 +429,7 @@ class step {
 
   /// What a member has not used in time it will not use.
   void lapse() {
-    auto const late = s_.law.slots ? late_slots : late_max;
+    auto const late = s_.law.top.slots ? late_slots : late_max;
     std::int64_t cost = 0;
     std::uint64_t turns = 0;
     for (auto& m : s_.members)
@@ -467,7 +467,7 @@ class step {
       auto const paced = static_cast<std::size_t>(std::min(s_.law.pace() / active_rate, 1e6));
       many = std::clamp(paced, active_min, all);
     }
-    if (s_.law.slots)  // one that has few permits cannot use a turn while they are out
+    if (s_.law.top.slots)  // one that has few permits cannot use a turn while they are out
       many = std::min(many, std::max<std::size_t>(
                                 1, static_cast<std::size_t>(s_.law.allowed() / pooled_permits)));
     if (many < all) slide(ring, many);
@@ -490,7 +490,7 @@ class step {
     s_.front = s_.members[ring.front()].id;
   }
 
-  bool permits_bind() const { return s_.law.slots || s_.out_max > 0; }
+  bool permits_bind() const { return s_.law.top.slots || s_.out_max > 0; }
 
   /// No member has more than its share of what may be out.
   void share_permits() {
@@ -509,7 +509,7 @@ class step {
     }
     if (sharing == 0) return;
     if (!binds) {  // equal shares of what is not answered; what is read besides is each one's own
-      auto const unheard = std::max(allowed - static_cast<double>(s_.law.heard), 1.0);
+      auto const unheard = std::max(allowed - static_cast<double>(s_.law.wait.heard), 1.0);
       auto const share =
           static_cast<std::int32_t>(std::ceil(unheard / static_cast<double>(sharing)));
       for (auto& m : s_.members)  // after its term, it uses the turns that it has
@@ -540,9 +540,9 @@ class step {
   }
 
   void deal() {
-    auto const near = s_.law.ceiling == 0 ? std::min(ahead, ahead_ramping + s_.way) : ahead;
+    auto const near = s_.law.top.at == 0 ? std::min(ahead, ahead_ramping + s_.way) : ahead;
     auto const until = later(now_, near + delay_of(s_.way));
-    auto const first = s_.law.wait.mean == 0 && s_.law.epoch == 0;
+    auto const first = s_.law.wait.mean == 0 && s_.law.so_far.epoch == 0;
     if (first && s_.began && now_ < later(*s_.began, first_alone)) return;
     struct dealt_to {
       member_state* m;
@@ -638,11 +638,11 @@ state combine(state before, std::span<report const> reports, time_point now) {
 grant grant_of(state const& s, member_id to) {
   grant g{.version = s.version,
           .at = s.at,
-          .slots = s.law.slots,
+          .slots = s.law.top.slots,
           .members = s.live,
           .sharing = std::max(s.sharing, 1),
           .pace = s.law.pace(),
-          .epoch = s.law.epoch,
+          .epoch = s.law.so_far.epoch,
           .held = s.held,
           .law = s.law};
   auto const m = place_of(s.members, to);
@@ -664,7 +664,7 @@ std::vector<member_id> to_wake(state const& s, state const& before, time_point n
       return t.number > known && !t.withdrawn && t.at < later(now, near_turn + s.way);
     };
     auto const next = m.quick_until >= s.at && !m.quick && (!there || was->quick_until < before.at);
-    auto const cut = m.quick && (s.recalled || s.law.epoch != before.law.epoch);
+    auto const cut = m.quick && (s.recalled || s.law.so_far.epoch != before.law.so_far.epoch);
     if (next || cut || std::ranges::any_of(m.planned, comes_soon)) ids.push_back(m.id);
   }
   return ids;

@@ -105,10 +105,10 @@ TEST(combine, hears_a_report_once) {
   auto const later =
       told(1, 2, start + 100ms, 100, {sent(t, 1), answer(event::kind::success, t, 50ms, 1)});
   s = step(s, {later}, start + 100ms);
-  EXPECT_EQ(s.law.successes, 1);
+  EXPECT_EQ(s.law.so_far.successes, 1);
   auto refused = told(1, 3, start + 150ms, 0);
   s = step(s, {refused, later}, start + 150ms);
-  EXPECT_EQ(s.law.successes, 1);
+  EXPECT_EQ(s.law.so_far.successes, 1);
   EXPECT_EQ(s.members[0].wants, 0);  // not that of the old report
   EXPECT_EQ(s.members[0].reported, start + 150ms);
 }
@@ -121,10 +121,10 @@ TEST(combine, hears_answers_in_order_of_time_up_to_the_watermark) {
            start + 20ms);
   s = step(s, {told(1, 3, start + 100ms, 9, {answer(event::kind::success, a, 80ms, 1)})},
            start + 100ms);
-  EXPECT_EQ(s.law.successes, 0);  // what the other has heard until then is not known
+  EXPECT_EQ(s.law.so_far.successes, 0);  // what the other has heard until then is not known
   s = step(s, {told(2, 3, start + 120ms, 9, {answer(event::kind::success, b, 50ms, 1)})},
            start + 120ms);
-  EXPECT_EQ(s.law.successes, 2);
+  EXPECT_EQ(s.law.so_far.successes, 2);
   EXPECT_EQ(s.law.wait.answered, a.at + 80ms);  // the last in time, not the last told
 }
 
@@ -145,14 +145,15 @@ TEST(combine, a_refusal_cuts_at_once_and_takes_back_what_has_not_gone) {
   auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
   auto const a = turns_of(s, 1), b = turns_of(s, 2);
   s = step(s, {told(2, 2, start + 20ms, 100, {sent(b[0], 1)})}, start + 20ms);
-  auto const epoch = s.law.epoch;
+  auto const epoch = s.law.so_far.epoch;
   auto const level = s.law.level;
   s = step(s,
            {told(1, 2, start + 60ms, 100,
                  {sent(a[0], 1), sent(a[1], 2), answer(event::kind::throttle, a[0], 30ms, 2),
                   answer(event::kind::throttle, a[1], 30ms, 1)})},
            start + 60ms);
-  EXPECT_EQ(s.law.epoch, epoch + 1);  // one cut for the flight, though the other is not heard
+  EXPECT_EQ(s.law.so_far.epoch,
+            epoch + 1);  // one cut for the flight, though the other is not heard
   EXPECT_LT(s.law.level, level);
   for (auto const id : {1, 2})
     for (auto const& t : turns_of(s, id)) {
@@ -243,9 +244,9 @@ TEST(combine, bears_a_ceiling_and_a_cut_in_one_step) {
       told(1, 2, start + 60ms, 100, {sent(a[0], 1), answer(event::kind::throttle, a[0], 30ms, 1)});
   auto capped = told(2, 2, start + 60ms, 100);
   capped.with.interval = 20ms;
-  auto const epoch = s.law.epoch;
+  auto const epoch = s.law.so_far.epoch;
   s = step(s, {refused, capped}, start + 60ms);
-  EXPECT_EQ(s.law.epoch, epoch + 1);
+  EXPECT_EQ(s.law.so_far.epoch, epoch + 1);
   std::set<std::uint64_t> dealt;
   for (std::uint64_t n = 3; n < 23; ++n) {
     auto const now = start + n * 100ms;
@@ -279,7 +280,7 @@ TEST(combine, opens_no_window_for_heads_that_cannot_have_come) {
   auto damaged = answer(event::kind::success, t, 20ms, 1);
   damaged.heard = 1'000'000'000;
   s = step(s, {told(1, 2, start + 50ms, 100, {sent(t, 1), damaged})}, start + 50ms);
-  EXPECT_EQ(s.law.heard, 1);
+  EXPECT_EQ(s.law.wait.heard, 1);
   EXPECT_LT(s.law.allowed(), 100);
 }
 
@@ -311,7 +312,7 @@ TEST(combine, hears_a_report_of_long_ago_once) {
 
 TEST(combine, of_a_state_made_in_the_future_believes_only_what_was_learned) {
   auto s = step(knowing(), {told(1, 1, start + 1h, 100)}, start + 1h);
-  s.law.next = start + 2h;
+  s.law.turn.next = start + 2h;
   auto const version = s.version;
   auto const last = s.dealt;
   s = step(s, {told(1, 2, start, 100)}, start);
@@ -361,14 +362,14 @@ TEST(combine, a_silent_member_has_nothing_out_and_teaches_nothing) {
     } else if (after < 1100ms) {
       EXPECT_EQ(last, dealt);  // it may be dead, …
     }
-    EXPECT_EQ(s.law.successes, after < 500ms ? 0 : 1);  // … and is waited for no more
+    EXPECT_EQ(s.law.so_far.successes, after < 500ms ? 0 : 1);  // … and is waited for no more
   }
   EXPECT_EQ(s.members[0].out, 0);
   EXPECT_TRUE(turns_of(s, 1).empty());
   s = step(s, {told(1, 3, start + 2s, 9, {answer(event::kind::success, a, 1900ms, 1)})},
            start + 2s);
   EXPECT_TRUE(s.members[0].live);
-  EXPECT_EQ(s.law.successes, 1);
+  EXPECT_EQ(s.law.so_far.successes, 1);
 }
 
 TEST(combine, members_that_the_board_could_not_hear_are_not_dead) {

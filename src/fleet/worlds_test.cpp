@@ -40,8 +40,8 @@ class world {
       tokens_ = std::min(20.0, tokens_ + limit_ / 1000);
       for (auto& [id, p] : all_) act(*p);
     }
-    EXPECT_LE(board_.valid().law.successes, served_);
-    EXPECT_LE(board_.valid().law.epoch, refused_);
+    EXPECT_LE(board_.valid().law.so_far.successes, served_);
+    EXPECT_LE(board_.valid().law.so_far.epoch, refused_);
     EXPECT_GT(served_, 0U);
     return acts_;
   }
@@ -186,7 +186,7 @@ class world {
     }
     ASSERT_EQ(before.version, all.valid.version) << "a stale state was taken";
     ASSERT_GT(next.version, before.version);
-    ASSERT_LE(next.law.epoch, before.law.epoch + all.reports.size() * 1000);
+    ASSERT_LE(next.law.so_far.epoch, before.law.so_far.epoch + all.reports.size() * 1000);
     ASSERT_EQ(read_state(to_blob(next)), next);
     audit(before, next);
     for (auto const id : to_wake(next, before, now_))
@@ -200,13 +200,13 @@ class world {
         ASSERT_TRUE(dealt_.emplace(t.number, dealing{m.id, t.at}).second) << "dealt twice";
         ASSERT_GE(t.at, now_) << "dealt into the past";
         ASSERT_GE(t.at, next.held) << "dealt before a hold";
-        ASSERT_EQ(t.epoch, next.law.epoch) << "dealt by a law that was cut";
+        ASSERT_EQ(t.epoch, next.law.so_far.epoch) << "dealt by a law that was cut";
         ASSERT_TRUE(m.live) << "dealt to a member that is silent";
         last_[m.id] = now_;
       }
       if (!m.live || !m.quick) last_[m.id] = now_;
     }
-    if (next.dealt == before.dealt || next.law.shut || next.law.pace() < 10) {
+    if (next.dealt == before.dealt || next.law.server.shut || next.law.pace() < 10) {
       for (auto& [id, at] : last_) at = now_;  // a law that deals none starves no member
       return;
     }

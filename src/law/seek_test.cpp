@@ -13,23 +13,23 @@ TEST(seek, a_refusal_that_overtakes_successes_does_not_mean_that_nothing_is_acce
   time_point now{1s};
   seek law;
   law.remember({.rate = 50, .latency = 6}, 0s);
-  law.warm = false;
+  law.top.warm = false;
   auto const refused = [&] {
     auto const sent = law.take(now, 1, 0);
     now += 100ms;
     law.on_throttle(now, {.sent = sent, .rtt = 100ms}, resource::unknown, 0);
   };
   refused();
-  EXPECT_TRUE(law.shut);  // nothing went before it
-  law.shut = false;
+  EXPECT_TRUE(law.server.shut);  // nothing went before it
+  law.server.shut = false;
   for (int i = 0; i < 50; ++i) {
     now += 20ms;
     law.take(now, 1, 0);
   }
   refused();
-  EXPECT_FALSE(law.shut);
+  EXPECT_FALSE(law.server.shut);
   refused();
-  EXPECT_TRUE(law.shut);
+  EXPECT_TRUE(law.server.shut);
 }
 
 /// Sends one and answers it 50 ms later.
@@ -65,7 +65,7 @@ TEST(seek, a_late_wake_up_is_made_up_for) {
   law.level = 100;
   law.wait.mean = 1;
   auto const sent_at_once = [&](duration late) {
-    law.next = now;
+    law.turn.next = now;
     now += late;
     int sent = 0;
     for (; law.ready_at(1) <= now; ++sent) law.take(now, 1, 0);
@@ -119,10 +119,10 @@ TEST(seek, few_slots_are_those_that_refuse_three_times_at_as_many_and_different_
     time_point now{1s};
     seek law;
     for (int i = 0; i < 3; ++i) {
-      EXPECT_FALSE(law.slots) << r.what << ", " << i;
+      EXPECT_FALSE(law.top.slots) << r.what << ", " << i;
       refuse(law, now, r.rates[i], r.outs[i]);
     }
-    EXPECT_EQ(law.slots, r.slots) << r.what;
+    EXPECT_EQ(law.top.slots, r.slots) << r.what;
   }
 }
 
@@ -135,16 +135,16 @@ TEST(seek, few_slots_are_none_where_as_many_are_accepted) {
   sent.in_flight = 5;
   law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
   refuse(law, now, 20, 5);
-  EXPECT_FALSE(law.slots);
+  EXPECT_FALSE(law.top.slots);
 }
 
 TEST(seek, few_slots_are_none_where_fewer_are_refused) {
   time_point now{1s};
   seek law;
   for (auto const rate : {80, 40, 20}) refuse(law, now, rate, 5);
-  ASSERT_TRUE(law.slots);
+  ASSERT_TRUE(law.top.slots);
   refuse(law, now, law.level, 3);
-  EXPECT_FALSE(law.slots);
+  EXPECT_FALSE(law.top.slots);
 }
 
 TEST(seek, tells_since_when_nothing_answers) {
@@ -216,11 +216,142 @@ seek few_requests(seek law) {
 
 TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
   auto const kept = few_requests({});
-  EXPECT_EQ(kept.epoch, 0U);
+  EXPECT_EQ(kept.so_far.epoch, 0U);
   EXPECT_GE(kept.level, seek{}.level);
   auto const cut = few_requests({.with = {.demand = false}});
-  EXPECT_GT(cut.epoch, 0U);
+  EXPECT_GT(cut.so_far.epoch, 0U);
   EXPECT_LT(cut.level, seek{}.level);
+}
+
+/// Sends one when it may, which is refused 50 ms later.
+void refuse(seek& law, time_point& now) {
+  now = std::max(now, law.ready_at(1));
+  auto const sent = law.take(now, 1, 0);
+  now += 50ms;
+  law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+}
+
+/// A law that was refused once, after so many successes.
+seek refused_after(int successes, time_point& now) {
+  seek law;
+  for (int i = 0; i < successes; ++i) answer(law, now, outcome::success);
+  refuse(law, now);
+  return law;
+}
+
+TEST(seek, ramps_until_a_refusal_and_then_approaches) {
+  time_point now{1s};
+  seek law;
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  auto const level = law.level;
+  refuse(law, now);
+  EXPECT_EQ(law.doing(), seek::phase::approach);
+  EXPECT_EQ(law.top.at, level);
+  EXPECT_FALSE(law.top.touched);
+}
+
+TEST(seek, creeps_from_just_below_the_ceiling_on) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.level < law.top.rest()) {
+    EXPECT_EQ(law.doing(), seek::phase::approach);
+    answer(law, now, outcome::success);
+  }
+  EXPECT_EQ(law.doing(), seek::phase::creep);
+}
+
+TEST(seek, ramps_again_far_above_a_ceiling_that_nothing_confirms) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.level < law.top.at) answer(law, now, outcome::success);
+  for (int i = 0; law.doing() == seek::phase::creep && i < 100'000; ++i)
+    answer(law, now, outcome::success);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  EXPECT_GT(law.level, seek::moved * law.top.at);
+}
+
+TEST(seek, a_refusal_just_below_the_ceiling_measures_it) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  auto const climbed = law.top.climb_seconds;
+  refuse(law, now);
+  EXPECT_TRUE(law.top.touched);
+  EXPECT_EQ(law.doing(), seek::phase::approach);
+  EXPECT_DOUBLE_EQ(law.level, ceiling::dip * law.top.at);
+  EXPECT_GE(law.top.climb_seconds, climbed);
+}
+
+TEST(seek, a_refusal_far_below_the_ceiling_says_that_it_fell) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+  auto const was = law.top.at;
+  law.level = was / 2;
+  for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
+  refuse(law, now);
+  EXPECT_LT(law.top.at, 0.9 * was);
+  EXPECT_FALSE(law.top.touched);
+}
+
+TEST(seek, two_refusals_with_nothing_between_shut_and_a_success_opens) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  auto const was = law.top.at;
+  refuse(law, now);
+  EXPECT_EQ(law.doing(), seek::phase::shut);
+  auto const shut = now;
+  for (int i = 0; i < 5; ++i) refuse(law, now);
+  EXPECT_EQ(law.doing(), seek::phase::shut);
+  EXPECT_GT(law.ready_at(1) - now, (now - shut) / 10);  // ever later
+  answer(law, now, outcome::success);
+  EXPECT_NE(law.doing(), seek::phase::shut);
+  EXPECT_LT(law.top.at, was);  // nothing was known: a period, or a rate far below
+}
+
+TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  refuse(law, now);
+  ASSERT_TRUE(law.top.touched);
+  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  for (int i = 0; i < 5; ++i) refuse(law, now);
+  ASSERT_EQ(law.doing(), seek::phase::shut);
+  auto const was = law.top.at;
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.top.at, was);
+  EXPECT_TRUE(law.top.resumed);
+}
+
+TEST(seek, answers_that_take_twice_as_long_drain) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  auto const level = law.level;
+  for (int i = 0; law.doing() != seek::phase::drain && i < 200; ++i) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    now += 150ms;
+    law.on_success(now, {.sent = sent, .rtt = 150ms}, 0);
+  }
+  EXPECT_EQ(law.doing(), seek::phase::drain);
+  EXPECT_LT(law.level, level / 2);
+}
+
+TEST(seek, a_memory_that_is_refused_at_once_is_dropped) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 1000, .latency = 0.05}, 0s);
+  EXPECT_NE(law.doing(), seek::phase::ramp);
+  refuse(law, now);
+  EXPECT_EQ(law.top, ceiling{});
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  EXPECT_EQ(law.so_far.epoch, 1U);
 }
 
 }  // namespace

@@ -404,6 +404,7 @@ any_law a_pace(duration interval) {
   return {paced<gcra, fixed_window>{.pace = {.interval = interval}, .win = {.permits = 1000}}};
 }
 constexpr auto successes = [](auto const& law) -> std::uint64_t {
+  if constexpr (requires { law.so_far; }) return law.so_far.successes;
   if constexpr (requires { law.successes; }) return law.successes;
   return 0;
 };

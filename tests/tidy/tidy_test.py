@@ -17,7 +17,7 @@ BROKEN = [  # path, text, word of the complaint
     ("include/headway/random.hpp", "std::uniform_int_distribution<int> die;", "chance"),
     ("include/headway/sim/server.hpp", "return std::pow(2.0, attempt);", "compilers"),
     ("include/headway/window/reno.hpp", "struct reno {};", "cites its source"),
-    ("src/governor.cpp", "int one;\n" * 2501, "2501 lines of code; at most 2500"),
+    ("src/governor.cpp", "int one;\n" * 2701, "2701 lines of code; at most 2700"),
     ("include/headway/http/advice.hpp", "advice advice_of(\n    int, int) noexcept;\n", "HEADWAY_EXPORT"),
     ("examples/core.cpp", "int one;\n" * 61, "at most 60 lines"),
     ("apps/headway/base/url.cpp", '#include "os/file.hpp"', "base includes os"),
@@ -53,11 +53,11 @@ SOUND = [
     ("include/headway/time.hpp", "  /// A hook.\n  std::function<void(int)> hook;\n/// A limit.\nusing f = int(int);"),
     ("src/governor_test.cpp", "TYPED_TEST(governor, has_10_names) {}"),
     ("src/governor.cpp", "// no steady_clock here: the driver tells the time"),
-    ("src/governor.cpp", "int one;  // and why\n\n  // a comment\n" * 2500),
-    ("src/sim/server.cpp", "int one;\n" * 2501),
+    ("src/governor.cpp", "int one;  // and why\n\n  // a comment\n" * 2700),
+    ("src/sim/server.cpp", "int one;\n" * 2701),
     ("examples/core.cpp", "int one;\n" * 60),
     ("apps/headway/run/run.cpp", '#include "pacing/laws.hpp"\n#include "headway/headway.hpp"\n#include "run/options.hpp"'),
-    ("src/governor_test.cpp", "int one;\n" * 2501),
+    ("src/governor_test.cpp", "int one;\n" * 2701),
     ("src/governor_test.cpp", '#include <gtest/gtest.h>\n#include "headway/sim/server.hpp"'),
 ]
 

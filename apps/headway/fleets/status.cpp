@@ -28,7 +28,7 @@ void read(limit_status& limit, std::string_view blob, std::int64_t now) {
   limit.slots = known.slots;
   limit.pace = state->law.pace();
   limit.dealt = state->dealt;
-  limit.cuts = state->law.epoch;
+  limit.cuts = state->law.so_far.epoch;
   auto const engine = time_point(std::chrono::microseconds(now));
   if (limit.cuts > 0) limit.cut_s = std::max(to_seconds(engine - state->law.last.at), 0.0);
   if (state->held > engine) limit.held_s = to_seconds(state->held - engine);

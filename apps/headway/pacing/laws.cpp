@@ -62,7 +62,7 @@ shipped_law law_named(std::string_view text) {
 
 std::optional<learned> knowledge_of(any_law const& l) {
   return if_knowing<std::optional<learned>>(l, [](auto const& one) -> std::optional<learned> {
-    if (one.ceiling == 0 || one.successes < successes_min) return std::nullopt;
+    if (one.top.at == 0 || one.so_far.successes < successes_min) return std::nullopt;
     return one.knows();
   });
 }
@@ -82,7 +82,7 @@ bool leave(any_law& l, double share) {
 speeds speeds_of(any_law const& l) noexcept {
   constexpr auto none = std::numeric_limits<double>::infinity();
   if (auto const known = if_knowing<std::optional<speeds>>(l, [](auto const& one) {
-        return speeds{one.pace(), one.slots ? one.allowed() : none};
+        return speeds{one.pace(), one.top.slots ? one.allowed() : none};
       }))
     return *known;
   if (auto const* a = std::get_if<paced<adaptive_rate, fixed_window>>(&l.choice))
@@ -93,7 +93,7 @@ speeds speeds_of(any_law const& l) noexcept {
 }
 
 std::uint64_t cuts_of(any_law const& l) noexcept {
-  return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.epoch; });
+  return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.so_far.epoch; });
 }
 
 std::string findings(any_law const& l, bool quotas_bind) {
@@ -101,8 +101,8 @@ std::string findings(any_law const& l, bool quotas_bind) {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (one.ceiling == 0 && quotas_bind) return latency;
-    if (one.ceiling == 0)
+    if (one.top.at == 0 && quotas_bind) return latency;
+    if (one.top.at == 0)
       return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
     return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);

@@ -24,6 +24,9 @@ struct acceptances {
   /// A refusal is early if it takes less than this share of an answer's time.
   static constexpr double early = 0.25;
 
+  /// Returns the answers to what was sent since the cut, but its refusals.
+  std::uint64_t answers() const noexcept { return successes + failures; }
+
   /// Returns how many were accepted of what was sent since the last cut, and begins to count anew.
   /// `sends_before` is the refused request's stamp, `took` the time of its refusal and `answer` the
   /// mean time of an answer, both in seconds.

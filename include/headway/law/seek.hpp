@@ -7,9 +7,14 @@
 
 #include "headway/law/acceptances.hpp"
 #include "headway/law/breakage.hpp"
+#include "headway/law/ceiling.hpp"
 #include "headway/law/chance.hpp"
 #include "headway/law/company.hpp"
+#include "headway/law/cuts.hpp"
 #include "headway/law/demand.hpp"
+#include "headway/law/latency.hpp"
+#include "headway/law/period.hpp"
+#include "headway/law/turns.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -57,91 +62,41 @@ struct seek {
   double waste = 0.025;  ///< knob: a climb by 3 % takes 1/waste requests for each reject it costs
   double leave = 0;      ///< knob: share of the limit left to other clients, which come first
 
-  double ceiling = 0;    ///< where rejects begin, in units of level; 0: not met yet
-  bool slots = false;    ///< level is permits, not units per second
-  bool touched = false;  ///< the ceiling was met from just below, hence measured, not guessed
-  bool guess = false;    ///< the ceiling is one acceptance after a long search, hardly known
-  bool resumed = false;  ///< opened again with the ceiling from before: approach it with care
-  bool shut = false;     ///< nothing is accepted
-  bool settled =
-      false;          ///< the ceiling was met or nearly reached: the share that leave allows begins
-  bool warm = false;  ///< the ceiling is remembered, and not met in this life yet
-  double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least
-  double touch_rejects = 1;                    ///< that touching the ceiling costs
-  double ease = 1;  ///< of the share that leave allows: others were yielded to
+  ceiling top{};      ///< where refusals begin
+  turns turn{};       ///< when the next request goes
+  cuts last{};        ///< the latest cut, and what was sent since
+  breakage broken{};  ///< what failures say
+  chance luck{};      ///< whether refusals come by chance
+  company others{};   ///< whether they share the limit
+  demand wanted{};    ///< whether the caller wants less than the pace allows
+  period server{};    ///< when it is open
+  latency wait{};     ///< for answers
 
-  time_point next{};                      ///< not before this
-  time_point behind = time_point::min();  ///< a send came later than its pace
-  std::uint64_t epoch = 0;                ///< count of cuts
-  std::uint64_t successes = 0;            ///< so far
-  acceptances since_cut{};                ///< of what was sent since the last cut
-  double units = 0;                       ///< accepted
-  breakage broken{};                      ///< what failures say
-  chance luck{};                          ///< whether refusals come by chance
-  company others{};                       ///< whether they share the limit
-  demand wanted{};                        ///< whether the caller wants less than the pace allows
-  int flight_rejects = 0;                 ///< since the last cut
-
-  /// The state at a cut.
-  struct cut {
-    time_point at{};              ///< its time
-    double units = 0;             ///< accepted until then
-    std::uint64_t successes = 0;  ///< until then
-    double rate = 0;              ///< at which the rejected request went, units per second
-    int out = 0;                  ///< permits out when the rejected request went, it included
-    int alike = 0;                ///< cuts in a row before it with as many out
-    double first_rate = 0;        ///< that of the first of these
-    int served_out = 0;           ///< the most out when a request went that was accepted since then
-    friend bool operator==(cut const&, cut const&) = default;
+  /// Counts from the beginning.
+  struct tally {
+    std::uint64_t epoch = 0;      ///< cuts
+    std::uint64_t successes = 0;  ///< answers
+    double units = 0;             ///< … their cost
+    double unit = 1;              ///< … its mean, smoothed
+    /// Takes a success.
+    void succeed(double cost) noexcept {
+      ++successes;
+      units += cost;
+      unit += successes == 1 ? cost - unit : (cost - unit) / unit_smoothing;
+    }
+    friend bool operator==(tally const&, tally const&) = default;
   };
-  cut last{};  ///< the latest one
+  tally so_far{};
 
   /// The state before a cut for failures, given back if it does not lower their share.
   struct belief {
-    double share = 0;          ///< of failures at the cut; 0: there is nothing to give back
-    double rate = 0;           ///< before it
-    double level = 0;          ///< as the law's, before it; so all that follow
-    double ceiling = 0;        ///< its ceiling
-    double climb_seconds = 0;  ///< its climb_seconds
-    bool touched = false;      ///< its touched
-    bool guess = false;        ///< its guess
-    bool slots = false;        ///< its slots
+    double share = 0;  ///< of failures at the cut; 0: there is nothing to give back
+    double rate = 0;   ///< before it
+    double level = 0;  ///< before it
+    ceiling top{};     ///< before it
     friend bool operator==(belief const&, belief const&) = default;
   };
-  belief trial{};         ///< of the latest cut
-  int shut_in_a_row = 0;  ///< cuts with hardly a success between them
-
-  /// From one opening of the server to the next.
-  struct cycle {
-    time_point began{};    ///< opened
-    double accepted = 0;   ///< units sent and not refused
-    int cuts = 0;          ///< within it
-    time_point shut{};     ///< the first refusal of the row
-    time_point refused{};  ///< the last
-    double closed = 0;     ///< how long, last time
-    int alike = 0;         ///< closings in a row that were not much longer than the one before
-    friend bool operator==(cycle const&, cycle const&) = default;
-  };
-  cycle server{};  ///< as far as its cycle is known
-
-  /// The time that answers take, in seconds, judged block by block.
-  struct latency {
-    double mean = 0;        ///< smoothed; 0: no answer yet
-    double base = 0;        ///< the lowest of a block while nothing queued
-    double lowest = 0;      ///< of this block
-    int answers = 0;        ///< in it
-    int high = 0;           ///< blocks in a row that were too high
-    double delivered = 0;   ///< units per second in the block before
-    time_point block{};     ///< its begin; while draining: what was sent before does not count
-    time_point answered{};  ///< the last answer
-    double drained = 0;     ///< the latency that made us drain; 0: we do not
-    double resume = 0;      ///< the level before
-    friend bool operator==(latency const&, latency const&) = default;
-  };
-  latency wait{};    ///< for answers
-  double unit = 1;   ///< mean cost of an answered request
-  double room = 64;  ///< permits without an answer, while they are not the limit
-  int heard = 0;     ///< permits with an answer that has begun, as of the last one
+  belief trial{};  ///< of the latest cut
 
   /// The parts that can be left out, to see what each buys (docs/default-law.md).
   struct parts {
@@ -162,178 +117,139 @@ struct seek {
   static constexpr double rate_max = 1e7;           ///< units per second
   static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
+  static constexpr double ramp_waits = 4;           ///< … nor in less than so many answers' time
   static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
   static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
   static constexpr double known_factor = 1.5;       ///< less steep, a ramp above a known ceiling
-  static constexpr double dip = 0.95;        // after a touch: the server has too much already
-  static constexpr double touch_min = 0.93;  // a bucket's rate is what it accepted, ± one request
-  static constexpr double below = 0.985;     // of the ceiling: where climbs begin
-  static constexpr double step = 0.03;       // of the ceiling: one climb
-  static constexpr double guessed_answers = 20;       // for one, while the ceiling is a guess
-  static constexpr double climb_seconds_first = 1.5;  // 4: a limit that rose is found 2 s later
-  static constexpr double climb_answers = 8;       // or their time; 0: steps of slots 1.7, not 1.3
-  static constexpr double climb_seconds_max = 12;  // of a rate; 6: stationary 0.23, not 0.14 %
-  static constexpr double climb_seconds_slow = 6;  // slots, queues, what is remembered
-  static constexpr double haste = 4;               // of a climb that meets no reject
-  static constexpr double confirmed = 1.15;        // times longer, when the ceiling proves true
-  static constexpr double moved = 1.25;        // above the ceiling without a reject: it has moved
-  static constexpr double patience_min = 0.2;  // of the time since it shut: 30 s are missed by < 6
-  static constexpr double patience_max = 2;  // 4 starves clients of a crowd that were never served
-  static constexpr double probe_seconds = 600;  // longer only if the server is shut for an hour …
-  static constexpr double unserved_max = 30;    // … but before anything was accepted; 15: fleets
-  static constexpr double probe_seconds_max = 86400;  // … and a day at most, or time ends
-  static constexpr int few_slots = 8;                 ///< a rate, too, has so many out now and then
-  static constexpr std::uint64_t rare = 40;    // accepted between two rejects: no descent any more
-  static constexpr double trial_slowness = 2;  // of a cut for failures, until it is judged
+  static constexpr double moved = 1.25;      ///< above the ceiling without a reject: it has moved
+  static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
+  static constexpr double guess_cut = 0.8;   ///< … above a guess
+  static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
+  static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots …
+  static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
+  static constexpr double trial_slowness = 2;           // of a cut for failures, until it is judged
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
-  static constexpr double behind_seconds = 0.01;  // so long after a late send pace does not bind
-  static constexpr double latency_min = 0.002;    // shorter queues are not worth avoiding
-  static constexpr int block_answers = 24;        ///< that one judgement of latency needs
-  static constexpr double ease_seconds = 10;      // yielded half: back to nine tenths in 16 s
+  static constexpr double slots_pace = 1.03;   ///< of slots ÷ latency: permits bind, not the pace
+  static constexpr double slots_proven = 0.99;    ///< of the level: slots are at least so many, …
+  static constexpr double slots_fell = 0.85;      ///< … or fell to so many
+  static constexpr double slots_fewer = 0.8;      ///< of them: a refusal at fewer is a rate's
+  static constexpr double shut_cut = 0.5;         ///< of the level, when the server shuts
+  static constexpr double near_flying = 0.25;     ///< in flight, to begin with
+  static constexpr double approach_answers = 12;  ///< to where climbs begin …
+  static constexpr double approach_seconds = 0.3;  ///< … or so long; a second, after an outage
+  static constexpr double drift = 1e-4;            ///< of the ceiling: to get there at all
+  static constexpr double unit_smoothing = 20;     ///< answers
+  static constexpr double known_units =
+      10;                                  ///< accepted in a cycle with two cuts: the rate is known
+  static constexpr double few_units = 16;  ///< … tell a rate from its bounds only
+  static constexpr double guess_units = 2;    ///< … tell hardly anything
+  static constexpr double guess_above = 1.3;  ///< times a guess the level begins
+  static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
+  static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
+  static constexpr double ease_min = 0.05;    ///< of the share that leave allows
 
-  time_point ready_at(std::int64_t) const noexcept { return next; }
+  time_point ready_at(std::int64_t) const noexcept { return turn.next; }
 
   double allowed() const noexcept {
-    return slots ? std::max(1.0, std::floor(share() * level)) : room + heard;
+    return top.slots ? std::max(1.0, std::floor(share() * level)) : wait.room + wait.heard;
   }
 
   /// Units per second that are sent.
-  double pace() const noexcept { return share() * (slots ? 1.03 : 1) * rate_of(level); }
+  double pace() const noexcept { return share() * (top.slots ? slots_pace : 1) * rate_of(level); }
+
+  /// The phases of the drawing above.
+  enum class phase : std::uint8_t { ramp, approach, creep, crowd, shut, drain };
+  /// Returns what it does now.
+  phase doing() const noexcept {
+    if (server.shut) return phase::shut;
+    return wait.draining() ? phase::drain : growth();
+  }
 
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
-    if (server.began == time_point{}) server.began = now;
-    server.accepted += static_cast<double>(cost);
-    auto seconds = static_cast<double>(cost) / pace();
+    auto const units = static_cast<double>(cost);
+    server.sent(now, units);
+    auto seconds = units / pace();
+    auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
     if (luck.unsent > 0) seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
-    if (shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
+    if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
-    if (trial.share > 0)
-      seconds = std::max(seconds, trial_slowness * static_cast<double>(cost) / trial.rate);
+    if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
     auto const interval = from_seconds(seconds);
-    auto const made_up =
-        std::min(late_turns * static_cast<double>(cost) / pace(), late_answer * wait.mean);
     auto const slack =
         std::max({interval / 2, duration(1ms), from_seconds(with.wake_ups ? made_up : 0)});
-    bool const late = now - next > slack;
-    bool const due = !late && since_cut.sends > 0;  // the first one waits for nothing
-    if (late)
-      behind = now;
-    else if (wait.mean == 0 && epoch == 0 && ceiling == 0 && broken.row == 0)
+    bool const late = turn.take(now, interval, slack);
+    bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
+    if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;
-    next = later(std::max(next, now - slack), interval);
     return {.sent = now,
-            .epoch = epoch,
-            .successes = successes,
-            .sends = since_cut.sends++,
+            .epoch = so_far.epoch,
+            .successes = so_far.successes,
+            .sends = last.since.sends++,
             .prompt = due || wanted.prompt(now, wait.mean)};
   }
 
   void on_success(time_point now, sample const& s, fraction) noexcept {
     auto const cost = static_cast<double>(s.sent.cost);
-    ++successes;
-    units += cost;
-    unit += successes == 1 ? cost - unit : (cost - unit) / 20;
-    if (broken.succeeded(s.sent.sent))
-      next = std::min(next, later(now, from_seconds(unit / pace())));
-    if (ease < 1) ease += (1 - ease) * std::min(1.0, cost / (pace() * ease_seconds));
+    so_far.succeed(cost);
+    if (broken.succeeded(s.sent.sent)) turn.hurry(now, so_far.unit / pace());
+    if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
-    if (s.sent.epoch == epoch) ++since_cut.successes;
+    if (s.sent.epoch == so_far.epoch) ++last.since.successes;
     last.served_out = std::max(last.served_out, s.sent.in_flight);
     auto const known = luck.known();
     if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
     judge_trial();
-    if (shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
+    if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
-    if (!s.app_limited && wait.drained == 0 && trial.share == 0 && binds(now, s) && !wants_little())
+    if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
       grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
-    ++flight_rejects;
+    ++top.flight_rejects;
     wanted.heard(now, s, false);
-    server.accepted -= static_cast<double>(s.sent.cost);
-    auto const doubts = slots ? 0 : luck.doubts();
+    server.take_back(static_cast<double>(s.sent.cost));
+    auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = luck.answered(true, s.sent.sends);
-    if (s.sent.epoch != epoch) return;
-    if (doubts > 0 && !shut) {
-      if (!test && s.sent.sends >= luck.beyond) luck.test(since_cut.sends, level < rest());
+    if (s.sent.epoch != so_far.epoch) return;
+    if (doubts > 0 && !server.shut) {
+      if (!test && s.sent.sends >= luck.beyond) luck.test(last.since.sends, level < top.rest());
       if (!test || luck.refused < doubts) return;
     } else if (test) {
       return;  // of the cut before
     }
-    if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
-      auto const pause = std::max(2 * unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now));
-      next = std::max(next, later(now, from_seconds(pause)));
-      return;
-    }
+    if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
+      return turn.wait(
+          now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
     trial = {};
-    ++epoch;
-    auto const answered = since_cut.successes;
-    auto const accepted = since_cut.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
-    auto const out = s.sent.in_flight;
-    if (answered < 3 && std::exchange(warm, false)) return forget(now);
-    if (leave > 0 && settled) {  // others are there, or the limit has fallen
-      ease = std::max(ease / 2, 0.05);
-      ceiling *= 0.99;
-      level = std::max(std::min(level, ceiling), rate_min);
-      next = std::max(next, later(now, from_seconds(2 * unit / pace())));
-      return;
-    }
-    warm = resumed = false;
-    shut_in_a_row = accepted < 3 ? shut_in_a_row + 1 : 0;
-    if (touched) touch_rejects += (flight_rejects - touch_rejects) / 4;
-    flight_rejects = 0;
-    if (!shut) server.shut = server.refused = s.sent.sent;
-    if (accepted >= 3) ++server.cuts;
-    name_limit(out);
-    auto const alike = out == last.out ? last.alike + 1 : 0;
-    auto const rate = rate_of(level);
-    auto const before = std::exchange(last, {.at = now,
-                                             .units = units,
-                                             .successes = successes,
-                                             .rate = rate,
-                                             .out = out,
-                                             .alike = alike,
-                                             .first_rate = alike > 0 ? last.first_rate : rate,
-                                             .served_out = alike > 0 ? last.served_out : 0});
-    auto const mean = (units - before.units + unit) / std::max(to_seconds(now - before.at), 1e-6);
-    auto const unexpected = !slots && !ramping() && level < below * ceiling;
-    if (slots)
-      refused_slots(now, accepted, out, before.at);
-    else if (accepted < 3 && ceiling > 0) {
-      if (!std::exchange(shut, true)) level *= crowd() ? 1 - others.stride() : 0.5;
-      server.refused = s.sent.sent;
-    } else {
-      refused_rate(s, mean, accepted);
-      if (accepted >= 20) server.alike = 0;
-    }
-    if (with.chance && unexpected && doubts == 0 && !shut && !slots && others.crowd() &&
-        luck.wants_tests())
-      luck.test(since_cut.sends, true);
+    ++so_far.epoch;
+    auto const answered = last.since.successes;
+    auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
+    if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
+    if (leave > 0 && top.settled) return yield(now);
+    cut(now, s, accepted, doubts);
     level = std::clamp(level, rate_min, rate_max);
-    auto const pause = shut ? std::max(unit / pace(), jitter(u) * probe_interval(now))
-                            : (slots ? 1 : 2) * unit / pace();
-    if (luck.unsent == 0) next = std::max(next, later(now, from_seconds(pause)));
+    auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
+                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
+    if (luck.unsent == 0) turn.wait(now, pause);
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     wanted.heard(now, s, false);
-    room = std::max(std::min(room, usual_room()), room - 1);
-    if (s.sent.epoch == epoch) ++since_cut.failures;
+    wait.shrink_room(usual_room());
+    if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const away = broken.away();
-    auto const too_many = broken.failed(now, successes > 0);
-    if (!away && broken.away())
-      next = std::max(next, later(now, from_seconds(broken.probe_interval(now))));
+    auto const too_many = broken.failed(now, so_far.successes > 0);
+    if (!away && broken.away()) turn.wait(now, broken.probe_interval(now));
     if (broken.away()) return;
     judge_trial();
-    if (!too_many || trial.share > 0 || s.sent.epoch != epoch) return;
-    if (since_cut.successes + since_cut.failures < breakage::row_max) return;  // too few to tell
-    belief const before{broken.share,  rate_of(level), level, ceiling,
-                        climb_seconds, touched,        guess, slots};
+    if (!too_many || trial.share > 0 || s.sent.epoch != so_far.epoch) return;
+    if (last.since.answers() < breakage::row_max) return;  // too few to tell
+    belief const before{broken.share, rate_of(level), level, top};
     on_throttle(now, s, resource::unknown, u);
-    if (!shut && broken.doubts()) trial = before;
+    if (!server.shut && broken.doubts()) trial = before;
   }
 
   void on_hint(time_point, hint const&) noexcept {}
@@ -343,22 +259,19 @@ struct seek {
 
   /// Takes back turns that were planned ahead and not used, and what they cost. The next may go
   /// from `from` on, which is `never` where the time of all has passed.
-  void take_back(std::uint64_t turns, std::int64_t cost, time_point from) noexcept {
-    next = std::min(next, from);
-    since_cut.sends -= std::min(turns, since_cut.sends - since_cut.begin);
-    server.accepted -= static_cast<double>(cost);
+  void take_back(std::uint64_t turns_back, std::int64_t cost, time_point from) noexcept {
+    turn.next = std::min(turn.next, from);
+    last.since.sends -= std::min(turns_back, last.since.sends - last.since.begin);
+    server.take_back(static_cast<double>(cost));
   }
 
   /// Judges latency anew, since samples were lost.
-  void gap(time_point now) noexcept {
-    wait.answers = 0;
-    wait.block = std::max(wait.block, now);
-  }
+  void gap(time_point now) noexcept { wait.gap(now); }
 
   /// Returns what the next run may begin with.
   learned knows() const noexcept {
-    if (ceiling == 0) return {.rate = successes > 0 ? pace() : 0, .latency = wait.mean};
-    return {.rate = rate_of(ceiling), .slots = slots ? ceiling : 0, .latency = wait.mean};
+    if (top.at == 0) return {.rate = so_far.successes > 0 ? pace() : 0, .latency = wait.mean};
+    return {.rate = rate_of(top.at), .slots = top.slots ? top.at : 0, .latency = wait.mean};
   }
 
   /// Begins with what an earlier run has learned, trusted less as it ages: half of it after a week.
@@ -367,133 +280,185 @@ struct seek {
   void remember(learned const& was, duration age) noexcept {
     if (!(was.rate > 0) || !(was.rate <= rate_max)) return;
     auto const trust = 1 / (1 + std::max(to_seconds(age), 0.0) / (7 * 24 * 3600));
-    slots = with.slots && was.slots >= 1 && was.slots <= 1e6 && was.latency > 0;
+    top.slots = with.slots && was.slots >= 1 && was.slots <= 1e6 && was.latency > 0;
     if (was.latency > 0 && was.latency < 3600) wait.mean = was.latency;
-    ceiling = slots ? was.slots : was.rate;
-    level = std::clamp(rest() * (0.5 + 0.5 * trust), rate_min, rate_max);
-    climb_seconds = std::max(climb_seconds_first, trust * climb_seconds_slow);
-    warm = true;
+    top.at = top.slots ? was.slots : was.rate;
+    level = std::clamp(top.rest() * (0.5 + 0.5 * trust), rate_min, rate_max);
+    top.climb_seconds = std::max(ceiling::climb_seconds_first, trust * ceiling::climb_seconds_slow);
+    top.warm = true;
   }
 
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
-  /// Begins the search anew.
-  void search_anew() noexcept {
-    if (slots) level = rate_of(level);
-    slots = touched = guess = resumed = shut = settled = false;
-    ceiling = 0;
-    others = {};
-  }
-
-  /// Gives a cut back that the failures outlast.
-  void judge_trial() noexcept {
-    auto const answers = static_cast<double>(since_cut.successes + since_cut.failures);
-    if (trial.share == 0 || answers < breakage::trial) return;
-    auto const was = std::exchange(trial, {});
-    if (!broken.in_vain(answers, static_cast<double>(since_cut.failures), was.share)) return;
-    level = was.level;
-    ceiling = was.ceiling;
-    climb_seconds = was.climb_seconds;
-    touched = was.touched;
-    guess = was.guess;
-    slots = was.slots;
-  }
-
   double rate_of(double l) const noexcept {
-    return slots ? l * unit / std::max(wait.mean, 1e-6) : l;
+    return top.slots ? l * so_far.unit / std::max(wait.mean, 1e-6) : l;
   }
-  double share() const noexcept { return leave > 0 && settled ? (1 - leave) * ease : 1; }
-  bool ramping() const noexcept { return level > moved * ceiling && (ceiling == 0 || !crowd()); }
+  double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
+  bool ramping() const noexcept { return level > moved * top.at && (top.at == 0 || !crowd()); }
   /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
-    return with.company && others.crowd() && (slots || luck.limit() || !with.chance);
+    return with.company && others.crowd() && (top.slots || luck.limit() || !with.chance);
   }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
   double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
-  double rest() const noexcept {
-    return slots ? std::max(below * ceiling, ceiling - 1) : below * ceiling;
+  double probe_interval(time_point now) const noexcept {
+    return server.probe_interval(now, so_far.successes);
   }
-
   /// Returns whether the law, and nothing else, kept more from being sent.
   bool binds(time_point now, sample const& s) const noexcept {
-    if (slots) return s.in_flight + 1 >= allowed();
-    return now >= later(behind, from_seconds(std::max(wait.mean, behind_seconds)));
+    return top.slots ? s.in_flight + 1 >= allowed() : turn.bind(now, wait.mean);
   }
 
-  /// Returns the least time of a climb, for its reject to be heard before the next.
-  double heard_seconds() const noexcept {
-    return std::min(climb_answers * wait.mean, climb_seconds_slow);
+  phase growth() const noexcept {
+    if (top.at > 0 && crowd()) return phase::crowd;
+    if (ramping()) return phase::ramp;
+    return level < top.rest() ? phase::approach : phase::creep;
   }
 
   void grow(double cost) noexcept {
     auto const rate = rate_of(level);
-    if ((touched || warm) && since_cut.successes >= rare && level >= rest() && !ramping())
-      settled = true;
-    if (ceiling > 0 && crowd()) {
-      auto needed = rate * company::seconds;
-      for (auto above = level / ceiling - 1; above > 0; above -= others.stride()) needed /= 2;
-      level += others.stride() * ceiling * cost / std::max({needed, rate * wait.mean, unit});
-    } else if (ramping()) {
-      auto seconds = std::clamp(4 * wait.mean, ramp_seconds_min, ramp_seconds_max);
-      if (ceiling > 0) seconds *= known_factor;
-      auto const doublings = std::min(wait.mean / seconds, 2.0);
-      auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
-      auto const answers = guess ? guess_answers : ramp_answers;
-      level *= 1 + ln2 * cost / std::max(rate * seconds / late, answers * unit);
-    } else if (level < rest()) {
-      auto const over = std::max(12 * unit, (resumed ? 1 : 0.3) * rate);
-      level += (rest() - level) * cost / over + 1e-4 * ceiling;
-    } else if (leave > 0 && settled && level > ceiling) {
-      return;  // what is left to others would hide a ceiling far above
-    } else {
-      auto const measured = touched && !slots;
-      auto needed = std::max((touched ? touch_rejects / waste : guessed_answers) * unit,
-                             rate_of(ceiling) * std::max(climb_seconds, heard_seconds()));
-      auto const needed_min = std::max((measured ? 3 : 8) * unit, rate * wait.mean);
-      auto const expected = measured ? 1 : 1 + step;
-      for (auto above = level / ceiling - expected; above > 0 && needed > needed_min; above -= step)
-        needed /= measured ? haste : 4;  // the expected reject did not come
-      level += step * ceiling * cost / std::max(needed, needed_min);
+    if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
+        !ramping())
+      top.settled = true;
+    switch (growth()) {
+      case phase::crowd:
+        level += others.stride() * top.at * cost / stride_units(rate);
+        break;
+      case phase::ramp:
+        level *= 1 + ln2 * cost / doubling_units(rate);
+        break;
+      case phase::approach:
+        level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
+        break;
+      default:
+        // Above the ceiling, what is left to others would hide one far above.
+        if (!(leave > 0 && top.settled && level > top.at))
+          level += ceiling::step * top.at * cost / step_units(rate);
     }
     level = std::min(level, rate_max);
   }
 
+  /// Returns the units in which a stride is given back: `company::seconds` of them, and above the
+  /// ceiling half for each stride.
+  double stride_units(double rate) const noexcept {
+    auto needed = rate * company::seconds;
+    for (auto above = level / top.at - 1; above > 0; above -= others.stride()) needed /= 2;
+    return std::max({needed, rate * wait.mean, so_far.unit});
+  }
+  /// Returns the units in which the ramp doubles.
+  double doubling_units(double rate) const noexcept {
+    auto seconds = std::clamp(ramp_waits * wait.mean, ramp_seconds_min, ramp_seconds_max);
+    if (top.at > 0) seconds *= known_factor;
+    auto const doublings = std::min(wait.mean / seconds, 2.0);
+    auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
+    auto const answers = top.guess ? guess_answers : ramp_answers;
+    return std::max(rate * seconds / late, answers * so_far.unit);
+  }
+  /// Returns the units in which all but 1/e of the way to where climbs begin is made.
+  double approach_units(double rate) const noexcept {
+    return std::max(approach_answers * so_far.unit, (top.resumed ? 1 : approach_seconds) * rate);
+  }
+  /// Returns the units of one climb: so many that the reject that it costs is a share of `waste` of
+  /// them, and that it is heard before the next.
+  double step_units(double rate) const noexcept {
+    auto const unit = so_far.unit;
+    auto const measured = top.touched && !top.slots;
+    auto const heard = std::min(ceiling::climb_answers * wait.mean, ceiling::climb_seconds_slow);
+    auto needed =
+        std::max((top.touched ? top.touch_rejects / waste : ceiling::guessed_answers) * unit,
+                 rate_of(top.at) * std::max(top.climb_seconds, heard));
+    auto const needed_min = std::max(
+        (measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit, rate * wait.mean);
+    auto const expected = measured ? 1 : 1 + ceiling::step;
+    for (auto above = level / top.at - expected; above > 0 && needed > needed_min;
+         above -= ceiling::step)
+      needed /= ceiling::haste;  // the expected reject did not come
+    return std::max(needed, needed_min);
+  }
+
+  /// Begins the search anew.
+  void search_anew() noexcept {
+    if (top.slots) level = rate_of(level);
+    top.slots = top.touched = top.guess = top.resumed = top.settled = server.shut = false;
+    top.at = 0;
+    others = {};
+  }
+
+  /// Gives a cut back that the failures outlast.
+  void judge_trial() noexcept {
+    auto const answers = static_cast<double>(last.since.answers());
+    if (trial.share == 0 || answers < breakage::trial) return;
+    auto const was = std::exchange(trial, {});
+    if (!broken.in_vain(answers, static_cast<double>(last.since.failures), was.share)) return;
+    level = was.level;
+    top.take_back(was.top);
+  }
+
+  /// Yields to others, which are there, or to a limit that has fallen.
+  void yield(time_point now) noexcept {
+    top.ease = std::max(top.ease / 2, ease_min);
+    top.at *= ceiling::yielded;
+    level = std::max(std::min(level, top.at), rate_min);
+    turn.wait(now, 2 * so_far.unit / pace());
+  }
+
+  /// Takes a refusal; `accepted` were sent since the last cut.
+  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts) noexcept {
+    auto const out = s.sent.in_flight;
+    top.warm = top.resumed = false;
+    top.count_rejects();
+    last.in_vain = accepted < cuts::hardly ? last.in_vain + 1 : 0;
+    server.refuse(s.sent.sent);
+    if (accepted >= cuts::hardly) ++server.cuts;
+    name_limit(out);
+    auto const since = std::max(to_seconds(now - last.at), 1e-6);
+    auto const mean = (so_far.units - last.units + so_far.unit) / since;
+    auto const before = last.at;
+    last.next(now, so_far.units, so_far.successes, rate_of(level), out);
+    auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
+    if (top.slots) {
+      refused_slots(now, accepted, out, before);
+    } else if (accepted < cuts::hardly && top.at > 0) {
+      if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
+    } else {
+      refused_rate(s, mean, accepted);
+      if (accepted >= period::many) server.alike = 0;
+    }
+    if (with.chance && unexpected && doubts == 0 && !server.shut && !top.slots && others.crowd() &&
+        luck.wants_tests())
+      luck.test(last.since.sends, true);
+  }
+
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
-  /// far below that number is refused for its rate. A few are out at a rate, too: these need three
-  /// refusals at exactly as many and nothing accepted at that meanwhile, and one at two fewer is
-  /// enough against them.
+  /// far below that number is refused for its rate. Of a few, one refusal at two fewer is enough
+  /// against them.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
-    auto const unlike = [&](double other) { return rate > 1.22 * other || other > 1.22 * rate; };
     auto const at_fewer =
-        (ceiling <= few_slots && out + 1 < ceiling) || (out < 0.8 * level && out + 2 < level);
-    auto const at_as_many = out >= few_slots
-                                ? std::abs(out - last.out) <= 0.05 * out && unlike(last.rate)
-                                : out >= 2 && out == last.out && last.alike >= 1 &&
-                                      unlike(last.first_rate) && last.served_out < out;
-    if (slots && (at_fewer || shut_in_a_row >= 3)) {
+        (top.at <= cuts::few && out + 1 < top.at) || (out < slots_fewer * level && out + 2 < level);
+    if (top.slots && (at_fewer || last.in_vain >= 3)) {
       level = rate;
-      ceiling = rate_of(ceiling);
-      slots = false;
-    } else if (with.slots && !slots && luck.doubts() == 0 && wait.mean > 0 && at_as_many &&
-               successes >= last.successes + 3) {
-      slots = true;
-      level = ceiling = out;
+      top.at = rate_of(top.at);
+      top.slots = false;
+    } else if (with.slots && !top.slots && luck.doubts() == 0 && wait.mean > 0 &&
+               last.speak_for_slots(rate, out) &&
+               so_far.successes >= last.successes + cuts::hardly) {
+      top.slots = true;
+      level = top.at = out;
     }
   }
 
   void refused_slots(time_point now, std::uint64_t accepted, int out, time_point before) noexcept {
-    shut = false;
-    if (accepted >= 3) {
-      auto const at = std::max(static_cast<double>(out), 0.99 * level);
-      met(at, 0.85 * level, accepted);
+    server.shut = false;
+    if (accepted >= cuts::hardly) {
+      met(std::max(static_cast<double>(out), slots_proven * level), slots_fell * level, accepted);
     } else if (now > later(before, from_seconds(2 * wait.mean))) {
-      ceiling = level;
-      level /= 2;
-      touched = false;
+      top.at = level;
+      level *= search_cut;
+      top.touched = false;
     } else {
       level = std::min(level, out - 1.0);
     }
@@ -507,185 +472,128 @@ struct seek {
     auto const half = to_seconds(s.rtt) / 2;
     auto held = s.sent.in_flight - 1.0;
     if (wait.mean > 4 * half)
-      held = (held - static_cast<double>(successes - s.sent.successes) / 2) * wait.mean /
+      held = (held - static_cast<double>(so_far.successes - s.sent.successes) / 2) * wait.mean /
              (wait.mean - half);
-    if (with.slots && luck.doubts() == 0 && held > 16 &&
-        successes >= 12U + static_cast<std::uint64_t>(s.heard)) {
-      slots = true;
-      touched = false;
-      ceiling = held;
-      level = below * held;
+    top.touched = false;
+    if (with.slots && luck.doubts() == 0 && held > slots_min &&
+        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard)) {
+      top.slots = true;
+      top.at = held;
+      level = ceiling::below * held;
       return;
     }
-    auto const proven = below * ceiling;
-    ceiling = level;
-    if (std::exchange(guess, false))
-      level = std::max(0.8 * level, proven);
-    else  // fewer than a hundred may have been a burst, and tell no rate
-      level = successes < 100 ? std::min(level / 2, seek{}.level) : std::max(level / 2, proven);
-    touched = false;
+    auto const proven = ceiling::below * top.at;
+    top.at = level;
+    if (std::exchange(top.guess, false))
+      level = std::max(guess_cut * level, proven);
+    else  // a burst tells no rate
+      level = so_far.successes < burst_max ? std::min(search_cut * level, seek{}.level)
+                                           : std::max(search_cut * level, proven);
   }
 
   /// Takes a ceiling, outside the ramp; `mean` is what was accepted per second since the cut
   /// before, `accepted` how many of those were sent since: the more, the rarer the rejects.
   void met(double at, double mean, std::uint64_t accepted) noexcept {
-    if (accepted >= 3) others.met(slots ? at : mean, slots ? at : static_cast<double>(accepted));
+    if (accepted >= cuts::hardly)
+      others.met(top.slots ? at : mean, top.slots ? at : static_cast<double>(accepted));
     if (crowd()) {
-      if (slots) level = rate_of(level);
-      slots = false;
-      ceiling = level;
+      if (top.slots) level = rate_of(level);
+      top.slots = false;
+      top.at = level;
+      top.touched = true;
       level *= 1 - others.stride();
-      touched = true;
-      return;
+    } else if (at < ceiling::fallen * top.at) {
+      top.fall(at);
+      level = std::clamp(mean, ceiling::fallen_min * at, ceiling::fallen_max * at);
+    } else {
+      top.touch(at, mean, accepted, with.confidence);
+      level = ceiling::dip * top.at;
     }
-    if (at < 0.9 * ceiling) {
-      ceiling = at;
-      climb_seconds = 1;
-      touched = false;
-      level = std::clamp(mean, 0.6 * at, 0.95 * at);
-      return;
-    }
-    if (with.confidence)
-      climb_seconds =
-          at < ceiling
-              ? std::max(climb_seconds_first, climb_seconds / confirmed)
-              : std::max(climb_seconds, std::min(slots ? climb_seconds_slow : climb_seconds_max,
-                                                 climb_seconds * confirmed));
-    // A full bucket lets a climb pass the rate; without a burst the mean is below it.
-    auto const low = accepted < rare ? touch_min * at : 0.98 * std::min(at, 1.02 * ceiling);
-    ceiling = slots ? at : std::clamp(mean, low, 0.99 * at);
-    touched = true;
-    if (accepted >= rare) settled = true;
-    level = dip * ceiling;
   }
 
   /// Forgets what a wrong memory said, but not what the caller set.
   void forget(time_point now) noexcept {
     seek fresh{.waste = waste, .leave = leave, .with = with};
     fresh.level = std::min(fresh.level, rate_of(level) / 2);
-    fresh.epoch = epoch;
-    fresh.since_cut = since_cut;
-    fresh.next = std::max(next, later(now, from_seconds(unit / fresh.level)));
+    fresh.so_far.epoch = so_far.epoch;
+    fresh.last.since = last.since;
+    fresh.turn.next = std::max(turn.next, later(now, from_seconds(so_far.unit / fresh.level)));
     *this = fresh;
   }
 
-  double probe_interval(time_point now) const noexcept {
-    auto const patience = 10 / std::sqrt(static_cast<double>(successes + 1));
-    auto const since = to_seconds(now - server.shut);
-    auto const longest = successes == 0 ? unserved_max : probe_seconds_max;
-    return std::min({since * std::clamp(patience, patience_min, patience_max),
-                     std::max(probe_seconds, since * patience_min), longest});
-  }
-
-  /// Takes the first success after a row of refusals, of a request sent at `sent`. Either the
-  /// server has a period (or a rate far below ours), and accepted ÷ cycle is its rate; or it was
-  /// away, and is what it was. The first time is taken for a period if nothing was known or refused
-  /// before; when it happens again, it is one.
+  /// Takes the first success after a row of refusals, of a request sent at `sent`. The first time
+  /// the server is taken to have a period if nothing was known or refused before; when it happens
+  /// again, it has one. Else it was away, and is what it was.
   void opened(time_point now, time_point sent) noexcept {
-    shut = false;
-    auto const accepted = std::max(server.accepted - unit, unit);
-    auto const closed = to_seconds(sent - server.shut);
-    auto const least = accepted / std::max(to_seconds(sent - server.began), 1e-6);
-    auto const most =
-        std::min(accepted / std::max(to_seconds(server.refused - server.began), 1e-6), 4 * least);
-    auto const alike = closed > 4 * server.closed ? 1 : server.alike + 1;
-    auto const known = touched || (server.cuts > 1 && accepted >= 10 * unit);
-    auto const long_enough = accepted <= 2 * unit || closed > 4 * wait.mean;
-    server = {.began = sent, .accepted = unit, .closed = closed, .alike = alike};
+    auto const unit = so_far.unit;
+    auto const c = server.open(sent, unit);
+    auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
+    auto const long_enough =
+        c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
     if (crowd()) {
       // the others took it, and one's share is what it was
-    } else if (with.periods && ((long_enough && !known) || alike >= 2)) {
-      auto const few = accepted < 16 * unit;
-      climb_seconds = few ? 1 : std::max(climb_seconds, closed);
-      if (most < below * level) touched = false;
-      auto const highest = successes == 1 && ceiling > 0 ? ceiling : most;
-      level = std::clamp(few ? std::sqrt(least * highest) : least, rate_min, rate_max);
-      guess = accepted <= 2 * unit;
-      ceiling = guess ? level / 1.3 : std::max(most, rate_min);
+    } else if (with.periods && ((long_enough && !known) || c.again)) {
+      auto const few = c.accepted < few_units * unit;
+      top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
+      if (c.most < ceiling::below * level) top.touched = false;
+      auto const highest = so_far.successes == 1 && top.at > 0 ? top.at : c.most;
+      level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
+      top.guess = c.accepted <= guess_units * unit;
+      top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
     } else {
-      touched = false;
-      resumed = true;
+      top.touched = false;
+      top.resumed = true;
     }
-    next = std::min(next, later(now, from_seconds(unit / pace())));
+    turn.hurry(now, unit / pace());
   }
 
   /// Returns x / unit, without the division where each request costs 1, as most do.
-  double per_unit(double x) const noexcept { return unit == 1 ? x : x / unit; }
+  double per_unit(double x) const noexcept { return so_far.unit == 1 ? x : x / so_far.unit; }
   double usual_room() const noexcept {
-    return 4 + per_unit(2.5 * rate_of(level)) * std::max(wait.mean, latency_min);
+    return latency::room_least +
+           per_unit(latency::room_times * rate_of(level)) * std::max(wait.mean, latency::shortest);
   }
 
   void learn_latency(time_point now, sample const& s) noexcept {
     auto const rtt = to_seconds(s.rtt);
     auto const unheard = s.in_flight - s.heard;
-    heard = s.heard;
+    wait.heard = s.heard;
     if (wait.mean == 0) {
       wait.mean = rtt;
-      room = unheard + 4.0;
-      if (ceiling == 0)
-        level = std::max(level, 0.25 * unit / std::max(rtt, 1e-6));  // a near server
+      wait.room = unheard + latency::room_least;
+      if (top.at == 0)
+        level = std::max(level, near_flying * so_far.unit / std::max(rtt, 1e-6));  // a near server
     }
-    wait.mean += (rtt - wait.mean) / std::max(20.0, per_unit(rate_of(level)) * wait.mean);
-    room = unheard >= room - 1
-               ? room + 1
-               : std::max(usual_room(), room + (usual_room() - room) / std::max(20.0, room));
+    wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
+    wait.make_room(unheard, usual_room());
     if (with.drain) judge_latency(now, s);
   }
 
   void judge_latency(time_point now, sample const& s) noexcept {
-    bool const draining = wait.drained > 0;
-    if (draining && now >= wait.block)
-      level = std::max(level, slots ? wait.resume : std::min(wait.resume, 0.97 * wait.delivered));
-    if (draining && s.sent.sent < wait.block) return;
-    auto const silent = to_seconds(now - std::exchange(wait.answered, now));
-    if (silent > 4 * wait.mean && silent > 4 * (wait.mean + unit / pace())) {
-      wait.answers = 0;
-      if (!draining) wait.block = now;
+    auto const usable = latency::usable * wait.delivered;
+    if (wait.draining() && now >= wait.block)
+      level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
+    switch (wait.judge(
+        now, s, {.unit = so_far.unit, .pace = pace(), .ramps = ramping(), .slots = top.slots})) {
+      case latency::load::unknown:
+        break;
+      case latency::load::full:
+        level =
+            wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
+        break;
+      case latency::load::queued:
+        level = wait.drain(now, wait.lowest, level);
+        break;
+      case latency::load::ours:
+        level = std::min(rate_of(wait.resume), usable);
+        top.slots = false;
+        top.at = level / ceiling::below;
+        top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
+        break;
+      case latency::load::slower:
+        level = wait.resume;
+        break;
     }
-    auto const rtt = to_seconds(s.rtt);
-    wait.lowest = wait.answers == 0 ? rtt : std::min(wait.lowest, rtt);
-    ++wait.answers;
-    auto const lasted = to_seconds(now - wait.block);
-    if (wait.answers < (draining ? 8 : block_answers) || lasted < wait.mean) return;
-    auto const delivered = wait.answers * unit / std::max(lasted, 1e-9);
-    wait.answers = 0;
-    wait.block = now;
-    if (draining) {
-      auto const ours = wait.drained - wait.lowest > 0.25 * (wait.drained - wait.base);
-      wait.drained = 0;
-      level = wait.resume;
-      if (ours) {
-        level = std::min(rate_of(wait.resume), 0.97 * wait.delivered);
-        slots = false;
-        ceiling = level / below;
-        climb_seconds = std::max(climb_seconds, climb_seconds_slow);
-      } else {
-        wait.base = wait.lowest;
-      }
-      return;
-    }
-    auto const before = std::exchange(wait.delivered, delivered);
-    if (wait.base == 0) {
-      wait.base = wait.lowest;
-    } else if (ramping() && !slots && delivered < 1.25 * before &&
-               s.in_flight - s.heard > 1.5 * delivered / unit * wait.mean + 8) {
-      level = delivered;  // we ramp, what is delivered does not
-      drain(now, (s.in_flight - s.heard) * unit / delivered);
-    } else if (wait.lowest <= 1.5 * wait.base + std::max(latency_min, wait.mean / 4)) {
-      wait.base += (wait.lowest - wait.base) / (wait.lowest < wait.base ? 4 : 32);
-      wait.high = 0;
-    } else if (++wait.high >= (ramping() ? 1 : 2)) {
-      drain(now, wait.lowest);
-    }
-  }
-
-  /// Sends a quarter for as long as our queue, if it is ours, takes to empty.
-  void drain(time_point now, double high) noexcept {
-    wait.high = 0;
-    wait.drained = high;
-    wait.resume = level;
-    level /= 4;
-    wait.block = later(now, from_seconds((high - wait.base) / 0.75));
   }
 };
 static_assert(law<seek>);

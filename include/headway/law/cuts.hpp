@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "headway/law/acceptances.hpp"
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// Knows the latest cut, and what the cuts before it have in common with it: slots refuse at the
+/// same number out, whatever the rate.
+///
+/// Threads: a value. Source: scenarios/slots-3.toml; design/003, "Few slots".
+struct cuts {
+  time_point at{};              ///< the latest
+  double units = 0;             ///< accepted until then
+  std::uint64_t successes = 0;  ///< until then
+  double rate = 0;              ///< at which the refused request went, units per second
+  int out = 0;                  ///< permits out when the refused request went, it included
+  int alike = 0;                ///< in a row before it with as many out
+  double first_rate = 0;        ///< that of the first of these
+  int served_out = 0;           ///< the most out when a request went that was accepted since then
+  int in_vain = 0;              ///< in a row with hardly a success between them
+  acceptances since{};          ///< of what was sent since the latest
+  friend bool operator==(cuts const&, cuts const&) = default;
+
+  static constexpr int few = 8;          ///< a rate, too, has so many out now and then
+  static constexpr double about = 0.05;  ///< of a number: nearly as many
+  static constexpr double other = 1.22;  ///< times a rate is another
+  static constexpr int hardly = 3;       ///< fewer successes than this
+
+  /// Takes a cut, with the units and successes so far.
+  void next(time_point now, double units_now, std::uint64_t successes_now, double rate_now,
+            int out_now) noexcept {
+    if (out_now == out) {
+      ++alike;
+    } else {
+      alike = 0;
+      first_rate = rate_now;
+      served_out = 0;
+    }
+    at = now;
+    units = units_now;
+    successes = successes_now;
+    rate = rate_now;
+    out = out_now;
+  }
+
+  /// Returns whether a refusal at `rate_now` with so many out would speak for slots: as many were
+  /// out at the latest cut, at another rate. Few must have been as many at three cuts, with nothing
+  /// accepted at as many meanwhile.
+  bool speak_for_slots(double rate_now, int out_now) const noexcept {
+    auto const differs = [&](double r) { return rate_now > other * r || r > other * rate_now; };
+    if (out_now >= few) return std::abs(out_now - out) <= about * out_now && differs(rate);
+    return out_now >= 2 && out_now == out && alike >= 1 && differs(first_rate) &&
+           served_out < out_now;
+  }
+};
+
+}  // namespace headway

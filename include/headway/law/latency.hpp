@@ -1,0 +1,147 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "headway/outcome.hpp"
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// Judges the time that answers take, block by block, by the lowest of each. When it doubles, a
+/// pause of our own tells our queue (it falls) from a slow server (it stays, and is the new
+/// normal).
+///
+/// Units: seconds where not typed. Threads: a value. Source: RFC 6817 (the lowest of a block);
+/// design/003.
+struct latency {
+  double mean = 0;        ///< smoothed; 0: no answer yet
+  double base = 0;        ///< the lowest of a block while nothing queued
+  double lowest = 0;      ///< of this block
+  int answers = 0;        ///< in it
+  int high = 0;           ///< blocks in a row that were too high
+  double delivered = 0;   ///< units per second in the block before
+  time_point block{};     ///< its begin; while draining: what was sent before does not count
+  time_point answered{};  ///< the last answer
+  double drained = 0;     ///< the latency that made us drain; 0: we do not
+  double resume = 0;      ///< the level before
+  double room = 64;       ///< permits without an answer, while they are not the limit
+  int heard = 0;          ///< permits with an answer that has begun, as of the last one
+  friend bool operator==(latency const&, latency const&) = default;
+
+  static constexpr double smoothing = 20;      ///< answers, or as many as fly
+  static constexpr double shortest = 0.002;    ///< shorter queues are not worth avoiding
+  static constexpr int block_answers = 24;     ///< that a judgement needs …
+  static constexpr int drain_answers = 8;      ///< … after a pause
+  static constexpr double silence = 4;         ///< answers' times, and turns: a block begins anew
+  static constexpr double more = 1.25;         ///< times as much: a ramp delivers more
+  static constexpr double flying = 1.5;        ///< times what flies at what is delivered …
+  static constexpr double flying_more = 8;     ///< … and so many more: they queue
+  static constexpr double higher = 1.5;        ///< times the base …
+  static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high
+  static constexpr int high_ramp = 1;          ///< blocks in a row that are, in a ramp
+  static constexpr int high_else = 2;          ///< … and else
+  static constexpr double base_fall = 4;       ///< blocks: a lower base is soon believed, …
+  static constexpr double base_rise = 32;      ///< … a higher one late
+  static constexpr double drain_share = 0.25;  ///< of the level is sent while draining
+  static constexpr double fallen = 0.25;       ///< of the rise: the queue was ours
+  static constexpr double usable = 0.97;       ///< of what was delivered
+  static constexpr double room_least = 4;      ///< permits
+  static constexpr double room_times = 2.5;    ///< what flies
+
+  /// The load of the server.
+  enum class load : std::uint8_t {
+    unknown,  ///< no new judgement
+    full,     ///< what is sent grows, what is delivered does not
+    queued,   ///< answers take longer
+    ours,     ///< they took longer by our own queue, which has drained
+    slower,   ///< they take longer, and not by our doing
+  };
+
+  /// Takes the time of an answer, while `out` answers are usually on their way.
+  void average(double rtt, double out) noexcept { mean += (rtt - mean) / std::max(smoothing, out); }
+
+  /// Takes an answer that leaves so many permits without one; `usual` may have none.
+  void make_room(double unheard, double usual) noexcept {
+    room = unheard >= room - 1 ? room + 1
+                               : std::max(usual, room + (usual - room) / std::max(smoothing, room));
+  }
+  /// Takes a failure; `usual` permits may have no answer.
+  void shrink_room(double usual) noexcept { room = std::max(std::min(room, usual), room - 1); }
+
+  /// Returns whether a pause of our own is to tell our queue from a slow server.
+  bool draining() const noexcept { return drained > 0; }
+
+  /// Begins such a pause at a latency of `highest`, for as long as our queue, if it is ours, takes
+  /// to empty. Returns the level meanwhile.
+  double drain(time_point now, double highest, double level) noexcept {
+    high = 0;
+    drained = highest;
+    resume = level;
+    block = later(now, from_seconds((highest - base) / (1 - drain_share)));
+    return drain_share * level;
+  }
+
+  /// Begins a block anew, since samples were lost.
+  void gap(time_point now) noexcept {
+    answers = 0;
+    block = std::max(block, now);
+  }
+
+  /// The circumstances of an answer.
+  struct sending {
+    double unit = 1;     ///< mean cost of a request
+    double pace = 1;     ///< units per second
+    bool ramps = false;  ///< the level grows until it is refused
+    bool slots = false;  ///< the level is permits: what is delivered says nothing against it
+  };
+
+  /// Takes an answer. Returns what a block of them tells, once it is whole.
+  load judge(time_point now, sample const& s, sending const& how) noexcept {
+    bool const drains = draining();
+    if (drains && s.sent.sent < block) return load::unknown;
+    auto const silent = to_seconds(now - std::exchange(answered, now));
+    if (silent > silence * mean && silent > silence * (mean + how.unit / how.pace)) {
+      answers = 0;
+      if (!drains) block = now;
+    }
+    auto const rtt = to_seconds(s.rtt);
+    lowest = answers == 0 ? rtt : std::min(lowest, rtt);
+    ++answers;
+    auto const lasted = to_seconds(now - block);
+    if (answers < (drains ? drain_answers : block_answers) || lasted < mean) return load::unknown;
+    auto const delivers = answers * how.unit / std::max(lasted, 1e-9);
+    answers = 0;
+    block = now;
+    return drains ? judge_drained() : judge_block(s, how, delivers);
+  }
+
+ private:
+  load judge_drained() noexcept {
+    bool const ours = drained - lowest > fallen * (drained - base);
+    drained = 0;
+    if (ours) return load::ours;
+    base = lowest;
+    return load::slower;
+  }
+
+  load judge_block(sample const& s, sending const& how, double delivers) noexcept {
+    auto const before = std::exchange(delivered, delivers);
+    if (base == 0) {
+      base = lowest;
+      return load::unknown;
+    }
+    if (how.ramps && !how.slots && delivers < more * before &&
+        s.in_flight - s.heard > flying * delivers / how.unit * mean + flying_more)
+      return load::full;
+    if (lowest <= higher * base + std::max(shortest, higher_by * mean)) {
+      base += (lowest - base) / (lowest < base ? base_fall : base_rise);
+      high = 0;
+      return load::unknown;
+    }
+    return ++high >= (how.ramps ? high_ramp : high_else) ? load::queued : load::unknown;
+  }
+};
+
+}  // namespace headway

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// Follows a server from one opening to the next: what it accepted, and how long it was shut.
+/// Either it has a period (or a rate far below ours), and accepted ÷ cycle is its rate; or it was
+/// away, and is what it was.
+///
+/// A server that accepts nothing is probed at intervals that grow with the time since it shut,
+/// faster the less it has ever accepted.
+///
+/// Threads: a value. Source: design/003.
+struct period {
+  time_point began{};    ///< opened
+  double accepted = 0;   ///< units sent since then and not refused
+  int cuts = 0;          ///< since then
+  bool shut = false;     ///< nothing is accepted
+  time_point since{};    ///< the first refusal of the row
+  time_point refused{};  ///< the last
+  double closed = 0;     ///< seconds that it was shut, last time
+  int alike = 0;         ///< closings in a row that were not much longer than the one before
+  friend bool operator==(period const&, period const&) = default;
+
+  static constexpr double patience = 10;  ///< of the time since it shut, at the first success; …
+  static constexpr double patience_min = 0.2;  ///< … at many: 30 s are missed by < 6
+  static constexpr double patience_max =
+      2;  ///< 4 starves clients of a crowd that were never served
+  static constexpr double probe_seconds = 600;  ///< longer only if the server is shut for an hour …
+  static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets
+  static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
+  static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
+  static constexpr double much = 4;  ///< times as long, or as fast, is another kind
+
+  /// Takes a send.
+  void sent(time_point now, double units) noexcept {
+    if (began == time_point{}) began = now;
+    accepted += units;
+  }
+  /// Takes units back: refused, or not sent after all.
+  void take_back(double units) noexcept { accepted -= units; }
+
+  /// Takes a refusal that cuts, of what was sent at `sent`.
+  void refuse(time_point sent) noexcept {
+    if (!shut) since = refused = sent;
+  }
+  /// Takes a refusal that says that nothing is accepted. Returns whether that is new.
+  bool close(time_point sent) noexcept {
+    refused = sent;
+    return !std::exchange(shut, true);
+  }
+
+  /// Returns seconds from one probe to the next.
+  double probe_interval(time_point now, std::uint64_t successes) const noexcept {
+    auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
+    auto const lasts = to_seconds(now - since);
+    return std::min({lasts * std::clamp(share, patience_min, patience_max),
+                     std::max(probe_seconds, lasts * patience_min),
+                     successes == 0 ? unserved_max : probe_seconds_max});
+  }
+
+  /// The time from an opening to the next.
+  struct cycle {
+    double accepted = 0;  ///< units
+    double least = 0;     ///< units per second of all of it
+    double most = 0;      ///< … of the time that it was open
+    double closed = 0;    ///< seconds that it was shut
+    int cuts = 0;         ///< while it was open
+    bool again = false;   ///< it was shut about as long as before
+  };
+  /// Takes the first success after a row of refusals, of what was sent at `sent` for `unit`, and
+  /// begins the next cycle.
+  cycle open(time_point sent, double unit) noexcept {
+    auto const units = std::max(accepted - unit, unit);
+    auto const lasted = to_seconds(sent - since);
+    auto const least = units / std::max(to_seconds(sent - began), 1e-6);
+    auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
+    auto const times = lasted > much * closed ? 1 : alike + 1;
+    auto const cuts_before = cuts;
+    *this = {.began = sent, .accepted = unit, .closed = lasted, .alike = times};
+    return {units, least, most, lasted, cuts_before, times >= 2};
+  }
+};
+
+}  // namespace headway

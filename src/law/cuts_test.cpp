@@ -1,0 +1,56 @@
+#include "headway/law/cuts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace headway {
+namespace {
+
+struct at {
+  double rate;
+  int out;
+};
+
+/// Cuts at each of these.
+cuts after(std::initializer_list<at> all) {
+  cuts c;
+  for (auto const& one : all) c.next(time_point{1s}, 0, 0, one.rate, one.out);
+  return c;
+}
+
+TEST(cuts, of_many_out_speak_for_slots_at_the_second_at_about_as_many) {
+  EXPECT_FALSE(after({}).speak_for_slots(100, 20));
+  EXPECT_TRUE(after({{100, 20}}).speak_for_slots(50, 20));
+  EXPECT_TRUE(after({{100, 20}}).speak_for_slots(50, 21));
+  EXPECT_FALSE(after({{100, 20}}).speak_for_slots(50, 22));
+}
+
+TEST(cuts, at_the_same_rate_speak_for_a_rate) {
+  EXPECT_FALSE(after({{100, 20}}).speak_for_slots(100, 20));
+  EXPECT_FALSE(after({{100, 20}}).speak_for_slots(120, 20));
+  EXPECT_TRUE(after({{100, 20}}).speak_for_slots(123, 20));
+}
+
+TEST(cuts, of_few_out_speak_for_slots_at_the_third_at_as_many) {
+  EXPECT_FALSE(after({{80, 5}}).speak_for_slots(40, 5));
+  EXPECT_TRUE(after({{80, 5}, {40, 5}}).speak_for_slots(20, 5));
+  EXPECT_FALSE(after({{80, 5}, {40, 4}}).speak_for_slots(20, 5));
+  EXPECT_FALSE(after({{80, 5}, {40, 5}}).speak_for_slots(20, 4));
+  EXPECT_FALSE(after({{80, 1}, {40, 1}}).speak_for_slots(20, 1));  // one alone
+}
+
+TEST(cuts, of_few_out_speak_for_none_where_as_many_were_accepted) {
+  auto c = after({{80, 5}, {40, 5}});
+  c.served_out = 5;
+  EXPECT_FALSE(c.speak_for_slots(20, 5));
+}
+
+TEST(cuts, forget_the_row_at_another_number) {
+  auto const c = after({{80, 5}, {40, 5}, {40, 6}});
+  EXPECT_EQ(c.alike, 0);
+  EXPECT_EQ(c.first_rate, 40);
+}
+
+}  // namespace
+}  // namespace headway

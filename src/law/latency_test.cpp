@@ -1,0 +1,121 @@
+#include "headway/law/latency.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway {
+namespace {
+
+using load = latency::load;
+
+/// Answers at 100/s, each after `rtt`; the verdict of the latest block.
+struct server {
+  time_point now{10s};
+  latency l{};
+
+  load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+    now += 10ms;
+    if (l.mean == 0) l.mean = to_seconds(rtt);
+    return l.judge(now, {.sent = {.sent = now - rtt}, .in_flight = in_flight, .rtt = rtt}, how);
+  }
+  load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+    auto told = load::unknown;
+    for (int i = 0; i < latency::block_answers && told == load::unknown; ++i)
+      told = answer(rtt, how, in_flight);
+    return told;
+  }
+};
+
+TEST(latency, that_stays_as_it_is_tells_nothing) {
+  server s;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(s.block(50ms), load::unknown);
+  EXPECT_DOUBLE_EQ(s.l.base, 0.05);
+}
+
+TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
+  server s;
+  s.block(50ms);
+  s.block(50ms);
+  EXPECT_EQ(s.block(100ms), load::unknown);
+  EXPECT_EQ(s.block(100ms), load::queued);
+}
+
+TEST(latency, that_doubles_in_one_block_of_a_ramp_is_a_queue) {
+  server s;
+  s.block(50ms);
+  s.block(50ms);
+  EXPECT_EQ(s.block(100ms, {.pace = 100, .ramps = true}), load::queued);
+}
+
+TEST(latency, one_slow_answer_of_a_block_tells_nothing) {
+  server s;
+  s.block(50ms);
+  for (int i = 0; i < 10; ++i) {
+    s.answer(10s);
+    EXPECT_EQ(s.block(50ms), load::unknown);
+  }
+}
+
+TEST(latency, that_falls_after_a_pause_was_our_own_queue) {
+  server s;
+  s.block(50ms);
+  s.block(50ms);
+  EXPECT_EQ(s.l.drain(s.now, 0.1, 100), 25);
+  EXPECT_TRUE(s.l.draining());
+  EXPECT_EQ(s.block(50ms), load::ours);
+  EXPECT_FALSE(s.l.draining());
+}
+
+TEST(latency, that_stays_after_a_pause_is_the_servers_and_the_new_normal) {
+  server s;
+  s.block(50ms);
+  s.block(50ms);
+  s.l.drain(s.now, 0.1, 100);
+  EXPECT_EQ(s.block(100ms), load::slower);
+  EXPECT_DOUBLE_EQ(s.l.base, 0.1);
+  EXPECT_EQ(s.block(100ms), load::unknown);
+}
+
+TEST(latency, a_pause_is_judged_by_what_was_sent_after_it_only) {
+  server s;
+  s.block(50ms);
+  s.block(50ms);
+  s.l.drain(s.now, 0.1, 100);
+  auto const until = s.l.block;
+  while (s.now + 10ms - 50ms < until) EXPECT_EQ(s.answer(50ms), load::unknown);
+  EXPECT_EQ(s.l.answers, 0);
+}
+
+TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
+  latency::sending const ramp{.pace = 400, .ramps = true};
+  server s;
+  s.block(50ms, ramp);
+  s.block(50ms, ramp);
+  EXPECT_EQ(s.block(50ms, ramp, 100), load::full);
+  server of_slots;
+  of_slots.block(50ms, ramp);
+  of_slots.block(50ms, ramp);
+  EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .ramps = true, .slots = true}, 100), load::unknown);
+}
+
+TEST(latency, a_block_begins_anew_after_a_silence) {
+  server s;
+  for (int i = 0; i < latency::block_answers - 1; ++i) s.answer(50ms);
+  s.now += 1s;
+  s.answer(50ms);
+  EXPECT_EQ(s.l.answers, 1);
+}
+
+TEST(latency, room_grows_while_it_is_used_and_shrinks_with_failures) {
+  latency l{.room = 10};
+  l.make_room(9, 4);
+  EXPECT_EQ(l.room, 11);
+  l.make_room(2, 4);
+  EXPECT_LT(l.room, 11);
+  l.shrink_room(4);
+  EXPECT_GT(l.room, 9);
+  for (int i = 0; i < 20; ++i) l.shrink_room(4);
+  EXPECT_EQ(l.room, 4);
+}
+
+}  // namespace
+}  // namespace headway

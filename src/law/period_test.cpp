@@ -1,0 +1,92 @@
+#include "headway/law/period.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway {
+namespace {
+
+constexpr time_point start{100s};
+
+/// A server that accepted `units` in a second from `from` on, and was shut then.
+period shut_after(int units, time_point from = start) {
+  period p;
+  for (int i = 0; i < units; ++i) p.sent(from + i * 1s / units, 1);
+  p.sent(from + 1s, 1);
+  p.take_back(1);
+  p.refuse(from + 1s);
+  p.close(from + 1s);
+  return p;
+}
+
+TEST(period, a_server_shuts_once) {
+  period p;
+  p.refuse(start);
+  EXPECT_FALSE(p.shut);
+  EXPECT_TRUE(p.close(start));
+  p.refuse(start + 1s);
+  EXPECT_FALSE(p.close(start + 1s));
+  EXPECT_EQ(p.since, start);
+  EXPECT_EQ(p.refused, start + 1s);
+}
+
+TEST(period, probes_come_the_later_the_longer_it_is_shut) {
+  auto const p = shut_after(50);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 2s, 10'000), 0.2);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
+}
+
+TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
+  auto const p = shut_after(50);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 24), 20);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 99), 10);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
+}
+
+TEST(period, probes_have_a_longest_interval) {
+  auto const p = shut_after(50);
+  EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);
+  EXPECT_EQ(p.probe_interval(start + 1h, 1), 0.2 * 3599);  // an hour later, in 12 min
+  EXPECT_EQ(p.probe_interval(start + 10min, 1), period::probe_seconds);
+  EXPECT_EQ(p.probe_interval(start + 10'000h, 1), period::probe_seconds_max);
+}
+
+TEST(period, an_opening_tells_what_the_cycle_accepted) {
+  auto p = shut_after(50);
+  p.sent(start + 4s, 1);
+  auto const c = p.open(start + 4s, 1);
+  EXPECT_EQ(c.accepted, 50);
+  EXPECT_DOUBLE_EQ(c.closed, 3);
+  EXPECT_DOUBLE_EQ(c.least, 50.0 / 4);
+  EXPECT_DOUBLE_EQ(c.most, 50.0);
+  EXPECT_FALSE(c.again);
+  EXPECT_FALSE(p.shut);
+  EXPECT_EQ(p.accepted, 1);  // what opened it
+}
+
+TEST(period, what_was_sent_at_once_bounds_no_rate) {
+  period p;
+  for (int i = 0; i < 50; ++i) p.sent(start, 1);
+  p.refuse(start);
+  p.close(start);
+  p.sent(start + 10s, 1);
+  auto const c = p.open(start + 10s, 1);
+  EXPECT_DOUBLE_EQ(c.most, 4 * c.least);
+}
+
+TEST(period, one_that_shuts_about_as_long_again_has_a_period) {
+  auto p = shut_after(50);
+  auto from = start + 4s;
+  EXPECT_FALSE(p.open(from, 1).again);
+  for (int i = 0; i < 2; ++i) {
+    p.refuse(from + 1s);
+    p.close(from + 1s);
+    from += 4s;
+    EXPECT_EQ(p.open(from, 1).again, true) << i;
+  }
+  p.refuse(from + 1s);
+  p.close(from + 1s);
+  EXPECT_FALSE(p.open(from + 60s, 1).again);
+}
+
+}  // namespace
+}  // namespace headway
