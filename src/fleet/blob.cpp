@@ -263,11 +263,13 @@ void fields(C& c, typename C::template as<breakage>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, unsent, refused, heard, low, tells, first, beyond] = x;
+  auto& [share, answers, odds, usual, ceiling, unsent, refused, heard, low, tells, first, beyond] =
+      x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
   c.real(usual, 0, 1);
+  c.real(ceiling);
   c.whole(unsent, 0, chance::tests);
   c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);

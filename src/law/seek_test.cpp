@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace headway {
 namespace {
@@ -30,6 +31,59 @@ TEST(seek, a_refusal_that_overtakes_successes_does_not_mean_that_nothing_is_acce
   EXPECT_FALSE(law.server.shut);
   refused();
   EXPECT_TRUE(law.server.shut);
+}
+
+/// Sends so many back to back, and has the first of them refused 50 ms later.
+void answer_row(seek& law, time_point& now, int row, int refused) {
+  std::vector<stamp> sent;
+  for (int i = 0; i < row; ++i) {
+    now = std::max(now, law.ready_at(1));
+    sent.push_back(law.take(now, 1, 0));
+  }
+  now += 50ms;
+  for (int i = 0; i < row; ++i) {
+    sample const s{.sent = sent[static_cast<std::size_t>(i)], .rtt = 50ms};
+    if (i < refused)
+      law.on_throttle(now, s, resource::unknown, 0);
+    else
+      law.on_success(now, s, 0);
+  }
+}
+
+TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {
+  time_point now{1s};
+  seek law;
+  answer_row(law, now, 20, 0);
+  answer_row(law, now, 1, 1);
+  EXPECT_GT(law.top.at, 0);
+  EXPECT_EQ(law.luck.ceiling, 0) << "nothing was tested";
+  law.luck.odds = 1 / chance::odds_max;
+  law.luck.usual = 0.2;
+  auto const epoch = law.so_far.epoch;
+  answer_row(law, now, 1, 1);
+  EXPECT_EQ(law.so_far.epoch, epoch) << "by chance, as far as one knows";
+  EXPECT_EQ(law.luck.unsent, chance::tests);
+  answer_row(law, now, chance::tests, chance::tests);
+  EXPECT_EQ(law.so_far.epoch, epoch + 1);
+  EXPECT_EQ(law.luck.ceiling, law.top.at);
+}
+
+TEST(seek, once_chance_is_found_again_goes_back_to_where_tests_told_of_a_limit) {
+  auto const found = [](double limit) {
+    time_point now{1s};
+    seek law;
+    law.luck.ceiling = limit;
+    law.luck.share = 0.03;
+    law.top.at = 30;  // what chance has made of it
+    law.luck.test(law.last.since.sends, true);
+    answer_row(law, now, chance::tests, 0);
+    EXPECT_TRUE(law.luck.known());
+    return law;
+  };
+  EXPECT_EQ(found(200).top.at, 200);
+  EXPECT_TRUE(found(200).top.resumed);
+  EXPECT_EQ(found(0).top.at, 0) << "nothing is known";
+  EXPECT_FALSE(found(0).top.resumed);
 }
 
 /// Sends one and answers it 50 ms later.

@@ -22,6 +22,7 @@ struct chance {
   double answers = 0;        ///< that `share` is a mean of, at most `smoothing`
   double odds = 1;           ///< of a limit against chance
   double usual = 0;          ///< share of refusals when chance was found; 0: it is not
+  double ceiling = 0;        ///< where tests last told of a limit, units per second; 0: nowhere yet
   int unsent = 0;            ///< tests that go before anything else
   int refused = 0;           ///< of the latest tests
   int heard = 0;             ///< answers to them

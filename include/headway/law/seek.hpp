@@ -228,7 +228,7 @@ struct seek {
     auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
     if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
     if (leave > 0 && top.settled) return yield(now);
-    cut(now, s, accepted, doubts);
+    cut(now, s, accepted, doubts, test);
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
                                    : (top.slots ? 1 : 2) * so_far.unit / pace();
@@ -379,11 +379,12 @@ struct seek {
     return std::max(needed, needed_min);
   }
 
-  /// Begins the search anew.
+  /// Begins the search anew: below where tests last told of a limit, if they ever did.
   void search_anew() noexcept {
     if (top.slots) level = rate_of(level);
-    top.slots = top.touched = top.guess = top.resumed = top.settled = server.shut = false;
-    top.at = 0;
+    top.slots = top.touched = top.guess = top.settled = server.shut = false;
+    top.at = luck.ceiling;
+    top.resumed = top.at > 0;
     others = {};
   }
 
@@ -405,8 +406,10 @@ struct seek {
     turn.wait(now, 2 * so_far.unit / pace());
   }
 
-  /// Takes a refusal; `accepted` were sent since the last cut.
-  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts) noexcept {
+  /// Takes a refusal; `accepted` were sent since the last cut. `doubts` of its tests had to be
+  /// refused, and it is a `test` itself.
+  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts,
+           bool test) noexcept {
     auto const out = s.sent.in_flight;
     top.warm = top.resumed = false;
     top.count_rejects();
@@ -430,6 +433,7 @@ struct seek {
     if (with.chance && unexpected && doubts == 0 && !server.shut && !top.slots && others.crowd() &&
         luck.wants_tests())
       luck.test(last.since.sends, true);
+    if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
   }
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
