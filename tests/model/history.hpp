@@ -78,10 +78,10 @@ struct naive_governor {
     come_back(*find(id), false, {});
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
-  void come_back(request& r, bool answered, hint const& advice) {
+  void come_back(request& r, bool replied, hint const& advice) {
     if (!r.asks) return;
     r.asks = false;
-    if (untold() && !answered) return;
+    if (untold() && !replied) return;
     told();
     remaining.reset();
     if (!advice.remaining || !advice.reset) sent_before.reset();
@@ -167,12 +167,12 @@ struct naive_governor {
             own_ceiling,
             heard()};
   }
-  void obey(time_point now, request const& r, hint const& advice, duration rtt, bool refused) {
+  void obey(time_point now, request const& r, hint const& advice, duration rtt, bool throttled) {
     auto const& [wait, left, reset] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     bool const soon = reset && *reset <= 2 * rtt;
     if (left && reset && !(soon && untold())) {
-      auto const was = std::max(*left, std::int64_t{0}) + (refused ? 0 : r.terms.cost);
+      auto const was = std::max(*left, std::int64_t{0}) + (throttled ? 0 : r.terms.cost);
       if (now >= resets && !untold()) sent_before.reset();
       most = remaining && !untold() ? std::max(most, was) : was;
       told();
@@ -219,10 +219,10 @@ struct naive_governor {
         result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
     if (blamed && !r->alone_since) r->alone_since = now;
     bool const its_own = result.what == outcome::throttle && r->alone_since;
-    bool const refused = result.what == outcome::throttle;
-    come_back(*r, result.what == outcome::success || (refused && !its_own),
+    bool const throttled = result.what == outcome::throttle;
+    come_back(*r, result.what == outcome::success || (throttled && !its_own),
               its_own ? hint{} : result.advice);
-    if (!its_own) obey(now, *r, result.advice, s.rtt, refused);
+    if (!its_own) obey(now, *r, result.advice, s.rtt, throttled);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
       if (!r->heard) succeed(now, s, u);
