@@ -24,8 +24,10 @@ concept knowing = requires(L l, learned const& k, duration age) {
   l.knows();
   l.remember(k, age);
   l.leave;
-  l.epoch;
+  l.top.at;
+  l.so_far.epoch;
 };
+static_assert(knowing<seek>);
 
 /// f of a law that learns; a default R of another.
 template <class R, class Law, class F>
