@@ -219,12 +219,9 @@ class governor {
     --waiting_;
     ++in_flight_;
     auto const cost = static_cast<std::uint64_t>(r.terms.cost);
-    auto const begins = now >= resets_ && remaining_ != unknown;
-    if (now >= resets_) sent_before_.reset();
-    if (begins) begin_window();
-    if (begins || asking_ > 0) ++asking_;
     r.units_sent = units_sent_ += cost;
-    if (remaining_ != unknown) remaining_ -= std::min(remaining_, cost);
+    if (now >= resets_) remaining_ = unknown;
+    if (remaining_ != unknown) remaining_ -= cost;
     auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
@@ -245,8 +242,7 @@ class governor {
     if (r.heard) return false;
     auto const s = sample_of(now, r, head);
     first_answered_ = true;
-    come_back(r, true, tells(head.advice));
-    obey(now, r, head, s.rtt);
+    obey(now, r, head.advice, s.rtt);
     succeed(now, s, u);
     r.heard = true;
     ++heard_;
@@ -266,10 +262,7 @@ class governor {
     auto const refused_it = result.what == outcome::throttle;
     auto const probed = broken_since() != never && r.failures == 0;
     if (refused_it) blame(now, r);
-    auto const its_own = refused_it && r.alone_since != never;
-    come_back(r, result.what == outcome::success || (refused_it && !its_own),
-              !its_own && tells(result.advice));
-    if (!its_own) obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
+    if (!refused_it || r.alone_since == never) obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
       case outcome::success:
         if (!r.heard) succeed(now, s, u);
@@ -299,7 +292,6 @@ class governor {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
     if (requests_[index].where == place::flying) {
-      come_back(requests_[index], false, false);
       --in_flight_;
       heard_ -= requests_[index].heard ? 1 : 0;
     } else {
@@ -382,7 +374,8 @@ class governor {
   int level() const noexcept { return level_.level; }
   /// Returns until when a server's hint holds a request of `cost`; in the past if none does.
   time_point held_until(std::int64_t cost = 1) const noexcept {
-    return too_few(cost) && asking_ == 0 ? std::max(hold_until_, resets_) : hold_until_;
+    return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
+                                                         : hold_until_;
   }
   /// Returns until when a new governor in its place could be faster, since a hint, the pace or the
   /// ceiling holds its next request; in the past if none does.
@@ -486,63 +479,17 @@ class governor {
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
-  /// sooner than two round trips is left to the law: such a count is older than what it counts, and
-  /// tells nothing of a window that has begun since.
-  void obey(time_point now, request const& r, attempt_result const& said, duration rtt) {
-    auto const& advice = said.advice;
+  /// sooner than two round trips is left to the law: such a count is older than what it counts.
+  void obey(time_point now, request const& answered, hint const& advice, duration rtt) {
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
-    if (tells(advice)) {
-      auto const soon = *advice.reset <= 2 * rtt;
-      if (!soon || asking_ == 0) {
-        auto const left = static_cast<std::uint64_t>(std::max<std::int64_t>(*advice.remaining, 0));
-        auto const was =
-            left + (said.what == outcome::throttle ? 0 : static_cast<std::uint64_t>(r.terms.cost));
-        most_ = remaining_ == unknown || asking_ > 0 ? was : std::max(most_, was);
-        asking_ = 0;
-        remaining_ = soon ? unknown : left - std::min(left, units_sent_ - r.units_sent);
-        if (now >= resets_) sent_before_.reset();
-        if (!soon && sent_before_) count_anew(r);
-        resets_ = later(now, std::max(*advice.reset, 0ns));
-      }
+    if (advice.remaining && advice.reset) {
+      auto const sent_since = units_sent_ - answered.units_sent;
+      auto const left = static_cast<std::uint64_t>(std::max<std::int64_t>(*advice.remaining, 0));
+      remaining_ = *advice.reset <= 2 * rtt ? unknown : left - std::min(left, sent_since);
+      resets_ = later(now, std::max(*advice.reset, 0ns));
     }
     if (advice != hint{}) law_.on_hint(now, advice);
-  }
-
-  /// Begins a window of which nothing is told yet: no more is left of it than was of the one
-  /// before, and until an answer tells, no time brings more.
-  void begin_window() noexcept {
-    remaining_ = most_;
-    resets_ = never;
-    sent_before_ = units_sent_;
-  }
-  /// Answers, and what they count, come in any order: no more is left of a window than was, less
-  /// all that went since it began. What exceeds that by more than flew beside `r` is new: it
-  /// refills.
-  void count_anew(request const& r) noexcept {
-    auto const left = most_ - std::min(most_, units_sent_ - *sent_before_);
-    auto const beside = static_cast<std::uint64_t>((r.permit.in_flight - 1) * r.terms.cost);
-    if (remaining_ > left && remaining_ - left > beside)
-      sent_before_.reset();
-    else
-      remaining_ = std::min(remaining_, left);
-  }
-  static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
-  /// Returns whether its answer is to tell what is left of the window that has begun.
-  bool asks(request const& r) const noexcept {
-    return asking_ > 0 && static_cast<std::int64_t>(r.units_sent - *sent_before_) > 0;
-  }
-  /// Takes one that flew. An answer that is to tell what is left, and does not, leaves that to the
-  /// law; so does the last one that breaks or is cancelled.
-  void come_back(request const& r, bool answered, bool told) noexcept {
-    if (r.heard || !asks(r) || (--asking_ > 0 && !answered)) return;
-    asking_ = 0;
-    if (!told) sent_before_.reset();
-    remaining_ = unknown;
-  }
-  /// Returns whether less is left than `cost`, as far as is told.
-  bool too_few(std::int64_t cost) const noexcept {
-    return remaining_ < static_cast<std::uint64_t>(cost);
   }
 
   /// Returns what a request of `cost` that is ready since `since` must wait for, besides permits.
@@ -584,7 +531,6 @@ class governor {
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
-    if (asking_ > 0 && too_few(r.terms.cost)) return {reason::server_hint, never};
     if (!first_answered_ && first_sent_ && settings_.first_alone > 0ns) {
       auto const until = later(*first_sent_, settings_.first_alone);
       if (until > latest.until) return {reason::first_answer, until};
@@ -746,10 +692,7 @@ class governor {
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since
-  std::uint64_t most_ = 0;                     // of that window was left, as far as is known
   time_point resets_ = time_point::min();      // until then `remaining_` is all there is
-  std::optional<std::uint64_t> sent_before_;   // units, this window, if it began at a reset
-  int asking_ = 0;  // requests that fly and went since, while nothing is told of it
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
 };
