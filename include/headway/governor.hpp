@@ -23,6 +23,7 @@
 
 #include "headway/backoff/exponential.hpp"
 #include "headway/backoff/retry_level.hpp"
+#include "headway/blame.hpp"
 #include "headway/budget/retry_budget.hpp"
 #include "headway/export.hpp"
 #include "headway/heap.hpp"
@@ -193,8 +194,7 @@ class governor {
     auto& r = requests_[index];
     r.terms = terms;
     r.failures = terms.failures;
-    r.throttles = terms.throttles;
-    r.lead_before = lead_;
+    r.refused = blame_.begin(terms.throttles);
     r.ready_since = now;
     r.sequence = next_sequence_++;
     enqueue(index);
@@ -261,8 +261,8 @@ class governor {
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
     auto const probed = broken_since() != never && r.failures == 0;
-    if (refused_it) blame(now, r);
-    if (!refused_it || r.alone_since == never) obey(now, r, unheard(t, result), s.rtt);
+    if (refused_it) blame_.refuse(now, r.refused);
+    if (!refused_it || !r.refused.alone()) obey(now, r, unheard(t, result), s.rtt);
     switch (result.what) {
       case outcome::success:
         if (!r.heard) succeed(now, s, u);
@@ -364,7 +364,7 @@ class governor {
   /// Returns whether the server refuses this request and accepts others: a hint for it holds no
   /// other.
   bool refused_alone(ticket t) const noexcept {
-    return holds(t, place::waiting) && requests_[index_of(t)].alone_since != never;
+    return holds(t, place::waiting) && requests_[index_of(t)].refused.alone();
   }
   /// Returns what a request costs that waits or flies.
   std::int64_t cost_of(ticket t) const noexcept { return requests_[index_of(t)].terms.cost; }
@@ -415,15 +415,10 @@ class governor {
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
-    std::uint64_t units_sent = 0;       // by all, when it went
-    int failures = 0;                   // broken attempts: what attempts_max counts
-    int throttles = 0;                  // refused attempts
-    int waits_alone = 0;                // that followed one of them
-    std::uint32_t lead_before = 0;      // of the scope, when it was refused last
-    int row = 0;                        // refusals since anything was accepted …
-    time_point row_since{};             // … the first of them
-    std::uint64_t accepted_before = 0;  // by all, when it was refused last
-    time_point alone_since = never;     // others were first accepted while it was refused
+    std::uint64_t units_sent = 0;  // by all, when it went
+    int failures = 0;              // broken attempts: what attempts_max counts
+    blame::record refused{};       // its refusals
+    int waits_alone = 0;           // that followed one of them
     reason waits_for = reason::none;
     place where = place::nowhere;
     bool heard = false;  // the head of its answer
@@ -473,9 +468,7 @@ class governor {
   void succeed(time_point now, sample const& s, fraction u) noexcept {
     law_.on_success(now, s, derive(u, 0));
     level_.on_success();
-    ++lead_;
-    ++accepted_;
-    in_vain_ = 0;
+    blame_.accept();
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
@@ -538,39 +531,23 @@ class governor {
     return latest;
   }
 
-  /// Counts a refusal. It is the request's own if it was refused twice before, and since then more
-  /// were accepted than refused.
-  void blame(time_point now, request& r) noexcept {
-    if (std::exchange(r.accepted_before, accepted_) != accepted_) r.row = 0;
-    if (++r.row == 1) r.row_since = now;
-    if (r.row == 2) ++in_vain_;
-    if (++r.throttles > 2 && static_cast<std::int32_t>(lead_ - r.lead_before) > 0)
-      r.alone_since = std::min(r.alone_since, now);
-    else
-      --lead_;
-    r.lead_before = lead_;
-  }
   /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
   bool hopeless(request const& r) const noexcept {
-    if (r.alone_since == never) return false;
+    if (!r.refused.alone()) return false;
     return r.last_delay > settings_.hint_max ||
-           (r.waits_alone > 2 && r.ready_since > later(r.alone_since, settings_.hint_max));
+           (r.waits_alone > 2 && r.ready_since > later(r.refused.alone_since, settings_.hint_max));
   }
 
-  /// Returns whether it was refused twice since anything was accepted.
-  bool in_row(request const& r) const noexcept {
-    return r.row > 1 && r.accepted_before == accepted_;
-  }
   /// Returns whether all that wait or fly, and `more`, were refused twice since anything was
   /// accepted.
   bool all_in_vain(std::size_t more) const noexcept {
-    return in_vain_ >= waiting_ + static_cast<std::size_t>(in_flight_) + more;
+    return blame_.in_vain(waiting_ + static_cast<std::size_t>(in_flight_) + more);
   }
   /// Returns until when it is tried though nothing is accepted, once that holds; until then
   /// `never`.
   time_point tried_until(request const& r) const noexcept {
     if (!all_in_vain(0)) return never;
-    return broken_since() == never ? later(r.row_since, settings_.hint_max) : never;
+    return broken_since() == never ? later(r.refused.row_since, settings_.hint_max) : never;
   }
 
   struct again {
@@ -579,23 +556,23 @@ class governor {
   };
   again after_throttled(time_point now, request& r, hint const& advice, fraction u) {
     auto const a = after_refusal(now, r, advice, u);
-    if (r.alone_since != never || settings_.throttled == after_throttle::back_off) return a;
-    if (accepted_ == 0 || r.row <= row_max || !all_in_vain(1)) return a;
-    auto const rested = later(now, row_backoff.delay(r.row - row_max - 1, {}, u));
+    if (r.refused.alone() || settings_.throttled == after_throttle::back_off) return a;
+    if (!blame_.accepted_any() || r.refused.row <= row_max || !all_in_vain(1)) return a;
+    auto const rested = later(now, row_backoff.delay(r.refused.row - row_max - 1, {}, u));
     return rested > a.since ? again{reason::backoff, rested} : a;
   }
   again after_refusal(time_point now, request& r, hint const& advice, fraction u) {
-    auto const alone = r.alone_since != never;
+    auto const alone = r.refused.alone();
     auto const why = alone ? reason::refused_alone : reason::backoff;
     if (settings_.throttled == after_throttle::back_off) {
       ++r.waits_alone;
-      r.last_delay = backoff_.delay(r.throttles - 1, r.last_delay, u);
+      r.last_delay = backoff_.delay(r.refused.refusals - 1, r.last_delay, u);
     } else if (alone) {
       r.last_delay = alone_backoff.delay(r.waits_alone++, {}, u);
     } else if (settings_.throttled == after_throttle::share_level) {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
     } else {
-      auto const gives_way = r.throttles > 1 || accepted_ == 0;
+      auto const gives_way = r.refused.refusals > 1 || !blame_.accepted_any();
       return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
     }
     if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
@@ -647,7 +624,7 @@ class governor {
   void release(std::uint32_t index) {
     auto& r = requests_[index];
     auto const waited = r.where == place::waiting;
-    if (in_row(r)) --in_vain_;
+    blame_.end(r.refused);
     r = {
         .waits = r.waits, .generation = r.generation + 1, .next_free = std::exchange(free_, index)};
     if (waited) prune();
@@ -685,10 +662,7 @@ class governor {
   int in_flight_ = 0;
   int heard_ = 0;  // of these: the head of the answer has come
   std::uint32_t next_sequence_ = 0;
-  std::uint32_t lead_ =
-      0;  // accepted requests, less refusals that were not a request's own; modulo 2^32
-  std::uint64_t accepted_ = 0;  // requests
-  std::size_t in_vain_ = 0;  // that wait or fly, and were refused twice since anything was accepted
+  blame blame_;
   std::uint64_t units_sent_ = 0;               // modulo 2^64
   time_point hold_until_ = time_point::min();  // by Retry-After
   std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since
