@@ -243,6 +243,7 @@ void lane::leave(time_point now, double share, shared_pace with) {
 void lane::cancel(time_point now, ticket t) {
   parts_.governor.cancel(now, t);
   parts_.quotas.forget(of(t).receipt);
+  wake_by(now);  // its permit is free
 }
 
 void lane::unreached(time_point now, ticket t, time_point sent, std::string_view why, bool futile) {
