@@ -37,8 +37,10 @@ struct breakage {
   /// Takes a success, of a request that was sent at `sent`. Returns whether the server is back.
   bool succeeded(time_point sent) noexcept {
     row = 0;
-    share -= share / smoothing;
-    usual = std::min(usual, std::max(share, usual - usual / (forgetting * smoothing)));
+    if (share > 0 || usual > 0) {
+      share -= share / smoothing;
+      usual = std::min(usual, std::max(share, usual - usual / (forgetting * smoothing)));
+    }
     if (!away() || sent < gone) return false;
     gone = never;
     return true;

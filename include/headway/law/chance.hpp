@@ -77,7 +77,8 @@ struct chance {
   /// Takes an answer to the send of this stamp. Returns whether it was a test.
   bool answered(bool is_refused, std::uint64_t stamp) noexcept {
     answers = std::min(answers + 1, smoothing);
-    share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
+    if (is_refused || share > 0)
+      share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
     if (stamp < first || stamp >= beyond) return false;
     if (is_refused) ++refused;
     if (++heard < tests || !tells) return true;

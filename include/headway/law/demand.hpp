@@ -54,7 +54,7 @@ struct demand {
     bool const waited = !s.app_limited || s.sent.prompt;
     busy = waited && accepted ? busy + 1 : 0;
     answers = std::min(answers + 1, smoothing);
-    idle += ((waited ? 0 : 1) - idle) / answers;
+    if (!waited || idle > 0) idle += ((waited ? 0 : 1) - idle) / answers;
     if (busy < busy_max) return;
     busy = 0;
     idle = 0;

@@ -82,7 +82,7 @@ struct seek {
     void succeed(double cost) noexcept {
       ++successes;
       units += cost;
-      unit += successes == 1 ? cost - unit : (cost - unit) / unit_smoothing;
+      if (cost != unit) unit += successes == 1 ? cost - unit : (cost - unit) / unit_smoothing;
     }
     friend bool operator==(tally const&, tally const&) = default;
   };
