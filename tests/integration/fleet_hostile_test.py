@@ -19,6 +19,7 @@ MEMORY_MAX_KB = 250_000
 CLIENT = os.environ.get("HEADWAY_BOARD_CLIENT", Path(__file__).resolve().parents[2] / "build/tests/integration/board_client")
 # A combiner that never comes back: all coast.
 TAKEN = "update headway1.scope set v = 9223372036854775807, lease = 9223372036854775807, combiner = -1"
+TAKEN_FOR_A_WHILE = "update headway1.scope set lease = headway1.micros() + 9000000, combiner = -1"
 ENDLESS = "it sends more than"
 
 MORE_ROWS_THAN_ASKED_FOR = """
@@ -133,7 +134,7 @@ class Hostile(unittest.TestCase):
         """However the board's thread reports meanwhile; a governor ends the process where it is not."""
         with subprocess.Popen([CLIENT, self.database.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as client:
             time.sleep(1.5)
-            self.database.psql(TAKEN)
+            self.database.psql(TAKEN_FOR_A_WHILE)
             said, _ = client.communicate("\n", timeout=60)
         self.assertEqual(said, "promised\n")
 
