@@ -22,7 +22,7 @@ FAMILIES = {
               "slots-8", "slots-100", "slots-500", "llm-slots", "streaming"],
     "windows": ["window-50-1s", "window-300-60s", "window-1000-600s", "sliding-50-1s", "sliding-300-60s"],
     "crowds": ["clients-10", "clients-100", "fleet-20", "fleet-100", "fleet-100x20", "aws-shared"],
-    "change": ["steps-rate", "steps-slots", "outage", "latency-x10", "seed-003-drift", "suspended"],
+    "change": ["steps-rate", "steps-early", "steps-slots", "outage", "latency-x10", "seed-003-drift", "suspended"],
     "trouble": ["misread", "unrelated-500s", "lost-replies", "lying-hints", "overload-500s", "costs"],
 }
 LAWS = ["seek", "reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "netflix-gradient2",

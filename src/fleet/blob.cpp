@@ -280,11 +280,19 @@ void fields(C& c, typename C::template as<chance>& x) {
 }
 
 template <class C>
-void fields(C& c, typename C::template as<company>& x) {
+void fields(C& c, typename C::template as<company::ceilings>& x) {
   auto& [found, error, variation] = x;
   c.real(found);
   c.real(error);
   c.real(variation);
+}
+
+template <class C>
+void fields(C& c, typename C::template as<company>& x) {
+  auto& [all, lasting, brief] = x;
+  fields(c, all);
+  fields(c, lasting);
+  c.flags(brief);
 }
 
 template <class C>
@@ -395,9 +403,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
-           wake_ups] = with;
+           wake_ups, brief] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(wake_ups);
+    c.flags(wake_ups, brief);
   }
 }
 

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <utility>
 
 namespace headway {
 namespace {
 
 company after(std::initializer_list<double> ceilings, double count = 1000) {
   company c;
-  for (auto const ceiling : ceilings) c.met(ceiling, count);
+  for (auto const ceiling : ceilings) c.met(ceiling, count, 1, 0);
   return c;
 }
 
@@ -35,9 +36,35 @@ TEST(company, a_count_of_few_requests_may_differ_by_one) {
   EXPECT_TRUE(after({5, 6, 5, 6, 5, 6, 5, 6, 5, 6}, 500).crowd());
 }
 
+/// A company after ceilings that vary by a fifth, each counted for so long.
+company varied(double seconds, double answer) {
+  company c;
+  for (int i = 0; i < 10; ++i) c.met(i % 2 == 0 ? 90 : 110, 1000, seconds, answer);
+  return c;
+}
+
+TEST(company, what_short_counts_say_holds_while_they_follow_each_other) {
+  auto c = varied(0.4, 0.05);
+  EXPECT_TRUE(c.crowd());
+  c.accepted(0.49, 0.05);
+  EXPECT_TRUE(c.crowd());
+  c.accepted(0.51, 0.05);
+  EXPECT_FALSE(c.crowd());
+  c.met(100, 1000, 0.4, 0.05);
+  EXPECT_TRUE(c.crowd());
+}
+
+TEST(company, what_longer_counts_say_stays) {
+  for (auto const& [seconds, answer] : {std::pair{0.6, 0.05}, {1.1, 3.0}}) {
+    auto c = varied(seconds, answer);
+    c.accepted(60, answer);
+    EXPECT_TRUE(c.crowd());
+  }
+}
+
 TEST(company, the_stride_has_bounds) {
   company c;
-  for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000);
+  for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000, 1, 0);
   EXPECT_EQ(c.stride(), company::stride_max);
 }
 

@@ -12,7 +12,7 @@
 namespace headway::app {
 namespace {
 
-using attempts = std::span<recording::attempt const>;
+using stretch = std::span<recording::attempt const>;
 
 constexpr std::size_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
@@ -21,13 +21,13 @@ constexpr double above_mean_max = 1.35;      // the run took nearly all that it 
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
 
-bool refused(recording::attempt const& a) {
+bool is_refused(recording::attempt const& a) {
   return a.what == outcome::throttle;
 }
 
-std::int64_t accepted(attempts all) {
+std::int64_t accepted(stretch all) {
   std::int64_t units = 0;
-  for (auto const& a : all) units += refused(a) ? 0 : a.cost;
+  for (auto const& a : all) units += is_refused(a) ? 0 : a.cost;
   return units;
 }
 
@@ -45,7 +45,7 @@ struct best_limit {
 
 /// It is empty at the first refusal of the bout that `all` begins with, and at that of the last:
 /// what was accepted between them came at its rate, give or take one.
-void look_at_buckets(best_limit& best, attempts all, std::size_t last) {
+void look_at_buckets(best_limit& best, stretch all, std::size_t last) {
   auto const units = accepted(all.first(last));
   if (units < enough) return;
   auto const begins = all.front().sent;
@@ -65,19 +65,19 @@ void look_at_buckets(best_limit& best, attempts all, std::size_t last) {
 }
 
 /// `all` with what came up to a period before it.
-void look_at_windows(best_limit& best, attempts before, attempts all) {
+void look_at_windows(best_limit& best, stretch before, stretch all) {
   auto const span = all.back().sent - all.front().sent;
   for (duration const period : {duration(1s), duration(10s), duration(1min)}) {
     if (2 * period > 3 * span) return;
     std::size_t lead = before.size();
     while (lead > 0 && before[lead - 1].sent + period > all.front().sent) --lead;
-    attempts const both(before.data() + lead, before.size() - lead + all.size());
+    stretch const both(before.data() + lead, before.size() - lead + all.size());
     std::int64_t most = 0, now = 0;
     std::size_t first = 0;
     for (auto const& a : both) {
-      now += refused(a) ? 0 : a.cost;
+      now += is_refused(a) ? 0 : a.cost;
       for (; both[first].sent + period <= a.sent; ++first)
-        now -= refused(both[first]) ? 0 : both[first].cost;
+        now -= is_refused(both[first]) ? 0 : both[first].cost;
       most = std::max(most, now);
     }
     auto const per_second = [&](std::int64_t count) {
@@ -102,14 +102,14 @@ void look_at_windows(best_limit& best, attempts before, attempts all) {
 }  // namespace
 
 std::optional<double> newest_rate(recording const& r, double believed) {
-  attempts all(r.attempts);
+  stretch all(r.attempts);
   auto const alike = [&](recording::attempt const& a) { return a.cost == all.front().cost; };
   if (!r.timed || all.size() >= recording::attempts_max || !std::ranges::all_of(all, alike))
     return std::nullopt;
   all = all.last(std::min(all.size(), attempts_max));
   std::vector<std::size_t> bouts;  // the first refusal after something was accepted
   for (std::size_t i = 1; i < all.size(); ++i)
-    if (refused(all[i]) && !refused(all[i - 1])) bouts.push_back(i);
+    if (is_refused(all[i]) && !is_refused(all[i - 1])) bouts.push_back(i);
   for (auto n = std::min(bouts.size(), bouts_max); n >= bouts_min; --n) {
     auto const begin = bouts[bouts.size() - n];
     best_limit best{.believed = believed};

@@ -16,40 +16,66 @@ namespace headway {
 /// Threads: a value. Source: Chiu and Jain, Analysis of the Increase and Decrease Algorithms, 1989;
 /// design/003, "Company".
 struct company {
-  double found = 0;      ///< the latest ceiling; 0: none yet
-  double error = 0;      ///< of it, as a share: it was counted in whole requests
-  double variation = 0;  ///< of a ceiling to the next, as a share, smoothed
+  /// Ceilings, one after another.
+  struct ceilings {
+    double found = 0;      ///< the latest; 0: none yet
+    double error = 0;      ///< of it, as a share: it was counted in whole requests
+    double variation = 0;  ///< from one to the next, as a share, smoothed
+
+    /// Takes one that was found by counting so many.
+    void met(double ceiling, double count) noexcept {
+      auto const errors = std::exchange(error, counted / count) + error;
+      if (found > 0) {
+        auto const differs = ceiling / found - 1;
+        auto const change = std::sqrt(std::max(0.0, differs * differs - errors * errors));
+        variation += (std::min(change, sudden * variation + sudden_least) - variation) / smoothing;
+      }
+      found = ceiling;
+    }
+    friend bool operator==(ceilings const&, ceilings const&) = default;
+  };
+  ceilings all{};      ///< a short count differs by what was on its way, too
+  ceilings lasting{};  ///< of counts that were not short
+  bool brief = false;  ///< the latest count was short, and the one since then is
   friend bool operator==(company const&, company const&) = default;
 
   static constexpr double smoothing = 8;        ///< ceilings
   static constexpr double sudden = 3;           ///< times the usual variation: it has moved, …
   static constexpr double sudden_least = 0.02;  ///< … which is no company, and counts no more
   static constexpr double counted = 0.5;        ///< requests: the error of a count
+  static constexpr double brief_answers = 10;   ///< answers' time: a count is short below that, …
+  static constexpr double brief_seconds = 1;    ///< … and below this
   static constexpr double gain = 0.25;          ///< stride² ÷ variation
   static constexpr double stride_min = 0.03;    ///< of the level
   static constexpr double stride_max = 0.25;    ///< of the level
   static constexpr double crowded = 0.05;       ///< a longer stride than this: a crowd
   static constexpr double seconds = 12;         ///< to grow by a stride, whatever the rate
 
-  /// Takes a ceiling that was found by counting so many.
-  void met(double ceiling, double count) noexcept {
-    auto const errors = std::exchange(error, counted / count) + error;
-    if (found > 0) {
-      auto const differs = ceiling / found - 1;
-      auto const change = std::sqrt(std::max(0.0, differs * differs - errors * errors));
-      variation += (std::min(change, sudden * variation + sudden_least) - variation) / smoothing;
-    }
-    found = ceiling;
+  /// Takes a ceiling that was found by counting so many for `lasted` seconds, where an answer takes
+  /// `answer` seconds.
+  void met(double ceiling, double count, double lasted, double answer) noexcept {
+    brief = is_brief(lasted, answer);
+    all.met(ceiling, count);
+    if (!brief) lasting.met(ceiling, count);
+  }
+  /// Takes an acceptance `lasted` seconds after the latest refusal.
+  void accepted(double lasted, double answer) noexcept {
+    if (brief) brief = is_brief(lasted, answer);
   }
 
   /// Returns the share of the level that a cut takes and that `seconds` give back: as large as the
   /// ceiling is uncertain.
   double stride() const noexcept {
-    return std::clamp(std::sqrt(gain * variation), stride_min, stride_max);
+    return std::clamp(std::sqrt(gain * (brief ? all : lasting).variation), stride_min, stride_max);
   }
 
   /// Returns whether the ceiling varies as it does among others.
   bool crowd() const noexcept { return stride() > crowded; }
+
+ private:
+  static bool is_brief(double seconds, double answer) noexcept {
+    return seconds < std::min(brief_answers * answer, brief_seconds);
+  }
 };
 
 }  // namespace headway

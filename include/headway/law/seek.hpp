@@ -109,6 +109,7 @@ struct seek {
     bool chance = true;      ///< tell refusals by chance from a limit's
     bool demand = true;      ///< a refusal that the pace has not caused is no cut
     bool wake_ups = true;    ///< make up for late ones
+    bool brief = true;       ///< believe short counts only while they follow each other
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -196,6 +197,7 @@ struct seek {
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) ++last.since.successes;
+    if (with.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
     auto const known = luck.known();
     if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
@@ -419,15 +421,14 @@ struct seek {
     name_limit(out);
     auto const since = std::max(to_seconds(now - last.at), 1e-6);
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
-    auto const before = last.at;
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
     if (top.slots) {
-      refused_slots(now, accepted, out, before);
+      refused_slots(since, accepted, out);
     } else if (accepted < cuts::hardly && top.at > 0) {
       if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
-      refused_rate(s, mean, accepted);
+      refused_rate(s, since, mean, accepted);
       if (accepted >= period::many) server.alike = 0;
     }
     if (with.chance && unexpected && doubts == 0 && !server.shut && !top.slots && others.crowd() &&
@@ -455,11 +456,12 @@ struct seek {
     }
   }
 
-  void refused_slots(time_point now, std::uint64_t accepted, int out, time_point before) noexcept {
+  void refused_slots(double since, std::uint64_t accepted, int out) noexcept {
     server.shut = false;
     if (accepted >= cuts::hardly) {
-      met(std::max(static_cast<double>(out), slots_proven * level), slots_fell * level, accepted);
-    } else if (now > later(before, from_seconds(2 * wait.mean))) {
+      met(std::max(static_cast<double>(out), slots_proven * level), slots_fell * level, accepted,
+          since);
+    } else if (since > 2 * wait.mean) {
       top.at = level;
       level *= search_cut;
       top.touched = false;
@@ -470,8 +472,8 @@ struct seek {
   }
 
   /// Takes a refusal by a rate; `mean` is what was accepted per second since the cut before.
-  void refused_rate(sample const& s, double mean, std::uint64_t accepted) noexcept {
-    if (!ramping()) return met(level, mean, accepted);
+  void refused_rate(sample const& s, double since, double mean, std::uint64_t accepted) noexcept {
+    if (!ramping()) return met(level, mean, accepted, since);
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
     auto held = s.sent.in_flight - 1.0;
@@ -497,9 +499,10 @@ struct seek {
 
   /// Takes a ceiling, outside the ramp; `mean` is what was accepted per second since the cut
   /// before, `accepted` how many of those were sent since: the more, the rarer the rejects.
-  void met(double at, double mean, std::uint64_t accepted) noexcept {
+  void met(double at, double mean, std::uint64_t accepted, double since) noexcept {
     if (accepted >= cuts::hardly)
-      others.met(top.slots ? at : mean, top.slots ? at : static_cast<double>(accepted));
+      others.met(top.slots ? at : mean, top.slots ? at : static_cast<double>(accepted),
+                 with.brief ? since : 0, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
       top.slots = false;
