@@ -153,8 +153,12 @@ class Wrong(unittest.TestCase):
         with socket.socket() as holder:
             holder.bind(("127.0.0.1", 0))
             port = holder.getsockname()[1]
-        for listen in ("127.0.0.1", "0.0.0.0"):
-            self.is_refused("leads to this proxy itself; want the API", f"--upstream=http://localhost:{port}", f"--listen={listen}:{port}", "--admin=none")
+        rows = [("127.0.0.1", "localhost"), ("0.0.0.0", "localhost"), ("0.0.0.0", "127.3.2.1")]
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+            rows.append(("0.0.0.0", probe.getsockname()[0]))
+        for listen, to in rows:
+            self.is_refused("leads to this proxy itself; want the API", f"--upstream=http://{to}:{port}", f"--listen={listen}:{port}", "--admin=none")
 
     def test_files(self):
         one = '[[upstream]]\nname = "a"\nurl = "http://127.0.0.1:1"\n'

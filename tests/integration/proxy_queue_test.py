@@ -283,6 +283,28 @@ class Bounds(unittest.TestCase):
                 self.assertEqual((status, tries[path]), (200, 1))
         self.assertLess(took, 15)
 
+    def test_what_gave_up_leaves_no_more_than_the_law_knows(self):
+        """Three that are always refused, until their deadline. Planted: leave() without cancel(); then they have turns."""
+        script = lambda n, r: (429, {}, b"no") if r.path.startswith("/bad") else (200, {}, b"ok")
+        with Scripted(script) as origin, Proxy(origin.url, "--cold", "--alone") as proxy:
+            crowd = Crowd(proxy)
+            for i in range(3):
+                crowd.ask(f"/bad{i}", X_Headway_Deadline="2")
+            crowd.join()
+            answers = {(status, fields.get("x-headway-reason")) for status, fields, _ in crowd.answers.values()}
+            self.assertLessEqual(answers, {(503, "deadline"), (429, None)})
+            state, tries = proxy.state(), len(origin.log)
+            self.assertEqual((waiting(proxy), state["held_bytes"]), (0, 0))
+            status, fields, _ = proxy.ask("GET", "/good")
+            self.assertEqual((status, fields["x-headway-attempts"]), (200, "1"))
+            until = time.monotonic() + 2.5  # a turn of theirs would come
+            while time.monotonic() < until:
+                self.assertEqual(proxy.ask("GET", "/good")[0], 200)
+                time.sleep(0.1)
+            self.assertEqual({path for _, path, _ in origin.log[tries:]}, {"/good"})
+            measured(f"after {tries} refusals in 2 s the next request waits {fields['x-headway-waited']} s")
+            self.assertLess(float(fields["x-headway-waited"]), 2)  # what was refused for so long is asked for as late again
+
     def test_bodies_that_wait_have_a_bound_and_each_gets_its_turn(self):
         """Eight of 12 MiB, where 32 MiB may be held: those beyond are read later."""
         with Gate() as origin, Proxy(origin.url, *ONE, "--body-max=16MiB", "--hold-max=32MiB") as proxy:

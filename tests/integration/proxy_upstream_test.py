@@ -269,6 +269,41 @@ class Addresses(unittest.TestCase):
                 wait_for(lambda: proxy.stderr().count("was read again") == 2)
 
 
+class Relay(Tunnel):
+    """Passes each connection on to a port that is told later."""
+
+    def pass_on(self, client):
+        self.asked.append(self.port)
+        with client, contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)) as server:
+            back = threading.Thread(target=self.pump, args=(server, client), daemon=True)
+            back.start()
+            self.pump(client, server)
+            back.join()
+
+
+class Loops(unittest.TestCase):
+    def test_a_request_that_comes_back_is_refused(self):
+        """Through what is no address of ours; through a second headway, too. Planted: no CDN-Loop; then it goes round until
+        nothing more can be opened."""
+        with Relay() as to_first, Relay() as to_second, Proxy(to_first.url, *COLD, "--connections=100") as second:
+            to_second.port = second.port
+            for upstream in to_first, to_second:
+                with Proxy(upstream.url, *COLD, "--connections=100") as first, self.subTest(second=upstream is to_second):
+                    to_first.port = first.port
+                    for method, tries in (("POST", 1), ("GET", 4)):
+                        del to_first.asked[:]
+                        status, _, said = first.ask(method, "/", headers={"CDN-Loop": "other; x=1", "Connection": "CDN-Loop"})
+                        self.assertEqual((status, json.loads(said)["reason"]), (508, "loop"))
+                        self.assertIn(f"{upstream.url} leads back to this proxy; want the API", json.loads(said)["error"]["message"])
+                        self.assertLessEqual(len(to_first.asked), tries)
+                    self.assertEqual(first.state()["upstreams"][0]["in_flight"], 0)
+
+    def test_another_proxy_is_no_loop(self):
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as far, Proxy(far.url, *COLD) as near:
+            self.assertEqual(near.ask("GET", "/", headers={"CDN-Loop": "headway-0000000000000000"})[0], 200)
+            self.assertRegex(origin.heard[0].headers["cdn-loop"], "^headway-[0-9a-f]{16}$")
+
+
 class Bank:
     """A server that takes the tokens in `good`, and a command that prints them, one after the other."""
 

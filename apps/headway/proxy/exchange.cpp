@@ -19,10 +19,12 @@ namespace {
 constexpr duration silence_max = 600s;
 constexpr duration judging_max = 10s;
 constexpr auto first_bytes_max = std::chrono::seconds(1);  // after the head
-constexpr std::size_t error_looked_at = 64 * 1024;
+constexpr std::size_t own_share = 64 * 1024;  // of an answer, which counts as held beyond that
+constexpr std::size_t error_looked_at = own_share;
 constexpr std::size_t event_looked_at = 4 * 1024;
 constexpr std::size_t success_looked_at = std::size_t{1} << 20;
 constexpr std::size_t inflated_max = 256 * 1024;
+constexpr std::size_t piece_max = 16 * 1024;  // that the client is given at once
 constexpr int interim_max = 10;
 
 std::string_view reason_phrase(int status) noexcept {
@@ -44,7 +46,7 @@ exchange::exchange(service& house, std::shared_ptr<client_side> asks, std::share
 
 exchange::~exchange() {
   where.reset();  // before its server
-  house_.release_bytes(what_.body.size());
+  house_.release_bytes(what_.body.size() + kept_);
 }
 
 void exchange::start(time_point now) {
@@ -203,7 +205,16 @@ void exchange::look_closer() {
       });
     due_ = headed_ + judging_max;
   }
-  if (done || reader_->body.size() >= look_at_) judged(judge_all());
+  if (done || reader_->body.size() >= look_at_ || !keeps(reader_->body.size())) judged(judge_all());
+}
+
+/// Whether so much of the answer can be kept, to be read.
+bool exchange::keeps(std::size_t bytes) {
+  if (bytes <= own_share + kept_) return true;
+  auto const more = bytes - own_share - kept_;
+  if (!house_.hold_bytes(more)) return false;
+  kept_ += more;
+  return true;
 }
 
 /// Does this if nothing else comes of it in a second.
@@ -246,7 +257,7 @@ void exchange::judged(judgement told) {
   if (ruled.taught == outcome::throttle) ++throttled_;
   auto const waits = waits_for(ruled, now);
   if (waits) {
-    release();
+    give_up_answer();
     wait(now);
   } else {
     pass_on(true);
@@ -260,7 +271,7 @@ void exchange::renew() {
   auto const now = clock_now();
   settle(told_, false, "status 401", true);
   to_->renews()->refuse(values_);
-  release();
+  give_up_answer();
   wait(now);
   to_->turn_again(now, *this);
 }
@@ -301,7 +312,12 @@ void exchange::release() {
     to_->connections().give_back(w);
   else
     to_->connections().drop(w);
+}
+
+void exchange::give_up_answer() {
+  release();
   reader_.reset();
+  house_.release_bytes(std::exchange(kept_, 0));
   rest_.clear();
   begins_.clear();
   patience_.reset();
@@ -329,7 +345,7 @@ void exchange::broke(std::string_view why, breakage how) {
                       what_.told.again == hints::repeat::always) &&
                      what_.told.again != hints::repeat::never;
   auto const wait_again = [&] {
-    release();
+    give_up_answer();
     wait(now);
   };
   judgement const broken{.what = reaction::transient};
@@ -345,7 +361,7 @@ void exchange::broke(std::string_view why, breakage how) {
       return to_->pump(clock_now(), *where);
     }
   }
-  release();
+  give_up_answer();
   to_->pump(clock_now(), *where);
   if (begun_) {
     if (client_ != nullptr) client_->answer_breaks();
@@ -373,11 +389,11 @@ void exchange::leave() {
   auto const self = shared_from_this();
   auto const now = clock_now();
   client_ = nullptr;
-  auto const sent = wire_ && wire_->has_sent();
+  auto const sent = begun_ || (wire_ && wire_->has_sent());
   ++to_->count.since.left[is_ == phase::waiting ? "waiting" : begun_ ? "streaming" : "flying"];
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
-  release();
+  give_up_answer();
   if (where != nullptr) to_->pump(clock_now(), *where);
   end("left", sent ? final_outcome::unknown : final_outcome::failed);
 }
@@ -451,6 +467,7 @@ void exchange::pass_on(bool given_up) {
                                     : framing::close;
   keeps_alive_ = what_.keeps_alive && how_ != framing::close && !house_.draining();
   streamed_ = !reader_->is_done();
+  sees_ = streamed_ && to_->tells_costs();
   auto& text = begins_ = answer_head(h, to_->settings(), what_.base, how_, keeps_alive_);
   if (keeps_alive_ && what_.version == 10) text += "Connection: keep-alive\r\n";
   text += marks();
@@ -465,6 +482,7 @@ void exchange::begin() {
   if (std::exchange(begun_, true)) return;
   patience_.reset();
   status_ = reader_->start.status;
+  what_.head.reset();
   if (written_) house_.release_bytes(std::exchange(what_.body, {}).size());
   if (client_ != nullptr) client_->answer_begins(std::move(begins_));
 }
@@ -476,42 +494,69 @@ void exchange::begin_now() {
   if (client_ != nullptr) client_->answer_goes_on("", false);
 }
 
+/// Passes on what has come, as far as the client takes it.
 void exchange::pass_body() {
   auto& body = reader_->body;
-  auto const chunked = how_ == framing::chunks;
-  if (!body.empty() || reader_->is_done()) begin();
-  if (!body.empty()) {
-    out_ += body.size();
-    if (!settled_ && to_->tells_costs() && seen_.size() + body.size() <= success_looked_at)
-      seen_ += body;
-    if (client_ != nullptr && how_ != framing::none) client_->answer_goes_on(body, chunked);
-    body.clear();
+  auto const done = reader_->is_done();
+  if (!body.empty() || done) begin();
+  auto const ends = done && wire_;
+  if (ends) whole();
+  while (passed_ < body.size() && !client_->is_full()) {
+    auto const piece = std::string_view(body).substr(passed_, piece_max);
+    passed_ += piece.size();
+    out_ += piece.size();
+    see(piece);
+    if (how_ != framing::none) client_->answer_goes_on(piece, how_ == framing::chunks);
   }
-  if (reader_->is_done()) return complete();
-  if (client_ != nullptr && client_->is_full()) wire_->pause();
+  if (passed_ == body.size()) {
+    passed_ = 0;
+    body.clear();
+    if (body.capacity() > own_share) body.shrink_to_fit();
+    if (kept_ > 0) {
+      house_.release_bytes(std::exchange(kept_, 0));
+      keeps(seen_.size());
+    }
+    if (done) complete();
+  }
+  if (wire_ && client_->is_full()) wire_->pause();
+  if (ends) to_->pump(clock_now(), *where);
+}
+
+/// Remembers it for what it says that the request has cost.
+void exchange::see(std::string_view piece) {
+  if (settled_ || !sees_) return;
+  auto const all = seen_.size() + piece.size();
+  sees_ = all <= success_looked_at && keeps(all + reader_->body.size() - passed_);
+  if (sees_) seen_ += piece;
 }
 
 void exchange::go_on() {
-  if (is_ == phase::passing && wire_) wire_->resume();
+  if (is_ != phase::passing) return;
+  auto const self = shared_from_this();
+  if (begun_) pass_body();
+  if (wire_ && !client_->is_full()) wire_->resume();
 }
 
-void exchange::complete() {
-  auto const now = clock_now();
+/// The server has done its part, and others may have its turn and wire.
+void exchange::whole() {
   if (!settled_) {
-    if (streamed_ && to_->tells_costs() && !seen_.empty()) {
-      auto whole = view();
+    see(std::string_view(reader_->body).substr(passed_));
+    if (!seen_.empty()) {
+      auto all = view();
       auto const text = readable(seen_);
-      whole.body = text;
-      auto const told = to_->speaks().judge(whole, what_.body, wall_now());
-      told_.costs = told.costs;
+      all.body = text;
+      told_.costs = to_->speaks().judge(all, what_.body, wall_now()).costs;
     }
     settle(told_, false, "");
   }
-  to_->served(now, what_.client);
+  due_ = never;
   release();
-  if (client_ != nullptr) client_->answer_ends(how_ == framing::chunks, keeps_alive_);
+}
+
+void exchange::complete() {
+  to_->served(clock_now(), what_.client);
+  client_->answer_ends(how_ == framing::chunks, keeps_alive_);
   end("done", told_.what == reaction::served ? final_outcome::success : final_outcome::failed);
-  to_->pump(clock_now(), *where);
 }
 
 void exchange::end(std::string_view how, final_outcome outcome) {

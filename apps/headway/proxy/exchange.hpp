@@ -89,12 +89,16 @@ class exchange final : public waiter,
   void begin();
   void begin_now();
   void pass_body();
+  void see(std::string_view piece);
+  void whole();
   void complete();
+  bool keeps(std::size_t bytes);
   enum class breakage : std::uint8_t { plain, silent, futile };
   void broke(std::string_view why, breakage = breakage::plain);
   void malformed(std::string_view why);
   void wait(time_point now);
   void release();
+  void give_up_answer();
   lane::settled settle(judgement const&, bool may_repeat, std::string_view error,
                        bool says_nothing = false);
   bool waits_for(lane::settled const&, time_point now);
@@ -127,10 +131,13 @@ class exchange final : public waiter,
   int status_ = 0;
   std::string reason_;
   std::size_t look_at_ = 0;  // bytes of the body before it is judged
+  std::size_t kept_ = 0;     // bytes of the answer that count as held
+  std::size_t passed_ = 0;   // of the part of the body that has come
   std::uint64_t in_ = 0, out_ = 0;
   bool fresh_ = false, written_ = false, settled_ = false, streamed_ = false, any_bytes_ = false;
   bool extra_ = false;  // more came than the answer
   bool looked_ = false, keeps_alive_ = true;
+  bool sees_ = false;     // what the body says it has cost is not known yet
   bool renewed_ = false;  // its values were refused once
   bool begun_ = false;    // the client has something of the answer
 };

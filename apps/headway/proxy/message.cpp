@@ -15,6 +15,7 @@ std::string_view plain(beast::string_view s) noexcept {
 }
 
 constexpr std::string_view blank_line = "\r\n\r\n";
+constexpr std::size_t chunk_line_max = 4096;
 
 /// A line feed without its carriage return, or the other way round, is read differently by
 /// different servers. `from`: where to begin to look.
@@ -78,11 +79,13 @@ std::size_t message_reader<IsRequest>::feed(std::string_view bytes, error_code& 
       used += n;
       if (n == 0 && !e) break;
     }
-    if (e == beast::http::error::need_more) {
-      if (bytes.size() - used > 4096)
-        e = beast::http::error::bad_chunk;  // a line without an end
-      else
-        e = {};
+    if (e != beast::http::error::need_more) return used;
+    e = {};
+    auto const rest = bytes.substr(used);
+    if (rest.find("\r\n", 1) == rest.npos) {  // the end of the chunk before may begin it
+      if (rest.size() > chunk_line_max) e = beast::http::error::bad_chunk;
+    } else if (rest.size() > head_bytes_max) {  // trailers, which are read whole
+      refuse_long(e);
     }
     return used;
   }
@@ -93,12 +96,7 @@ std::size_t message_reader<IsRequest>::feed(std::string_view bytes, error_code& 
   auto const end = text.find(blank_line, from);
   auto const whole = end != text.npos;
   if (whole) text.resize(end + blank_line.size());
-  constexpr auto most = IsRequest ? request_head_max : answer_head_max;
-  if (text.size() > most) {
-    too_long_ = true;
-    e = beast::http::error::header_limit;
-    return 0;
-  }
+  if (text.size() > head_bytes_max) return refuse_long(e), 0;
   if (has_bare_break(text, from)) {
     e = beast::http::error::bad_value;
     return 0;
@@ -144,8 +142,17 @@ void message_reader<IsRequest>::on_response_impl(int status, view reason, int ve
 
 template <bool IsRequest>
 void message_reader<IsRequest>::on_field_impl(beast::http::field, view name, view value,
-                                              error_code&) {
-  if (!has_fields_) start.fields.push_back({plain(name), plain(value)});
+                                              error_code& e) {
+  if (!has_fields_)
+    start.fields.push_back({plain(name), plain(value)});
+  else if ((trailers_ += name.size() + value.size() + 4) > head_bytes_max)
+    refuse_long(e);
+}
+
+template <bool IsRequest>
+void message_reader<IsRequest>::refuse_long(error_code& e) {
+  too_long_ = true;
+  e = beast::http::error::header_limit;
 }
 
 template <bool IsRequest>

@@ -38,8 +38,7 @@ struct head {
 /// Returns whether a comma-separated list has this token.
 bool lists_token(std::string_view list, std::string_view token) noexcept;
 
-inline constexpr std::size_t request_head_max = 64 * 1024;
-inline constexpr std::size_t answer_head_max = 256 * 1024;
+inline constexpr std::size_t head_bytes_max = 64 * 1024;  ///< bytes; of all trailers, too
 
 /// Reads one message. Bytes of the body gather in `body`, from which the owner takes them.
 template <bool IsRequest>
@@ -74,9 +73,11 @@ class message_reader final : public beast::http::basic_parser<IsRequest> {
   void on_chunk_header_impl(std::uint64_t, view, error_code&) override {}
   std::size_t on_chunk_body_impl(std::uint64_t, view bytes, error_code&) override;
   void on_finish_impl(error_code&) override {}
+  void refuse_long(error_code&);
 
   bool has_head_ = false;
-  bool has_fields_ = false;  // what comes now is a trailer, and dropped
+  bool has_fields_ = false;   // what comes now is a trailer, and dropped
+  std::size_t trailers_ = 0;  // bytes of them
   bool too_long_ = false;
 };
 

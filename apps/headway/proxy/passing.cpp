@@ -87,7 +87,7 @@ bool is_signed(head const& r, std::string_view name) {
 }  // namespace
 
 std::string request_head(head const& r, upstream_config const& u, std::string_view target,
-                         std::size_t body_bytes) {
+                         std::size_t body_bytes, std::string_view mark) {
   std::string text;
   text.reserve(r.text.size() + 128);
   text.append(r.method).append(" ").append(target).append(" HTTP/1.1\r\n");
@@ -108,6 +108,7 @@ std::string request_head(head const& r, upstream_config const& u, std::string_vi
       add(text, name, value);
   }
   for (auto const& line : u.headers) text.append(line).append("\r\n");
+  add(text, "CDN-Loop", mark);
   auto const has_body = r.find("content-length") || r.find("transfer-encoding");
   if (body_bytes > 0 || has_body) add(text, "Content-Length", std::to_string(body_bytes));
   text += "\r\n";

@@ -12,9 +12,10 @@
 namespace headway::app::proxy {
 
 /// Returns the head of a request as the server gets it: without hop-by-hop fields and our hints,
-/// with one framing, and the headers that the proxy adds in place of the client's.
+/// with one framing, and the headers that the proxy adds in place of the client's. `mark`: of this
+/// process, for its CDN-Loop.
 std::string request_head(head const&, upstream_config const&, std::string_view target,
-                         std::size_t body_bytes);
+                         std::size_t body_bytes, std::string_view mark);
 
 /// How the client can tell where a body ends.
 enum class framing : std::uint8_t { none, length, chunks, close };

@@ -64,9 +64,10 @@ TEST(passing, a_signed_accept_encoding_stays_as_it_is) {
   asked const signed_by(
       "GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br\r\nAuthorization: AWS4-HMAC-SHA256 "
       "Credential=x, SignedHeaders=accept-encoding;host, Signature=y\r\n\r\n");
-  EXPECT_NE(request_head(*signed_by, u, "/", 0).find("Accept-Encoding: br\r\n"), std::string::npos);
+  EXPECT_NE(request_head(*signed_by, u, "/", 0, "m").find("Accept-Encoding: br\r\n"),
+            std::string::npos);
   asked const open("GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br, gzip;q=0.5\r\n\r\n");
-  auto const text = request_head(*open, u, "/", 0);
+  auto const text = request_head(*open, u, "/", 0, "m");
   EXPECT_NE(text.find("Accept-Encoding: gzip;q=0.5\r\n"), std::string::npos);
   EXPECT_NE(text.find("Host: aws.example\r\n"), std::string::npos);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
+#include "base/seed.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
 #include "os/descriptors.hpp"
@@ -45,7 +46,10 @@ void find(std::vector<std::shared_ptr<server>> const& all,
 }  // namespace
 
 service::service(config c, std::function<config()> reread)
-    : config_(std::move(c)), reread_(std::move(reread)), began_(clock_now()) {
+    : config_(std::move(c)),
+      reread_(std::move(reread)),
+      began_(clock_now()),
+      mark_(fmt::format("headway-{:016x}", seed())) {
   room_for_connections(0);
   fleet_ = join_fleet(config_.limit, settings_of(config_.upstreams[0]).governor.hint_max);
   for (auto& u : config_.upstreams) u.fleet = fleet_;

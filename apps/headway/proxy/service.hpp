@@ -47,6 +47,8 @@ class service {
   bool retry_unsafe() const noexcept { return config_.retry_unsafe; }
   std::shared_ptr<server> const& server_of(std::size_t upstream) { return servers_[upstream]; }
   std::string new_id();
+  /// Names this process to itself, where a request of its own comes back (CDN-Loop, RFC 8586).
+  std::string const& mark() const noexcept { return mark_; }
   void ended(log_entry const&);
   void add(session& s) { sessions_.insert(&s); }
   void remove(session&);
@@ -86,6 +88,7 @@ class service {
   std::shared_ptr<fleet_link> fleet_{};  // null: no other host shares a limit
   std::function<config()> reread_;
   time_point const began_;
+  std::string const mark_;
   std::vector<std::shared_ptr<server>> servers_;
   std::vector<command> orders_;                   // in force, also for servers that a reload brings
   std::vector<std::shared_ptr<server>> leaving_;  // no request goes there any more

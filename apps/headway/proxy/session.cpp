@@ -20,8 +20,8 @@ namespace headway::app::proxy {
 namespace {
 
 constexpr std::size_t small_read = 2 * 1024, large_read = 64 * 1024;
-constexpr std::size_t rest_max = 64 * 1024;     // of what a client sends before its turn
-constexpr std::size_t unsent_max = 256 * 1024;  // of an answer that it does not take
+constexpr std::size_t rest_max = 16 * 1024;    // of what a client sends before its turn
+constexpr std::size_t unsent_max = 32 * 1024;  // of an answer that it does not take
 constexpr duration idle_max = 60s, head_max = 10s, write_max = 30s, linger_max = 2s;
 constexpr duration body_grace = 10s, body_silence_max = 30s;
 // While others wait for room, what holds it comes faster.
@@ -55,8 +55,8 @@ void session::start() {
 // ── in ───────────────────────────────────────────────────────────────────────────────────────────
 
 void session::read() {
-  if (reading_ || gone_ || is_ == phase::closed || is_ == phase::room || rest_.size() > rest_max)
-    return;
+  if (reading_ || gone_ || is_ == phase::closed || is_ == phase::room) return;
+  if (is_ == phase::answering && rest_.size() > rest_max) return;
   reading_ = true;
   auto const wanted = is_ == phase::body && order_ && order_->body.capacity() > small_read
                           ? large_read
@@ -116,9 +116,11 @@ void session::feed() {
     if (e) {
       rest_.clear();
       if (reader_->too_long())
-        return refuse({{431, "head_too_long",
-                        fmt::format("the head is longer than {} bytes", request_head_max)},
-                       std::nullopt});
+        return refuse(
+            {{431, "head_too_long",
+              fmt::format("the {} longer than {} bytes",
+                          reader_->has_head() ? "trailers are" : "head is", head_bytes_max)},
+             std::nullopt});
       return refuse({{400, "malformed", "this is no request of HTTP/1.1"}, std::nullopt});
     }
     bytes.remove_prefix(used);
@@ -173,6 +175,12 @@ bool session::on_head() {
     return no({404, "route", "no route leads from here; there are: " + describe(c.upstreams)});
   to_ = house_.server_of(to->upstream);
   auto const& u = to_->settings();
+  if (std::ranges::any_of(r.fields, [&](auto const& f) {
+        return equal_ignoring_case(f.name, "cdn-loop") && lists_token(f.value, house_.mark());
+      }))
+    return no(
+        {508, "loop",
+         fmt::format("upstream {}: {} leads back to this proxy; want the API", u.name, u.url)});
   if (!u.headers.empty()) {
     std::vector<std::string> names = c.admin_hosts;
     names.push_back(c.listen.text());
@@ -270,7 +278,7 @@ void session::begin() {
   auto const self = shared_from_this();
   auto& o = *order_;
   o.head = std::make_shared<std::string const>(
-      request_head(reader_->start, to_->settings(), o.target, o.body.size()));
+      request_head(reader_->start, to_->settings(), o.target, o.body.size(), house_.mark()));
   if (held_ != o.body.size()) house_.release_bytes(held_ - o.body.size());
   held_ = 0;  // the exchange's
   reader_.reset();
@@ -372,8 +380,8 @@ void session::on_written(error_code e) {
   writing_.clear();
   if (is_ == phase::closed) return;
   if (e) return close();
-  if (exchange_ && out_.size() <= unsent_max / 4) exchange_->go_on();
   flush();
+  if (exchange_ && !is_full()) exchange_->go_on();
 }
 
 /// The answer has gone: the next request, or the end.
@@ -384,21 +392,19 @@ void session::next() {
   to_.reset();
   reader_.reset();
   if (held_ > 0) house_.release_bytes(std::exchange(held_, 0));
-  if (writing_.capacity() > small_read) writing_ = {};
-  if (out_.capacity() > small_read) out_ = {};
+  auto const on = keeps_alive_ && !drains_;
+  if (!on) rest_.clear();
+  for (auto* const s : {&writing_, &out_, &rest_})
+    if (s->empty() && s->capacity() > small_read) s->shrink_to_fit();
   since_ = clock_now();
-  if (!keeps_alive_ || drains_) {
+  if (!on) {
     is_ = phase::lingering;  // closing with unread bytes would reset the connection
-    rest_ = {};
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
     return read();
   }
   is_ = phase::head;
-  if (rest_.empty()) {
-    rest_ = {};
-    return read();
-  }
+  if (rest_.empty()) return read();
   asio::post(socket_.get_executor(), [self = shared_from_this()] {
     self->work();
     self->read();

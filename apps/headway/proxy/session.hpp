@@ -30,7 +30,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   void drain();
   /// What it has asked for stops, too.
   void close();
-  bool active() const noexcept { return exchange_ != nullptr; }
+  bool active() const noexcept { return is_ == phase::answering; }
   bool wants_room() const noexcept { return is_ == phase::room; }
 
  private:

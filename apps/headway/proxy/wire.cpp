@@ -8,6 +8,7 @@
 #include <array>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/udp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
@@ -29,6 +30,17 @@ constexpr duration idle_for = 60s;
 constexpr duration addresses_for = 30s;
 constexpr std::chrono::milliseconds next_address_after{250};  // RFC 8305's connection attempt delay
 constexpr std::chrono::seconds connect_max{10};
+
+/// Whether it is an address of this host: a socket can be bound to it.
+bool is_ours(asio::ip::address const& a) {
+  asio::io_context own;
+  asio::ip::udp::socket probe(own);
+  asio::ip::udp::endpoint const there(a, 0);
+  error_code e;
+  probe.open(there.protocol(), e);
+  if (!e) probe.bind(there, e);
+  return !e;
+}
 
 int slot_of_pool() {
   static int const index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
@@ -331,10 +343,10 @@ void wires::refresh() {
   if (!addresses_.empty()) ask();  // else none was needed yet
 }
 
-bool wires::lead_to(tcp::endpoint const& listens) const noexcept {
+bool wires::lead_to(tcp::endpoint const& listens) const {
   auto const all = listens.address().is_unspecified();
   return !via_ && std::ranges::any_of(addresses_, [&](tcp::endpoint const& to) {
-    return to == listens || (all && to.port() == listens.port() && to.address().is_loopback());
+    return to == listens || (all && to.port() == listens.port() && is_ours(to.address()));
   });
 }
 

@@ -124,7 +124,7 @@ class wires {
   /// Whether a look-up runs, whose end its destructor waits for.
   bool asks() const noexcept { return asks_; }
   /// Whether it is what listens there that would be asked.
-  bool lead_to(tcp::endpoint const& listens) const noexcept;
+  bool lead_to(tcp::endpoint const& listens) const;
   std::size_t idle() const noexcept { return idle_.size(); }
   std::size_t busy() const noexcept { return busy_; }
 
