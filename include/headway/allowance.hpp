@@ -20,13 +20,13 @@ namespace headway {
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {
  public:
-  /// Where a request stands in the order of sends.
+  /// A place in the order of sends.
   struct place {
     std::uint64_t sent = 0;    ///< units, by all, its own included; modulo 2^64
     std::uint32_t window = 0;  ///< that its answer is to tell of; 0: of none
     friend bool operator==(place const&, place const&) = default;
   };
-  /// What an answer tells.
+  /// An answer that tells what is left.
   struct answer {
     place of{};                  ///< the request
     std::int64_t cost = 1;       ///< of it

@@ -479,13 +479,8 @@ class governor {
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
-      told_.tell(now, {.of = r.in_order,
-                       .cost = r.terms.cost,
-                       .in_flight = r.permit.in_flight,
-                       .refused = said.what == outcome::throttle,
-                       .remaining = *advice.remaining,
-                       .reset = *advice.reset,
-                       .rtt = rtt});
+      told_.tell(now, {r.in_order, r.terms.cost, r.permit.in_flight, said.what == outcome::throttle,
+                       *advice.remaining, *advice.reset, rtt});
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
