@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -271,6 +272,95 @@ TEST(governor, what_a_head_advises_is_as_old_as_the_head) {
   EXPECT_EQ(g.held_until(), at(6s));
   g.finish(at(20s), t, told, 0);
   EXPECT_EQ(g.held_until(), at(6s));
+}
+
+/// A governor that was told in the first two answers how much is left until 10 s, with twelve
+/// waiting.
+plain told_until_10s(std::int64_t first, std::int64_t second) {
+  auto g = make();
+  for (auto const left : {first, second}) {
+    submit(g, 0s);
+    g.finish(at(1s), send(g, 0s), {.advice = {.remaining = left, .reset = 9s}}, 0);
+  }
+  for (int i = 0; i < 12; ++i) submit(g, 1s);
+  return g;
+}
+/// Sends all that may go; returns the tickets.
+std::vector<ticket> send_all(plain& g, duration now) {
+  std::vector<ticket> sent;
+  while (g.next(at(now))) sent.push_back(send(g, now));
+  return sent;
+}
+
+TEST(governor, after_a_reset_no_more_goes_than_was_left_before_until_an_answer_tells) {
+  for (auto const& [first, second, most] :
+       {std::array<std::size_t, 3>{2, 1, 3}, {1, 2, 3}, {1, 0, 2}}) {
+    auto g = told_until_10s(static_cast<std::int64_t>(first), static_cast<std::int64_t>(second));
+    send_all(g, 2s);
+    auto const sent = send_all(g, 10s);
+    EXPECT_EQ(sent.size(), most);
+    EXPECT_EQ(g.why(at(10s)), (held_back{reason::server_hint, at(12s)})) << "two round trips";
+    EXPECT_EQ(g.parked(at(10s)), std::nullopt);
+    EXPECT_EQ(g.wakeup(at(10s)), at(12s));
+    g.finish(at(11s), sent[0], {.advice = {.remaining = 4, .reset = 9s}}, 0);
+    EXPECT_EQ(send_all(g, 11s).size(), 4 - (most - 1)) << "less what was sent since";
+    EXPECT_EQ(g.held_until(), at(20s));
+  }
+}
+
+TEST(governor, a_window_that_no_answer_tells_of_is_left_to_the_law) {
+  struct {
+    char const* what;
+    outcome first;
+    hint said;
+    std::size_t then, at_last;  // may go; and once the other is cancelled
+  } const rows[] = {
+      {"an answer that tells nothing", outcome::success, {}, 10, 0},
+      {"one that breaks is not it", outcome::failure, {}, 0, 10},
+      {"unless it tells", outcome::failure, {.remaining = 9, .reset = 9s}, 8, 0},
+      {"one as old as the window", outcome::success, {.remaining = 9, .reset = 2s}, 10, 0},
+  };
+  for (auto const& r : rows) {
+    SCOPED_TRACE(r.what);
+    auto g = told_until_10s(1, 0);
+    auto const sent = send_all(g, 10s);
+    ASSERT_EQ(sent.size(), 2U);
+    g.finish(at(11s), sent[0], {.what = r.first, .advice = r.said}, 0);
+    EXPECT_EQ(send_all(g, 11s).size(), r.then);
+    g.cancel(at(11s), sent[1]);
+    EXPECT_EQ(send_all(g, 11s).size(), r.at_last) << "none is left to tell";
+  }
+}
+
+TEST(governor, one_that_never_answers_holds_the_others_for_two_round_trips) {
+  auto g = told_until_10s(1, 0);
+  auto const lost = send_all(g, 10s);
+  ASSERT_EQ(lost.size(), 2U);
+  EXPECT_TRUE(send_all(g, 12s - 1ns).empty());
+  EXPECT_EQ(send_all(g, 12s).size(), 10U) << "the law decides";
+  EXPECT_EQ(g.wakeup(at(12s)), never);
+  g.finish(at(13s), lost[0], {.advice = {.remaining = 9, .reset = 9s}}, 0);
+  for (int i = 0; i < 12; ++i) submit(g, 13s);
+  EXPECT_EQ(send_all(g, 13s).size(), 0U) << "it tells all the same: ten went since";
+  EXPECT_EQ(g.held_until(), at(22s));
+}
+
+TEST(governor, what_waits_for_an_answer_that_tells_is_not_refused_for_its_deadline) {
+  auto g = told_until_10s(1, 0);
+  send_all(g, 10s);
+  auto const late = g.submit(at(10s), {.deadline = at(11s)});
+  EXPECT_TRUE(std::holds_alternative<ticket>(late)) << "the answer may come before";
+}
+
+TEST(governor, an_answer_of_the_window_before_does_not_tell_of_the_next) {
+  auto g = told_until_10s(3, 2);
+  auto const before = send_all(g, 2s);
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(send_all(g, 10s).size(), 4U);
+  g.finish(at(11s), before[0], {.advice = {.remaining = 9, .reset = 1s}}, 0);
+  EXPECT_EQ(g.next(at(11s)), std::nullopt);
+  g.finish(at(11s), before[1], {}, 0);
+  EXPECT_EQ(g.next(at(11s)), std::nullopt);
 }
 
 TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "headway/allowance.hpp"
 #include "headway/backoff/exponential.hpp"
 #include "headway/backoff/retry_level.hpp"
 #include "headway/blame.hpp"
@@ -218,10 +219,7 @@ class governor {
     if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index]);
     --waiting_;
     ++in_flight_;
-    auto const cost = static_cast<std::uint64_t>(r.terms.cost);
-    r.units_sent = units_sent_ += cost;
-    if (now >= resets_) remaining_ = unknown;
-    if (remaining_ != unknown) remaining_ -= cost;
+    r.in_order = told_.send(now, r.terms.cost);
     auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
     r.permit = law_.take(now, r.terms.cost, u);
@@ -242,7 +240,8 @@ class governor {
     if (r.heard) return false;
     auto const s = sample_of(now, r, head);
     first_answered_ = true;
-    obey(now, r, head.advice, s.rtt);
+    told_.come_back(r.in_order, true, tells(head.advice));
+    obey(now, r, head, s.rtt);
     succeed(now, s, u);
     r.heard = true;
     ++heard_;
@@ -262,7 +261,11 @@ class governor {
     auto const refused_it = result.what == outcome::throttle;
     auto const probed = broken_since() != never && r.failures == 0;
     if (refused_it) blame_.refuse(now, r.refused);
-    if (!refused_it || !r.refused.alone()) obey(now, r, unheard(t, result), s.rtt);
+    auto const its_own = refused_it && r.refused.alone();
+    if (!r.heard)
+      told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
+                      !its_own && tells(result.advice));
+    if (!its_own) obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
     switch (result.what) {
       case outcome::success:
         if (!r.heard) succeed(now, s, u);
@@ -294,6 +297,7 @@ class governor {
     if (requests_[index].where == place::flying) {
       --in_flight_;
       heard_ -= requests_[index].heard ? 1 : 0;
+      if (!requests_[index].heard) told_.come_back(requests_[index].in_order, false, false);
     } else {
       --waiting_;
     }
@@ -374,8 +378,7 @@ class governor {
   int level() const noexcept { return level_.level; }
   /// Returns until when a server's hint holds a request of `cost`; in the past if none does.
   time_point held_until(std::int64_t cost = 1) const noexcept {
-    return remaining_ < static_cast<std::uint64_t>(cost) ? std::max(hold_until_, resets_)
-                                                         : hold_until_;
+    return std::max(hold_until_, told_.held_until(cost));
   }
   /// Returns until when a new governor in its place could be faster, since a hint, the pace or the
   /// ceiling holds its next request; in the past if none does.
@@ -402,7 +405,6 @@ class governor {
  private:
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
-  static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
@@ -415,10 +417,10 @@ class governor {
     request_terms terms{};
     stamp permit{};
     duration last_delay{};
-    std::uint64_t units_sent = 0;  // by all, when it went
-    int failures = 0;              // broken attempts: what attempts_max counts
-    blame::record refused{};       // its refusals
-    int waits_alone = 0;           // that followed one of them
+    allowance::place in_order{};
+    int failures = 0;         // broken attempts: what attempts_max counts
+    blame::record refused{};  // its refusals
+    int waits_alone = 0;      // that followed one of them
     reason waits_for = reason::none;
     place where = place::nowhere;
     bool heard = false;  // the head of its answer
@@ -471,19 +473,17 @@ class governor {
     blame_.accept();
   }
 
-  /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left. A reset
-  /// sooner than two round trips is left to the law: such a count is older than what it counts.
-  void obey(time_point now, request const& answered, hint const& advice, duration rtt) {
+  /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left.
+  void obey(time_point now, request const& r, attempt_result const& said, duration rtt) {
+    auto const& advice = said.advice;
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
-    if (advice.remaining && advice.reset) {
-      auto const sent_since = units_sent_ - answered.units_sent;
-      auto const left = static_cast<std::uint64_t>(std::max<std::int64_t>(*advice.remaining, 0));
-      remaining_ = *advice.reset <= 2 * rtt ? unknown : left - std::min(left, sent_since);
-      resets_ = later(now, std::max(*advice.reset, 0ns));
-    }
+    if (tells(advice))
+      told_.tell(now, {r.in_order, r.terms.cost, r.permit.in_flight, said.what == outcome::throttle,
+                       *advice.remaining, *advice.reset, rtt});
     if (advice != hint{}) law_.on_hint(now, advice);
   }
+  static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
 
   /// Returns what a request of `cost` that is ready since `since` must wait for, besides permits.
   held_back ready_for(std::int64_t cost, time_point since) const noexcept {
@@ -524,6 +524,8 @@ class governor {
     if (latest.why == reason::none) latest.why = r.waits_for;
     if (in_flight_ >= settings_.in_flight_max) return {reason::quota, never};
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
+    if (auto const until = told_.asks_until(r.terms.cost); until > latest.until)
+      latest = {reason::server_hint, until};
     if (!first_answered_ && first_sent_ && settings_.first_alone > 0ns) {
       auto const until = later(*first_sent_, settings_.first_alone);
       if (until > latest.until) return {reason::first_answer, until};
@@ -663,10 +665,8 @@ class governor {
   int heard_ = 0;  // of these: the head of the answer has come
   std::uint32_t next_sequence_ = 0;
   blame blame_;
-  std::uint64_t units_sent_ = 0;               // modulo 2^64
+  allowance told_;
   time_point hold_until_ = time_point::min();  // by Retry-After
-  std::uint64_t remaining_ = unknown;          // that the server told, less what was sent since
-  time_point resets_ = time_point::min();      // until then `remaining_` is all there is
   std::optional<time_point> first_sent_;
   bool first_answered_ = false;
 };

@@ -35,6 +35,7 @@ struct naive_governor {
     std::vector<time_point> row{};  // of its refusals since anything was accepted
     duration last_delay{};
     std::int64_t sent = 0;
+    bool asks = false;  // its answer is to tell what is left of a window that has begun
   };
   governor_settings settings;
   L law;
@@ -44,6 +45,9 @@ struct naive_governor {
   int level = 0, quiet = 0;
   time_point held_until = time_point::min(), resets = time_point::min();
   std::optional<std::int64_t> remaining{};
+  std::int64_t most = 0;  // that remained of that window
+  duration slowest{};     // round trip that told of it
+  std::optional<std::int64_t> sent_before{};
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
@@ -58,7 +62,9 @@ struct naive_governor {
         std::ranges::count_if(alive, [](auto& r) { return r.flying && r.heard; }));
   }
   std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
+  bool untold() const { return std::ranges::any_of(alive, &request::asks); }
   time_point held(std::int64_t cost) const {
+    if (untold()) return held_until;
 #ifdef HEADWAY_CANARY  // a bug that the fuzzer has to find
     return remaining && *remaining <= cost ? std::max(held_until, resets) : held_until;
 #else
@@ -70,7 +76,19 @@ struct naive_governor {
     return found == alive.end() ? nullptr : &*found;
   }
   void end(ticket id) {
+    come_back(*find(id), false, {});
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
+  }
+  void come_back(request& r, bool replied, hint const& advice) {
+    if (!r.asks) return;
+    r.asks = false;
+    if (untold() && !replied) return;
+    told();
+    remaining.reset();
+    if (!advice.remaining || !advice.reset) sent_before.reset();
+  }
+  void told() {
+    for (auto& r : alive) r.asks = false;
   }
   request const* head() const {
     request const* first = nullptr;
@@ -92,6 +110,7 @@ struct naive_governor {
     if (r->terms.deadline < now) hold(reason::deadline, never);
     if (in_flight() >= settings.in_flight_max) hold(reason::quota, never);
     if (in_flight() >= law.allowed()) hold(reason::window, never);
+    if (untold() && *remaining < r->terms.cost) hold(reason::server_hint, resets);
     if (first_sent && !answered && settings.first_alone > 0ns)
       hold(reason::first_answer, *first_sent + settings.first_alone);
     hold(r->rests, r->ready_since);
@@ -126,9 +145,19 @@ struct naive_governor {
     r.heard = false;
     r.permit.in_flight = in_flight();
     r.permit.cost = r.terms.cost;
+    r.asks = untold();
+    if (now >= resets) {
+      sent_before.reset();
+      r.asks = remaining && !r.asks;
+      remaining.reset();
+      if (bool const begins = r.asks; told(), r.asks = begins) {
+        sent_before = sent;
+        remaining = most;
+        resets = later(later(now, slowest), slowest);
+      }
+    }
     r.sent = sent += r.terms.cost;
-    if (now >= resets) remaining.reset();
-    if (remaining) *remaining -= r.terms.cost;
+    if (remaining) remaining = std::max(*remaining - r.terms.cost, std::int64_t{0});
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
   }
@@ -145,12 +174,26 @@ struct naive_governor {
             own_ceiling,
             heard()};
   }
-  void obey(time_point now, request const& r, hint const& advice, duration rtt) {
+  void obey(time_point now, request const& r, hint const& advice, duration rtt, bool throttled) {
     auto const& [wait, left, reset] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
-    if (left && reset) {
+    bool const soon = reset && *reset <= 2 * rtt;
+    if (left && reset && !(soon && untold())) {
+      auto const was = std::max(*left, std::int64_t{0}) + (throttled ? 0 : r.terms.cost);
+      bool const first = !remaining || untold();
+      most = first ? was : std::max(most, was);
+      slowest = first ? rtt : std::max(slowest, rtt);
+      told();
+      if (now >= resets) sent_before.reset();
       remaining.reset();
-      if (*reset > 2 * rtt) remaining = std::max(*left - (sent - r.sent), std::int64_t{0});
+      if (!soon) remaining = std::max(*left - (sent - r.sent), std::int64_t{0});
+      if (!soon && sent_before) {
+        auto const of_window = std::max(most - (sent - *sent_before), std::int64_t{0});
+        if (*remaining <= of_window + (r.permit.in_flight - 1) * r.terms.cost)
+          remaining = std::min(*remaining, of_window);
+        else
+          sent_before.reset();
+      }
       resets = later(now, std::max(*reset, duration(0)));
     }
     if (wait || left || reset) law.on_hint(now, advice);
@@ -167,7 +210,8 @@ struct naive_governor {
     if (!r || !r->flying || r->heard || head.what != outcome::success) return false;
     auto const s = seen(now, *r);
     answered = true;
-    obey(now, *r, head.advice, s.rtt);
+    come_back(*r, true, head.advice);
+    obey(now, *r, head.advice, s.rtt, false);
     succeed(now, s, u);
     return r->heard = true;
   }
@@ -184,7 +228,10 @@ struct naive_governor {
         result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
     if (blamed && !r->alone_since) r->alone_since = now;
     bool const its_own = result.what == outcome::throttle && r->alone_since;
-    if (!its_own) obey(now, *r, result.advice, s.rtt);
+    bool const throttled = result.what == outcome::throttle;
+    come_back(*r, result.what == outcome::success || (throttled && !its_own),
+              its_own ? hint{} : result.advice);
+    if (!its_own) obey(now, *r, result.advice, s.rtt, throttled);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
       if (!r->heard) succeed(now, s, u);

@@ -136,6 +136,25 @@ TEST(default_law, stays_next_to_limits_that_it_was_not_told) {
   }
 }
 
+// Where a law would send more than a window holds within a round trip, too; and where requests
+// overtake each other.
+TEST(default_law, does_not_overrun_a_window_that_is_told) {
+  for (double const level : {20, 500, 5000})
+    for (auto const latency : {2ms, 50ms})
+      for (auto const seed : seeds(10)) {
+        SCOPED_TRACE(rerun(seed) + ", " + std::to_string(level) + "/s, " +
+                     std::to_string(latency.count()) + " ms");
+        default_governor const g({}, {.level = level}, unbounded_queue());
+        auto const f = run({.requests = 90, .jitter = level > 20 ? 0ms : 5ms, .told = true}, g,
+                           modelled({.limits = {fixed_window{.count = 20, .period = 4s}},
+                                     .latency = {latency, 2 * latency}}),
+                           seed);
+        EXPECT_EQ(f.done, 90);
+        EXPECT_EQ(f.throttled, 0);
+        EXPECT_LE(to_seconds(f.took), 4 * 4.5);
+      }
+}
+
 /// 50 per second, and once it has accepted `good` none at all for as long as it is `away`.
 struct shut_after {
   struct record {

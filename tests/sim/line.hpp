@@ -18,6 +18,7 @@ struct line {
   duration jitter = 200us;     ///< more of it, uniform
   duration wakes_late = 60us;  ///< how late a timer is
   duration give_up_after = 1h;
+  bool told = false;  ///< each answer says what remains, and until when
 };
 
 /// What came of it.
@@ -43,6 +44,7 @@ tally run(line const& l, Governor g, Server server, std::uint64_t seed) {
     ticket t{};
     time_point sent{};
     outcome came{};
+    hint said{};
     bool operator<(event const& o) const {  // std::priority_queue has the greatest on top
       return at != o.at ? at > o.at : sequence > o.sequence;
     }
@@ -76,14 +78,15 @@ tally run(line const& l, Governor g, Server server, std::uint64_t seed) {
         break;
       case kind::arrival: {
         auto const a = server(now, draw());
-        push({now + a.after, 0, kind::reply, e.t, e.sent, a.what});
+        hint const said{.remaining = a.remaining, .reset = a.reset};
+        push({now + a.after, 0, kind::reply, e.t, e.sent, a.what, l.told ? said : hint{}});
         continue;
       }
       case kind::reply:
         f.throttled += e.came == outcome::throttle;
         f.done += e.came == outcome::success;
         latencies.push_back(now - e.sent);
-        g.finish(now, e.t, {e.came}, draw());
+        g.finish(now, e.t, {.what = e.came, .advice = e.said}, draw());
     }
     while (auto const t = g.next(now)) {
       g.start(now, *t, draw());

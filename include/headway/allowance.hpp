@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "headway/time.hpp"
+
+namespace headway {
+
+/// Knows what is left of a limit, as far as the server tells: what remained at an answer, less all
+/// that was sent since the request that it answers.
+///
+/// Nothing is known of a window before its first answer. So after a reset no more goes than was
+/// ever left of the window before, until an answer tells anew or fails to, or until two of the
+/// longest round trips that told before have passed, which is less than a window. From then on
+/// nothing is known.
+///
+/// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
+class allowance {
+ public:
+  /// A place in the order of sends.
+  struct place {
+    std::uint64_t sent = 0;    ///< units, by all, its own included; modulo 2^64
+    std::uint32_t window = 0;  ///< that its answer is to tell of; 0: of none
+    friend bool operator==(place const&, place const&) = default;
+  };
+  /// An answer that tells what is left.
+  struct answer {
+    place of{};                  ///< the request
+    std::int64_t cost = 1;       ///< of it
+    int in_flight = 1;           ///< permits out when it went, its own included
+    bool refused = false;        ///< then it took nothing
+    std::int64_t remaining = 0;  ///< units; less than 0 is 0
+    duration reset{};            ///< from now on; less than 0 is 0
+    duration rtt{};              ///< since it went
+  };
+
+  /// Takes a send.
+  place send(time_point now, std::int64_t cost) noexcept {
+    auto asks = asking_ > 0;
+    if (now >= until_) {
+      asks = !asks && left_ != unknown;
+      asking_ = 0;
+      left_ = asks ? most_ : unknown;
+      began_.reset();
+      if (asks) {
+        began_ = sent_;
+        until_ = later(later(now, slowest_), slowest_);
+        ++window_;
+      }
+    }
+    if (asks) ++asking_;
+    auto const units = static_cast<std::uint64_t>(cost);
+    if (left_ != unknown) left_ -= std::min(left_, units);
+    return {sent_ += units, asks ? window_ : 0};
+  }
+
+  /// Takes a request that no longer flies, before what its answer tells. An answer that is to tell
+  /// what is left, and does not, ends what is known; so does the last one that breaks or is
+  /// cancelled. `answered`: it did not break; `tells`: what is left.
+  void come_back(place of, bool answered, bool tells) noexcept {
+    if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
+    asking_ = 0;
+    left_ = unknown;
+    if (!tells) began_.reset();
+  }
+
+  /// Takes what an answer tells. A reset sooner than two round trips is left to the law: such a
+  /// count is older than what it counts, and tells nothing of a window that has begun since.
+  void tell(time_point now, answer const& a) noexcept {
+    auto const reset = std::max(a.reset, duration::zero());
+    auto const soon = reset - a.rtt <= a.rtt;
+    if (soon && asking_ > 0) return;
+    auto const told = static_cast<std::uint64_t>(std::max<std::int64_t>(a.remaining, 0));
+    auto const was = told + (a.refused ? 0 : static_cast<std::uint64_t>(a.cost));
+    auto const first = left_ == unknown || asking_ > 0;
+    most_ = first ? was : std::max(most_, was);
+    slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
+    asking_ = 0;
+    left_ = soon ? unknown : told - std::min(told, sent_ - a.of.sent);
+    if (now >= until_) began_.reset();
+    if (!soon && began_) bound(a);
+    until_ = later(now, reset);
+  }
+
+  /// Returns until when nothing of `cost` is left; `time_point::min()` if enough is.
+  time_point held_until(std::int64_t cost) const noexcept {
+    return lacks(cost) && asking_ == 0 ? until_ : time_point::min();
+  }
+  /// Returns until when at most a request of `cost` waits for an answer that tells what is left;
+  /// `time_point::min()` if for none.
+  time_point asks_until(std::int64_t cost) const noexcept {
+    return lacks(cost) && asking_ > 0 ? until_ : time_point::min();
+  }
+
+  friend bool operator==(allowance const&, allowance const&) = default;
+
+ private:
+  static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
+
+  bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
+
+  /// Answers, and what they count, come in any order: no more is left of a window than was, less
+  /// all that went since it began. What exceeds that by more than flew beside the request is new:
+  /// it refills.
+  void bound(answer const& a) noexcept {
+    auto const most = most_ - std::min(most_, sent_ - *began_);
+    auto const cost = static_cast<std::uint64_t>(a.cost);
+    auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
+    auto const beside =
+        cost > unknown / std::max<std::uint64_t>(others, 1) ? unknown : others * cost;
+    if (left_ > most && left_ - most > beside)
+      began_.reset();
+    else
+      left_ = std::min(left_, most);
+  }
+
+  std::uint64_t sent_ = 0;                // units, modulo 2^64
+  std::uint64_t left_ = unknown;          // that was told, less what was sent since
+  std::uint64_t most_ = 0;                // of that window was left, as far as is known
+  time_point until_ = time_point::min();  // until then `left_` is all there is
+  duration slowest_{};                    // round trip of those that told of that window
+  std::optional<std::uint64_t> began_{};  // sent_ then, of a window that began at a reset
+  std::uint32_t window_ = 0;              // count of these
+  int asking_ = 0;  // requests that fly and went since, while nothing is told of it
+};
+
+}  // namespace headway
