@@ -17,7 +17,7 @@ PAGE = DOCS / "measured" / "which-law.md"
 
 FAMILIES = {
     "rate": ["emr", "bucket-50-5ms", "bucket-50-50ms", "bucket-50-200ms", "bucket-200-workers", "bucket-10000",
-             "no-burst-10", "no-burst-50", "no-burst-200", "minute-60", "llm-rate", "stationary"],
+             "no-burst-10", "no-burst-50", "no-burst-180", "no-burst-200", "minute-60", "llm-rate", "stationary"],
     "slots": ["seed-003", "seed-003-2pct", "seed-003-20pct", "seed-003-exponential", "seed-003-long", "slots-2",
               "slots-8", "slots-100", "slots-500", "llm-slots", "streaming"],
     "windows": ["window-50-1s", "window-300-60s", "window-1000-600s", "sliding-50-1s", "sliding-300-60s"],

@@ -307,8 +307,21 @@ void fields(C& c, typename C::template as<demand>& x) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<vacancy>& x) {
+  auto& [slots, refusal, row, unsent, first, beyond, due] = x;
+  c.real(slots, 0);
+  c.real(refusal, 0);
+  c.whole(row, 0, vacancy::row_max);
+  c.whole(unsent, 0, vacancy::row_max);
+  c.count(first);
+  c.count(beyond);
+  c.require(first <= beyond && beyond - first <= vacancy::row_max);
+  c.moment(due, true);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<cuts>& x) {
-  auto& [at, units, successes, rate, out, alike, first_rate, served_out, in_vain, since] = x;
+  auto& [at, units, successes, rate, out, alike, first_rate, served_out, in_vain, since, row] = x;
   c.moment(at);
   c.real(units);
   c.count(successes);
@@ -319,6 +332,7 @@ void fields(C& c, typename C::template as<cuts>& x) {
   c.whole(served_out, 0, count_max);
   c.whole(in_vain, 0, count_max);
   fields(c, since);
+  fields(c, row);
 }
 
 template <class C>
@@ -403,9 +417,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
-           wake_ups, brief] = with;
+           wake_ups, brief, of_vacancy] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(wake_ups, brief);
+    c.flags(wake_ups, brief, of_vacancy);
   }
 }
 

@@ -66,6 +66,7 @@ class step {
     s_.law.with.wake_ups = false;  // two turns at once, in each step that deals late
     s_.law.with.brief = false;     // each count is blurred by what members have not told yet
     s_.law.with.chance = tests_chance(s_);
+    s_.law.with.vacancy = false;  // what is out is not known at the moment that it would go
     // Numbers of turns ascend also where a state was lost: they begin with the clock.
     if (s_.version == 0) s_.dealt = std::max(s_.dealt, micros_of(now_));
     s_.recalled = false;

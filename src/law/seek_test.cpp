@@ -397,6 +397,78 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   EXPECT_LT(law.level, level / 2);
 }
 
+/// A ramp at 200/s that is refused with 20 out, of answers that take 100 ms and refusals that take
+/// 50 ms.
+seek refused_with_twenty_out(time_point& now, bool asks) {
+  seek law{.with = {.vacancy = asks}};
+  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  law.level = 200;
+  law.wait.mean = 0.1;
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = 20;
+  now += 50ms;
+  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
+  return law;
+}
+
+/// Answers what went before, one each 5 ms, until a row goes. Returns its stamps.
+std::vector<stamp> row_of(seek& law, time_point& now) {
+  for (int out = 19; law.last.row.unsent > 0 && law.ready_at(1) > now; --out) {
+    now += 5ms;
+    law.on_success(now, {.sent = {.sent = now - 100ms}, .in_flight = out, .rtt = 100ms}, 0);
+    EXPECT_GT(out, 0);
+  }
+  std::vector<stamp> row;
+  while (law.last.row.unsent > 0 && law.ready_at(1) <= now) row.push_back(law.take(now, 1, 0));
+  return row;
+}
+
+TEST(seek, a_ramp_refused_with_many_out_asks_for_slots_and_names_them_if_they_are_vacant) {
+  time_point now{1s};
+  auto law = refused_with_twenty_out(now, true);
+  EXPECT_FALSE(law.top.slots);
+  auto const row = row_of(law, now);
+  EXPECT_EQ(row.size(), static_cast<std::size_t>(vacancy::row_max));
+  EXPECT_GT(law.ready_at(1), now);
+  now += 110ms;
+  for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
+  EXPECT_TRUE(law.top.slots);
+  EXPECT_NEAR(law.top.at, 19, 1);
+}
+
+TEST(seek, a_row_that_is_refused_tells_of_a_rate_and_cuts_nothing) {
+  time_point now{1s};
+  auto law = refused_with_twenty_out(now, true);
+  auto const row = row_of(law, now);
+  ASSERT_FALSE(row.empty());
+  auto const was = law.top;
+  auto const epoch = law.so_far.epoch;
+  now += 50ms;
+  for (auto const& sent : row)
+    if (sent.sends > row.front().sends)
+      law.on_throttle(now, {.sent = sent, .in_flight = 8, .rtt = 50ms}, resource::unknown, 0);
+  now += 60ms;
+  law.on_success(now, {.sent = row.front(), .in_flight = 1, .rtt = 110ms}, 0);
+  EXPECT_FALSE(law.top.slots);
+  EXPECT_EQ(law.so_far.epoch, epoch);
+  EXPECT_EQ(law.top.at, was.at);
+}
+
+TEST(seek, without_the_question_slots_are_named_at_once) {
+  time_point now{1s};
+  EXPECT_TRUE(refused_with_twenty_out(now, false).top.slots);
+}
+
+TEST(seek, what_waited_for_the_first_answer_alone_is_not_late) {
+  time_point now{1s};
+  seek law;
+  auto const sent = law.take(now, 1, 0);
+  now += 400ms;
+  law.on_success(now, {.sent = sent, .rtt = 400ms}, 0);
+  law.take(now, 1, 0);
+  EXPECT_GT(law.ready_at(1), now) << "nothing is made up for";
+}
+
 TEST(seek, a_memory_that_is_refused_at_once_is_dropped) {
   time_point now{1s};
   seek law;

@@ -58,6 +58,8 @@ contender warm() {
 std::vector<contender> all_variants() {
   return {
       variant("seek-no-slots", "never names slots", {.with = {.slots = false}}),
+      variant("seek-no-vacancy", "takes a ramp's refusal with many out for slots, unasked",
+              {.with = {.vacancy = false}}),
       variant("seek-no-drain", "never looks at latency", {.with = {.drain = false}}),
       variant("seek-no-periods", "never learns from what a cycle accepted",
               {.with = {.periods = false}}),

@@ -15,8 +15,7 @@ struct ceiling {
   bool slots = false;    ///< the level is permits, not units per second
   bool touched = false;  ///< it was met from just below, hence measured, not guessed
   bool guess = false;    ///< it is one acceptance after a long search, hardly known
-  bool resumed =
-      false;  ///< the server opened again with the ceiling from before: approach it with care
+  bool resumed = false;  ///< the server opened again, the ceiling is from before: with care
   bool settled = false;  ///< it was met or nearly reached: the share that leave allows begins
   bool warm = false;     ///< it is remembered, and not met in this life yet
   double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "headway/law/acceptances.hpp"
+#include "headway/law/vacancy.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
@@ -23,6 +24,7 @@ struct cuts {
   int served_out = 0;           ///< the most out when a request went that was accepted since then
   int in_vain = 0;              ///< in a row with hardly a success between them
   acceptances since{};          ///< of what was sent since the latest
+  vacancy row{};                ///< that asks whether it was slots
   friend bool operator==(cuts const&, cuts const&) = default;
 
   static constexpr int few = 8;          ///< a rate, too, has so many out now and then
@@ -33,10 +35,8 @@ struct cuts {
   /// Takes a cut, with the units and successes so far.
   void next(time_point now, double units_now, std::uint64_t successes_now, double rate_now,
             int out_now) noexcept {
-    if (out_now == out) {
-      ++alike;
-    } else {
-      alike = 0;
+    alike = out_now == out ? alike + 1 : 0;
+    if (alike == 0) {
       first_rate = rate_now;
       served_out = 0;
     }

@@ -30,8 +30,7 @@ struct period {
 
   static constexpr double patience = 10;  ///< of the time since it shut, at the first success; …
   static constexpr double patience_min = 0.2;  ///< … at many: 30 s are missed by < 6
-  static constexpr double patience_max =
-      2;  ///< 4 starves clients of a crowd that were never served
+  static constexpr double patience_max = 2;    ///< 4 starves clients that were never served
   static constexpr double probe_seconds = 600;  ///< longer only if the server is shut for an hour …
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends

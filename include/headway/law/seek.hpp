@@ -15,6 +15,7 @@
 #include "headway/law/latency.hpp"
 #include "headway/law/period.hpp"
 #include "headway/law/turns.hpp"
+#include "headway/law/vacancy.hpp"
 #include "headway/policy.hpp"
 
 namespace headway {
@@ -40,15 +41,16 @@ struct learned {
 ///   any ── answers take longer ──► drain: our own queue, or a slow server?
 ///
 /// `level` is what is sent: units per second, or permits once equal counts in flight explain the
-/// rejects at unequal rates. Requests are paced evenly either way, so that it works far below one
-/// in flight. A bucket is empty at each reject: what it accepted since the last one is its rate. A
-/// server that accepts nothing is probed at intervals that grow with the time since it shut, faster
-/// the less it has ever accepted; accepted ÷ cycle is its rate when it opens. Latency is judged by
-/// the lowest of a block: when that doubles, a pause of our own tells our queue (it falls) from a
-/// slow server (it stays, and is the new normal). Failures cut when a quarter more of the answers
-/// fail than usual; a cut that they outlast is given back, and so many are usual from then on.
-/// While nothing answers at all, it is probed, and the rate is kept. Among others (`company`) a cut
-/// takes a stride of the level, which a fixed time gives back; refusals that come by chance
+/// rejects at unequal rates, or a row of requests has found them vacant (`vacancy`). Requests are
+/// paced evenly either way, so that it works far below one in flight. A bucket is empty at each
+/// reject: what it accepted since the last one is its rate. A server that accepts nothing is probed
+/// at intervals that grow with the time since it shut, faster the less it has ever accepted;
+/// accepted ÷ cycle is its rate when it opens. Latency is judged by the lowest of a block: when
+/// that doubles, a pause of our own tells our queue (it falls) from a slow server (it stays, and is
+/// the new normal). Failures cut when a quarter more of the answers fail than usual; a cut that
+/// they outlast is given back, and so many are usual from then on. While nothing answers at all, it
+/// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
+/// which a fixed time gives back; refusals that come by chance
 /// (`chance`) are asked again before they count. A caller that wants less than its pace allows
 /// (`demand`) asks again later, and keeps the pace.
 ///
@@ -110,6 +112,7 @@ struct seek {
     bool demand = true;      ///< a refusal that the pace has not caused is no cut
     bool wake_ups = true;    ///< make up for late ones
     bool brief = true;       ///< believe short counts only while they follow each other
+    bool vacancy = true;     ///< ask whether slots are vacant before they are named
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -126,7 +129,7 @@ struct seek {
   static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;   ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
-  static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots …
+  static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double trial_slowness = 2;           // of a cut for failures, until it is judged
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
@@ -141,11 +144,10 @@ struct seek {
   static constexpr double approach_seconds = 0.3;  ///< … or so long; a second, after an outage
   static constexpr double drift = 1e-4;            ///< of the ceiling: to get there at all
   static constexpr double unit_smoothing = 20;     ///< answers
-  static constexpr double known_units =
-      10;                                  ///< accepted in a cycle with two cuts: the rate is known
-  static constexpr double few_units = 16;  ///< … tell a rate from its bounds only
-  static constexpr double guess_units = 2;    ///< … tell hardly anything
-  static constexpr double guess_above = 1.3;  ///< times a guess the level begins
+  static constexpr double known_units = 10;        ///< in a cycle with two cuts: the rate is known
+  static constexpr double few_units = 16;          ///< … tell a rate from its bounds only
+  static constexpr double guess_units = 2;         ///< … tell hardly anything
+  static constexpr double guess_above = 1.3;       ///< times a guess the level begins
   static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
@@ -163,8 +165,7 @@ struct seek {
   enum class phase : std::uint8_t { ramp, approach, creep, crowd, shut, drain };
   /// Returns what it does now.
   phase doing() const noexcept {
-    if (server.shut) return phase::shut;
-    return wait.draining() ? phase::drain : growth();
+    return server.shut ? phase::shut : wait.draining() ? phase::drain : growth();
   }
 
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
@@ -172,7 +173,10 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / pace();
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
-    if (luck.unsent > 0) seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
+    if (luck.unsent > 0)
+      seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
+    else if (last.row.unsent > 0)
+      seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
     if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
@@ -202,6 +206,7 @@ struct seek {
     auto const known = luck.known();
     if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
     judge_trial();
+    hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
@@ -215,6 +220,7 @@ struct seek {
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = luck.answered(true, s.sent.sends);
     if (s.sent.epoch != so_far.epoch) return;
+    if (last.row.refused(s.sent.sends)) return;
     if (doubts > 0 && !server.shut) {
       if (!test && s.sent.sends >= luck.beyond) luck.test(last.since.sends, level < top.rest());
       if (!test || luck.refused < doubts) return;
@@ -234,7 +240,7 @@ struct seek {
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
                                    : (top.slots ? 1 : 2) * so_far.unit / pace();
-    if (luck.unsent == 0) turn.wait(now, pause);
+    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -325,21 +331,16 @@ struct seek {
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
       top.settled = true;
-    switch (growth()) {
-      case phase::crowd:
-        level += others.stride() * top.at * cost / stride_units(rate);
-        break;
-      case phase::ramp:
-        level *= 1 + ln2 * cost / doubling_units(rate);
-        break;
-      case phase::approach:
-        level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
-        break;
-      default:
-        // Above the ceiling, what is left to others would hide one far above.
-        if (!(leave > 0 && top.settled && level > top.at))
-          level += ceiling::step * top.at * cost / step_units(rate);
-    }
+    auto const how = growth();
+    if (how == phase::crowd)
+      level += others.stride() * top.at * cost / stride_units(rate);
+    else if (how == phase::ramp)
+      level *= 1 + ln2 * cost / doubling_units(rate);
+    else if (how == phase::approach)
+      level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
+    else if (!(leave > 0 && top.settled && level > top.at))
+      // Above the ceiling, what is left to others would hide one far above.
+      level += ceiling::step * top.at * cost / step_units(rate);
     level = std::min(level, rate_max);
   }
 
@@ -390,6 +391,18 @@ struct seek {
     others = {};
   }
 
+  /// Goes on with a row that asks for slots, where enough are vacant, and names them once it has
+  /// passed.
+  void hear_of_row(time_point now, sample const& s) noexcept {
+    bool const named = last.row.passed(now);
+    if (last.row.may_send(s.in_flight - 1)) turn.hurry(now, 0);
+    if (!named) return;
+    top.slots = true;
+    top.at = std::exchange(last.row, {}).slots;
+    level = ceiling::below * top.at;
+    turn.hurry(now, so_far.unit / pace());
+  }
+
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
     auto const answers = static_cast<double>(last.since.answers());
@@ -414,6 +427,7 @@ struct seek {
            bool test) noexcept {
     auto const out = s.sent.in_flight;
     top.warm = top.resumed = false;
+    last.row = {};
     top.count_rejects();
     last.in_vain = accepted < cuts::hardly ? last.in_vain + 1 : 0;
     server.refuse(s.sent.sent);
@@ -481,8 +495,11 @@ struct seek {
       held = (held - static_cast<double>(so_far.successes - s.sent.successes) / 2) * wait.mean /
              (wait.mean - half);
     top.touched = false;
-    if (with.slots && luck.doubts() == 0 && held > slots_min &&
-        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard)) {
+    bool const asks = with.vacancy && s.heard == 0;  // else it is not known when one is vacant
+    bool const slots = with.slots && luck.doubts() == 0 && held > (asks ? cuts::few : slots_min) &&
+                       so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
+    if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends);
+    if (slots && !asks) {
       top.slots = true;
       top.at = held;
       level = ceiling::below * held;
@@ -537,9 +554,8 @@ struct seek {
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     auto const long_enough =
         c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
-    if (crowd()) {
-      // the others took it, and one's share is what it was
-    } else if (with.periods && ((long_enough && !known) || c.again)) {
+    // In a crowd the others took it, and one's share is what it was.
+    if (!crowd() && with.periods && ((long_enough && !known) || c.again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
       if (c.most < ceiling::below * level) top.touched = false;
@@ -547,7 +563,7 @@ struct seek {
       level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
       top.guess = c.accepted <= guess_units * unit;
       top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
-    } else {
+    } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;
     }
@@ -567,6 +583,7 @@ struct seek {
     wait.heard = s.heard;
     if (wait.mean == 0) {
       wait.mean = rtt;
+      if (last.since.sends == 1) turn.wait(now, 0);  // it went alone: the next is not late
       wait.room = unheard + latency::room_least;
       if (top.at == 0)
         level = std::max(level, near_flying * so_far.unit / std::max(rtt, 1e-6));  // a near server
@@ -580,26 +597,20 @@ struct seek {
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    switch (wait.judge(
-        now, s, {.unit = so_far.unit, .pace = pace(), .ramps = ramping(), .slots = top.slots})) {
-      case latency::load::unknown:
-        break;
-      case latency::load::full:
-        level =
-            wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
-        break;
-      case latency::load::queued:
-        level = wait.drain(now, wait.lowest, level);
-        break;
-      case latency::load::ours:
-        level = std::min(rate_of(wait.resume), usable);
-        top.slots = false;
-        top.at = level / ceiling::below;
-        top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
-        break;
-      case latency::load::slower:
-        level = wait.resume;
-        break;
+    auto const load = wait.judge(
+        now, s, {.unit = so_far.unit, .pace = pace(), .ramps = ramping(), .slots = top.slots});
+    if (load == latency::load::full) {
+      level =
+          wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
+    } else if (load == latency::load::queued) {
+      level = wait.drain(now, wait.lowest, level);
+    } else if (load == latency::load::ours) {
+      level = std::min(rate_of(wait.resume), usable);
+      top.slots = false;
+      top.at = level / ceiling::below;
+      top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
+    } else if (load == latency::load::slower) {
+      level = wait.resume;
     }
   }
 };
