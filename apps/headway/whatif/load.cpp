@@ -1,0 +1,89 @@
+#include "whatif/load.hpp"
+
+#include <algorithm>
+#include <set>
+#include <span>
+
+namespace headway::app {
+namespace {
+
+using attempts = std::span<recording::attempt const>;
+
+constexpr std::size_t attempts_max = 5'000, refusals_max = 24;
+constexpr std::size_t enough = 4;  // refusals
+constexpr double unlikely = 1e-3;
+
+bool refused(recording::attempt const& a) {
+  return a.what == outcome::throttle;
+}
+
+/// At each attempt, what was accepted in the `period` before it.
+std::vector<double> accepted_within(attempts all, duration period) {
+  std::vector<double> at;
+  double units = 0;
+  std::size_t first = 0;
+  for (auto const& a : all) {
+    for (; all[first].sent + period <= a.sent; ++first)
+      units -= refused(all[first]) ? 0 : static_cast<double>(all[first].cost);
+    at.push_back(units);
+    units += refused(a) ? 0 : static_cast<double>(a.cost);
+  }
+  return at;
+}
+
+std::vector<double> in_flight(attempts all) {
+  std::vector<double> at;
+  std::multiset<time_point> ends;
+  for (auto const& a : all) {
+    ends.erase(ends.begin(), ends.upper_bound(a.sent));
+    at.push_back(static_cast<double>(ends.size()));
+    if (!refused(a)) ends.insert(later(a.sent, a.latency));
+  }
+  return at;
+}
+
+}  // namespace
+
+double loads::chance() const {
+  auto sorted = accepted;
+  std::ranges::sort(sorted);
+  double chance = 1, sum = 0, n = 0;
+  for (auto const load : refused) {
+    auto const [as_much, more] = std::ranges::equal_range(sorted, load);
+    auto const half = static_cast<double>(more - as_much) / 2;
+    sum += (static_cast<double>(sorted.end() - more) + half + 0.5) /
+           (static_cast<double>(sorted.size()) + 1);
+  }
+  for ([[maybe_unused]] auto const load : refused) chance *= sum / ++n;
+  return std::min(chance, 1.0);
+}
+
+std::vector<std::size_t> first_refusals(std::span<recording::attempt const> all) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (refused(all[i]) && !refused(all[i - 1])) found.push_back(i);
+  return found;
+}
+
+refused_at load_of_refusals(recording const& r) {
+  attempts all(r.attempts);
+  all = all.last(std::min(all.size(), attempts_max));
+  auto const found = first_refusals(all);
+  std::vector kinds = {in_flight(all)};
+  for (duration const period :
+       {duration(100ms), duration(300ms), duration(1s), duration(3s), duration(30s)})
+    kinds.push_back(accepted_within(all, period));
+  for (auto n = std::min(found.size(), refusals_max); n > 0; --n) {
+    auto const begin = found.size() == n ? 0 : found[found.size() - n - 1] + 1;
+    for (auto const& kind : kinds) {
+      loads l;
+      for (auto i = begin; i < all.size(); ++i)
+        if (!refused(all[i])) l.accepted.push_back(kind[i]);
+      for (auto i = found.size() - n; i < found.size(); ++i) l.refused.push_back(kind[found[i]]);
+      if (l.chance() < unlikely) return refused_at::high_load;
+    }
+  }
+  return found.size() < enough ? refused_at::unsaid : refused_at::any_load;
+}
+
+}  // namespace headway::app
