@@ -69,7 +69,7 @@ refused_at load_of_refusals(recording const& r) {
   attempts all(r.attempts);
   all = all.last(std::min(all.size(), attempts_max));
   auto const found = first_refusals(all);
-  std::vector kinds = {in_flight(all)};
+  std::vector<std::vector<double>> kinds = {in_flight(all)};
   for (duration const period :
        {duration(100ms), duration(300ms), duration(1s), duration(3s), duration(30s)})
     kinds.push_back(accepted_within(all, period));
