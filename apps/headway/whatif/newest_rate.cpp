@@ -17,7 +17,7 @@ using stretch = std::span<recording::attempt const>;
 constexpr std::size_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
 constexpr double explains = 0.8;             // a score
-constexpr double unlikely = 1e-3;            // a chance
+constexpr double unlikely = 1e-2;            // a chance
 constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
@@ -112,6 +112,7 @@ std::optional<double> newest_rate(recording const& r, double believed) {
     return std::nullopt;
   all = all.last(std::min(all.size(), attempts_max));
   auto const bouts = first_refusals(all);
+  auto const limited = load_of_refusals(r) == refused_at::high_load;
   for (auto n = std::min(bouts.size(), bouts_max); n >= bouts_min; --n) {
     auto const begin = bouts[bouts.size() - n];
     best_limit best{.believed = believed};
@@ -120,7 +121,8 @@ std::optional<double> newest_rate(recording const& r, double believed) {
     auto const units = accepted(all.subspan(begin, bouts.back() - begin));
     auto const span = to_seconds(all[bouts.back()].sent - all[begin].sent);
     auto const mean = static_cast<double>(units) / span;
-    if (best.score >= explains && best.chance < unlikely && best.rate < above_mean_max * mean)
+    if (best.score >= explains && (limited || best.chance < unlikely) &&
+        best.rate < above_mean_max * mean)
       return best.rate;
   }
   return std::nullopt;
