@@ -212,11 +212,8 @@ void find_limit(traced_figures& f, recording const& r) {
     s->limit = *told;
     return;
   }
-  constexpr double near = 0.8;
-  auto const at = load_of_refusals(r);
-  auto const own = s->slots == 0 && s->limit > near * s->ceiling && s->ceiling > 0;
-  s->by_chance = at == refused_at::any_load || (at == refused_at::unsaid && own);
-  if (s->by_chance) s->limit = s->slots = 0;
+  s->by_chance = s->slots == 0 && refused_by_chance(r);  // a law tries slots before it tells them
+  if (s->by_chance) s->limit = 0;
 }
 
 result_figures figures_of_results(std::string const& path) {

@@ -11,7 +11,9 @@ using attempts = std::span<recording::attempt const>;
 
 constexpr std::size_t attempts_max = 5'000, refusals_max = 24;
 constexpr std::size_t enough = 4;  // refusals
+constexpr std::size_t many = 12;   // by which alone chance is told
 constexpr double unlikely = 1e-3;
+constexpr double at_ceiling = 0.8;  // of it
 
 bool refused(recording::attempt const& a) {
   return a.what == outcome::throttle;
@@ -40,6 +42,15 @@ std::vector<double> in_flight(attempts all) {
     if (!refused(a)) ends.insert(later(a.sent, a.latency));
   }
   return at;
+}
+
+/// Whether about as much was accepted as its user's ceiling lets through.
+bool goes_at_ceiling(recording const& r) {
+  if (!r.ceiling) return false;
+  double units = 0;
+  for (auto const& a : r.attempts) units += refused(a) ? 0 : static_cast<double>(a.cost);
+  auto const span = to_seconds(r.attempts.back().sent - r.attempts.front().sent);
+  return units * to_seconds(r.ceiling->interval) >= at_ceiling * span;
 }
 
 }  // namespace
@@ -84,6 +95,13 @@ refused_at load_of_refusals(recording const& r) {
     }
   }
   return found.size() < enough ? refused_at::unsaid : refused_at::any_load;
+}
+
+bool refused_by_chance(recording const& r) {
+  auto const at = load_of_refusals(r);
+  if (at == refused_at::high_load) return false;
+  if (goes_at_ceiling(r)) return true;
+  return at == refused_at::any_load && first_refusals(r.attempts).size() >= many;
 }
 
 }  // namespace headway::app
