@@ -7,39 +7,39 @@
 namespace headway::app {
 namespace {
 
-using attempts = std::span<recording::attempt const>;
+using recorded = std::span<recording::attempt const>;
 
-constexpr std::size_t attempts_max = 5'000, refusals_max = 24;
-constexpr std::size_t enough = 4;  // refusals
-constexpr std::size_t many = 12;   // by which alone chance is told
-constexpr double unlikely = 1e-3;
+constexpr std::size_t newest_max = 5'000, refusals_max = 24;
+constexpr std::size_t few_refusals = 4;    // refusals
+constexpr std::size_t many_refusals = 12;  // by which alone chance is told
+constexpr double unlikely_load = 1e-3;
 constexpr double at_ceiling = 0.8;  // of it
 
-bool refused(recording::attempt const& a) {
+bool met_refusal(recording::attempt const& a) {
   return a.what == outcome::throttle;
 }
 
 /// At each attempt, what was accepted in the `period` before it.
-std::vector<double> accepted_within(attempts all, duration period) {
+std::vector<double> accepted_within(recorded all, duration period) {
   std::vector<double> at;
   double units = 0;
   std::size_t first = 0;
   for (auto const& a : all) {
     for (; all[first].sent + period <= a.sent; ++first)
-      units -= refused(all[first]) ? 0 : static_cast<double>(all[first].cost);
+      units -= met_refusal(all[first]) ? 0 : static_cast<double>(all[first].cost);
     at.push_back(units);
-    units += refused(a) ? 0 : static_cast<double>(a.cost);
+    units += met_refusal(a) ? 0 : static_cast<double>(a.cost);
   }
   return at;
 }
 
-std::vector<double> in_flight(attempts all) {
+std::vector<double> in_flight(recorded all) {
   std::vector<double> at;
   std::multiset<time_point> ends;
   for (auto const& a : all) {
     ends.erase(ends.begin(), ends.upper_bound(a.sent));
     at.push_back(static_cast<double>(ends.size()));
-    if (!refused(a)) ends.insert(later(a.sent, a.latency));
+    if (!met_refusal(a)) ends.insert(later(a.sent, a.latency));
   }
   return at;
 }
@@ -48,7 +48,7 @@ std::vector<double> in_flight(attempts all) {
 bool goes_at_ceiling(recording const& r) {
   if (!r.ceiling) return false;
   double units = 0;
-  for (auto const& a : r.attempts) units += refused(a) ? 0 : static_cast<double>(a.cost);
+  for (auto const& a : r.attempts) units += met_refusal(a) ? 0 : static_cast<double>(a.cost);
   auto const span = to_seconds(r.attempts.back().sent - r.attempts.front().sent);
   return units * to_seconds(r.ceiling->interval) >= at_ceiling * span;
 }
@@ -72,13 +72,13 @@ double loads::chance() const {
 std::vector<std::size_t> first_refusals(std::span<recording::attempt const> all) {
   std::vector<std::size_t> found;
   for (std::size_t i = 1; i < all.size(); ++i)
-    if (refused(all[i]) && !refused(all[i - 1])) found.push_back(i);
+    if (met_refusal(all[i]) && !met_refusal(all[i - 1])) found.push_back(i);
   return found;
 }
 
 refused_at load_of_refusals(recording const& r) {
-  attempts all(r.attempts);
-  all = all.last(std::min(all.size(), attempts_max));
+  recorded all(r.attempts);
+  all = all.last(std::min(all.size(), newest_max));
   auto const found = first_refusals(all);
   std::vector<std::vector<double>> kinds = {in_flight(all)};
   for (duration const period :
@@ -89,19 +89,19 @@ refused_at load_of_refusals(recording const& r) {
     for (auto const& kind : kinds) {
       loads l;
       for (auto i = begin; i < all.size(); ++i)
-        if (!refused(all[i])) l.accepted.push_back(kind[i]);
+        if (!met_refusal(all[i])) l.accepted.push_back(kind[i]);
       for (auto i = found.size() - n; i < found.size(); ++i) l.refused.push_back(kind[found[i]]);
-      if (l.chance() < unlikely) return refused_at::high_load;
+      if (l.chance() < unlikely_load) return refused_at::high_load;
     }
   }
-  return found.size() < enough ? refused_at::unsaid : refused_at::any_load;
+  return found.size() < few_refusals ? refused_at::unsaid : refused_at::any_load;
 }
 
 bool refused_by_chance(recording const& r) {
   auto const at = load_of_refusals(r);
   if (at == refused_at::high_load) return false;
   if (goes_at_ceiling(r)) return true;
-  return at == refused_at::any_load && first_refusals(r.attempts).size() >= many;
+  return at == refused_at::any_load && first_refusals(r.attempts).size() >= many_refusals;
 }
 
 }  // namespace headway::app
