@@ -38,7 +38,7 @@ struct best_limit {
   double chance = 1;  ///< that refusals came by chance as near to it
 
   template <class Limit>
-  void look(double at, attempts all, Limit const& limit, std::size_t before = 0) {
+  void look(double at, stretch const& all, Limit const& limit, std::size_t before = 0) {
     auto const s = try_out(all, limit, refusals_in_a_row::first, before).score();
     if (s < score || (s == score && std::abs(at - believed) >= std::abs(rate - believed))) return;
     score = s;
