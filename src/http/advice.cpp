@@ -56,10 +56,10 @@ std::optional<double> parse_number(std::string_view text) noexcept {
   return text.empty() ? value : std::nullopt;
 }
 
-/// Saturating; zero for what is negative.
-duration in_seconds(double seconds) noexcept {
+/// Zero for what is negative; nullopt for more than wait_max.
+std::optional<duration> in_seconds(double seconds) noexcept {
   if (!(seconds > 0)) return duration::zero();
-  if (seconds >= 9e9) return duration::max();
+  if (seconds > to_seconds(wait_max)) return std::nullopt;
   return std::chrono::microseconds(std::llround(seconds * 1e6));
 }
 
@@ -119,7 +119,7 @@ std::optional<duration> parse_seconds(std::string_view text, sys_seconds now) no
   while (!text.empty()) {
     auto const comma = std::min(text.find(','), text.size());
     if (auto const number = parse_number(text.substr(0, comma)))
-      longest = std::max(longest, std::optional(in_seconds(*number)));
+      longest = std::max(longest, in_seconds(*number));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return longest;
@@ -127,7 +127,7 @@ std::optional<duration> parse_seconds(std::string_view text, sys_seconds now) no
 
 std::optional<duration> parse_ms(std::string_view text) noexcept {
   auto const ms = parse_number(text);
-  return ms ? std::optional(in_seconds(*ms / 1000)) : std::nullopt;
+  return ms ? in_seconds(*ms / 1000) : std::nullopt;
 }
 
 /// What a member of a structured field begins with: `"name"` or a token; the rest is parameters.
@@ -217,11 +217,15 @@ class reader {
     if (q == nullptr) return;
     value = trimmed(value);
     if (what == reset || what == reset_after) {
-      auto const seconds = what == reset_after ? parse_number(value) : std::nullopt;
-      auto const when = seconds ? std::optional(in_seconds(*seconds)) : parse_reset(value, now());
+      auto const relative = what == reset_after;
+      auto const when = latest_reset(value, relative);
+      auto& best = relative_[static_cast<std::size_t>(q - into_.quotas.data())];
       if (!when) {
         ++into_.ignored;
-      } else if (what == reset_after || !q->reset) {
+      } else if (relative == best) {
+        q->reset = std::max(q->reset, when);
+      } else if (relative) {
+        best = true;
         q->reset = when;
       }
       return;
@@ -236,10 +240,23 @@ class reader {
       if (number && (member.empty() || member.front() == ';'))
         least = least ? std::min(*least, *number) : *number;
     }
+    auto& told = what == limit ? q->limit : q->remaining;
     if (!least)
       ++into_.ignored;
     else
-      (what == limit ? q->limit : q->remaining) = least;
+      told = std::min(told.value_or(*least), *least);
+  }
+
+  /// Of one time, or of several that a proxy has merged: "2, 3".
+  std::optional<duration> latest_reset(std::string_view value, bool relative) {
+    auto const read = [&](std::string_view one) {
+      auto const seconds = relative ? parse_number(one) : std::nullopt;
+      return seconds ? in_seconds(*seconds) : parse_reset(one, now());
+    };
+    auto latest = read(value);
+    if (value.size() > 256 || latest) return latest;
+    while (!value.empty()) latest = std::max(latest, read(take_until(value, ',')));
+    return latest;
   }
 
   /// What comes before the next `mark` that is not in a quoted string; it and the mark are taken.
@@ -279,8 +296,8 @@ class reader {
         if (key == "q") {
           q.limit = number;
         } else if (key == "w") {
-          sound = sound && number && *number > 0;
-          if (number) q.window = in_seconds(*number);
+          q.window = number ? in_seconds(*number) : std::nullopt;
+          sound = sound && q.window > duration::zero();
         } else if (key == "qu") {
           q.counts = unit_named(unquoted(told));
         } else if (key == "pk") {
@@ -342,24 +359,31 @@ class reader {
       return;
     }
     auto const number = parse_number(pair.substr(equals + 1));
-    if (key == "r" || key == "remaining")
+    bool sound = number.has_value();
+    if (key == "r" || key == "remaining") {
       q.remaining = number;
-    else if (key == "t" || key == "reset")
-      q.reset = number ? std::optional(in_seconds(*number)) : std::nullopt;
-    else if (key == "limit")
+    } else if (key == "t" || key == "reset") {
+      q.reset = number ? in_seconds(*number) : std::nullopt;
+      sound = q.reset.has_value();
+    } else if (key == "limit") {
       q.limit = number;
-    else
+    } else {
       return;
-    if (!number) ++into_.ignored;
+    }
+    if (!sound) ++into_.ignored;
   }
 
   void keep(quota q) {
     if (!q.remaining && !q.limit) return;
     auto* const known = named(q.name);
     if (known == nullptr) return;
-    known->remaining = q.remaining;
-    known->reset = q.reset;
-    if (q.limit) known->limit = q.limit;
+    auto const& left = known->remaining;
+    if (!left || (q.remaining &&
+                  (*q.remaining < *left || (*q.remaining == *left && q.reset > known->reset)))) {
+      known->remaining = q.remaining;
+      known->reset = q.reset;
+    }
+    if (q.limit) known->limit = std::min(known->limit.value_or(*q.limit), *q.limit);
     if (!q.partition.empty()) known->partition = std::move(q.partition);
   }
 
@@ -375,6 +399,7 @@ class reader {
   std::optional<sys_seconds> server_now_;
   std::size_t rank_ = 99;
   int policies_unnamed_ = 0;
+  std::array<bool, quotas_max> relative_{};  // whose reset is by no clock
 };
 
 }  // namespace
@@ -613,9 +638,9 @@ std::optional<quota> limit_at(std::span<word const> words) {
   if (at < words.size() && words[at].number) many = *words[at++].number;
   auto const unit = at < words.size() ? time_unit(words[at].text) : std::nullopt;
   if (!unit) return std::nullopt;
-  auto const seconds = many * to_seconds(*unit);
-  if (!(seconds >= 1e-3 && seconds <= 366 * 86400.0)) return std::nullopt;
-  return ceiling_of(std::move(name), *limit, in_seconds(seconds));
+  auto const window = in_seconds(many * to_seconds(*unit));
+  if (!(window >= std::chrono::milliseconds(1))) return std::nullopt;
+  return ceiling_of(std::move(name), *limit, *window);
 }
 
 /// "… on tokens per min (TPM): Limit 90000, Used 89000 …": the only one that says what was used.

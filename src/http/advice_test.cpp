@@ -4,6 +4,8 @@
 
 #include <initializer_list>
 
+#include "headway/http/retry_after.hpp"
+
 namespace headway::http {
 namespace {
 
@@ -48,8 +50,7 @@ TEST(advice, every_way_to_say_how_long) {
       {{{"Retry-After", "inf"}}, none, 1},
       {{{"Retry-After", "nan"}}, none, 1},
       {{{"Retry-After", ""}}, none, 1},
-      {{{"Retry-After", "1000000000000000000000000000000"}}, duration::max()},
-      {{{"retry-after-ms", "1000000000000000000000000000000"}}, duration::max()},
+      {{{"Retry-After", "2, 99999999999"}}, 2s},
       {{{"retry-after-ms", "-5"}}, none, 1},
   };
   for (auto const& row : rows) {
@@ -93,7 +94,14 @@ TEST(advice, resets_are_written_in_six_ways) {
       {"0", 0s},
       {"1700000000", 0s},
       {"2020-01-01T00:00:00Z", 0s},
-      {"999999999999999999999999", duration::max()},
+      {"31622400", wait_max},
+      {"31622401", none},
+      {"1811622400", wait_max},
+      {"1811622401", none},
+      {"1811622401000", none},
+      {"9000h", none},
+      {"2027-05-30T20:26:40Z", none},
+      {"999999999999999999999999", none},
       {"", none},
       {"-5", none},
       {"soon", none},
@@ -106,6 +114,94 @@ TEST(advice, resets_are_written_in_six_ways) {
       {"0x10", none},
   };
   for (auto const& row : rows) EXPECT_EQ(parse_reset(row.text, now), row.wait) << row.text;
+}
+
+// 2^63 - 1 and the like park no run: one rule, wherever a time may stand.
+TEST(advice, a_wait_of_more_than_a_year_is_no_hint) {
+  field const too_long[] = {
+      {"Retry-After", "31622401"},
+      {"Retry-After", "9223372036854775807"},
+      {"Retry-After", "99999999999999999999"},
+      {"Retry-After", "99999999999.5"},
+      {"Retry-After", "99999999999, 99999999999"},
+      {"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"},
+      {"retry-after-ms", "31622400001"},
+      {"x-ms-retry-after-ms", "9223372036854775807"},
+      {"x-amz-retry-after", "9223372036854775807"},
+      {"RateLimit", R"("default";r=0;t=1000000000000000000)"},
+      {"RateLimit", "limit=1, remaining=0, reset=31622401"},
+      {"X-RateLimit-Reset", "9999999999"},
+      {"X-RateLimit-Reset", "31622401"},
+      {"X-RateLimit-Reset", "9999-12-31T23:59:59Z"},
+      {"X-RateLimit-Reset", "99999h"},
+      {"X-RateLimit-Reset-After", "31622401"},
+      {"RateLimit-Policy", R"("a";q=5;w=31622401)"},
+  };
+  for (auto const& f : too_long) {
+    auto const told = of({f, {"X-RateLimit-Remaining", "0"}});
+    EXPECT_EQ(told.retry_after, none) << f.name << ": " << f.value;
+    for (auto const& q : told.quotas) {
+      EXPECT_EQ(q.reset, none) << f.name << ": " << f.value;
+      EXPECT_EQ(q.window, none) << f.name << ": " << f.value;
+    }
+    EXPECT_EQ(told.ignored, 1) << f.name << ": " << f.value;
+  }
+  EXPECT_EQ(time_in_text("try again in 9000h"), none);
+  EXPECT_EQ(time_in_text("try again in 367 days"), none);
+  EXPECT_EQ(time_in_text("try again in 366 days"), wait_max);
+}
+
+TEST(advice, of_what_is_told_twice_the_least_and_the_latest_hold) {
+  struct {
+    std::initializer_list<field> fields;
+    double limit, remaining;
+    duration reset;
+  } const rows[] = {
+      {{{"X-RateLimit-Limit", "100"},
+        {"X-RateLimit-Limit", "50"},
+        {"X-RateLimit-Remaining", "0"},
+        {"X-RateLimit-Remaining", "9"},
+        {"X-RateLimit-Reset", "3"},
+        {"X-RateLimit-Reset", "8"}},
+       50,
+       0,
+       8s},
+      {{{"X-RateLimit-Limit", "50, 100"},
+        {"X-RateLimit-Remaining", "9, 0"},
+        {"X-RateLimit-Reset", "8, 3"}},
+       50,
+       0,
+       8s},
+      {{{"X-RateLimit-Limit", "50"},
+        {"X-RateLimit-Remaining", "9"},
+        {"X-RateLimit-Remaining", "junk"},
+        {"X-RateLimit-Reset", "3"},
+        {"X-RateLimit-Reset", "-1"}},
+       50,
+       9,
+       3s},
+      {{{"X-RateLimit-Limit", "50"},
+        {"X-RateLimit-Remaining", "0"},
+        {"X-RateLimit-Reset-After", "1"},
+        {"X-RateLimit-Reset", "9"},
+        {"X-RateLimit-Reset-After", "2"}},
+       50,
+       0,
+       2s},
+      {{{"RateLimit", "limit=100, remaining=9, reset=3"},
+        {"RateLimit", "limit=50, remaining=0, reset=8"},
+        {"RateLimit", "limit=70, remaining=2, reset=90"}},
+       50,
+       0,
+       8s},
+  };
+  for (auto const& row : rows) {
+    auto const told = of(row.fields);
+    ASSERT_EQ(told.quotas.size(), 1U);
+    EXPECT_EQ(told.quotas[0].limit, row.limit);
+    EXPECT_EQ(told.quotas[0].remaining, row.remaining);
+    EXPECT_EQ(told.quotas[0].reset, row.reset);
+  }
 }
 
 struct seen {
@@ -192,7 +288,9 @@ TEST(advice, the_draft_s_field_and_what_is_wrong_with_it) {
       {R"("a";r=50;t=-1)", {{"a", 50, none}}},
       {R"("a";r=50;t=soon)", {{"a", 50, none}}},
       {R"("a";r=1e3;t=1)", {}},
-      {R"("a";r=7;t=99999999999999999999999999)", {{"a", 7, duration::max()}}},
+      {R"("a";r=7;t=99999999999999999999999999)", {{"a", 7, none}}},
+      {R"("a";r=7;t=1, "a";r=3;t=9, "a";r=5;t=99)", {{"a", 3, 9s}}},
+      {R"("a";r=3;t=1, "a";r=3;t=9)", {{"a", 3, 9s}}},
       {"", {}},
       {";;;", {}},
       {",,,", {}},

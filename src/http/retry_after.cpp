@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 
 namespace headway::http {
 namespace {
@@ -145,10 +144,9 @@ std::optional<sys_seconds> asctime(reader in) noexcept {
   return in.finished() ? f.instant() : std::nullopt;
 }
 
-duration saturated(std::chrono::seconds s) noexcept {
-  constexpr auto most = std::chrono::floor<std::chrono::seconds>(duration::max());
-  if (s < std::chrono::seconds::zero()) return duration::zero();
-  return s > most ? duration::max() : duration(s);
+std::optional<duration> sensible(std::chrono::seconds s) noexcept {
+  if (s > std::chrono::floor<std::chrono::seconds>(wait_max)) return std::nullopt;
+  return std::max(s, std::chrono::seconds::zero());
 }
 
 }  // namespace
@@ -167,12 +165,12 @@ std::optional<duration> parse_retry_after(std::string_view value, sys_seconds no
     for (char const c : value)
       if (__builtin_mul_overflow(seconds, 10, &seconds) ||
           __builtin_add_overflow(seconds, c - '0', &seconds))
-        return duration::max();
-    return saturated(std::chrono::seconds(seconds));
+        return std::nullopt;
+    return sensible(std::chrono::seconds(seconds));
   }
   auto const at = parse_date(value, now);
   if (!at) return std::nullopt;
-  return saturated(*at - now);
+  return sensible(*at - now);
 }
 
 }  // namespace headway::http

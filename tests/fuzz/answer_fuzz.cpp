@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headway/http/advice.hpp"
+#include "headway/http/retry_after.hpp"
 #include "headway/require.hpp"
 #include "provider/profile.hpp"
 
@@ -26,10 +27,13 @@ extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
   }
   std::chrono::sys_seconds const now{std::chrono::seconds(1'780'000'000)};
   auto const told = http::advice_of(fields, now);
-  HEADWAY_REQUIRE(!told.retry_after || *told.retry_after >= duration::zero());
+  auto const sensible = [](std::optional<duration> const& d) {
+    return !d || (*d >= duration::zero() && *d <= http::wait_max);
+  };
+  HEADWAY_REQUIRE(sensible(told.retry_after));
   HEADWAY_REQUIRE(told.quotas.size() <= 16);
   for (auto const& q : told.quotas) {
-    HEADWAY_REQUIRE(!q.reset || *q.reset >= duration::zero());
+    HEADWAY_REQUIRE(sensible(q.reset) && sensible(q.window));
     HEADWAY_REQUIRE(!q.remaining || *q.remaining >= 0);
     HEADWAY_REQUIRE(q.name.size() <= 64);
   }
@@ -42,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
     for (auto const* type : {"application/json", "text/event-stream"}) {
       auto const j =
           p.judge({.status = status, .fields = fields, .type = type, .body = rest}, rest, now);
-      HEADWAY_REQUIRE(!j.hold || *j.hold >= duration::zero());
+      HEADWAY_REQUIRE(sensible(j.hold));
+      for (auto const& q : j.quotas) HEADWAY_REQUIRE(sensible(q.reset) && sensible(q.window));
       HEADWAY_REQUIRE(j.code.size() <= 200);
       HEADWAY_REQUIRE(p.partition_of(rest, rest).size() <= 200);
       HEADWAY_REQUIRE(p.joined(rest, rest).size() <= 3 * rest.size() + 100);

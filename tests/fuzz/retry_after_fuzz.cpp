@@ -13,11 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(char const* data, std::size_t size) {
   std::string const value(data, size);
   sys_seconds const now = sys_days(year(2024) / 2 / 29);
   auto const wait = http::parse_retry_after(value, now);
-  HEADWAY_REQUIRE(!wait || *wait >= headway::duration::zero());
+  HEADWAY_REQUIRE(!wait || (*wait >= headway::duration::zero() && *wait <= http::wait_max));
 
   auto const date = http::parse_date(value, now);
   if (!date) return 0;
-  HEADWAY_REQUIRE(wait.has_value());
+  HEADWAY_REQUIRE(wait.has_value() == (*date <= now + floor<seconds>(http::wait_max)));
   // libcurl takes more than we do, but what we take it must read as we do; except that it begins in
   // 1583, and puts the year 70 of RFC 850 into the last century whatever the time is.
   bool const two_digit_year = value.find('-') != value.npos;

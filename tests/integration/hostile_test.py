@@ -91,7 +91,7 @@ HOSTILE = {
 HINTS = {
     **{f"Retry-After: {value[:20]}": ({"Retry-After": value}, b"") for value in (
         "0", "-1", "-" + "9" * 40, "Thu, 01 Jan 1970 00:00:00 GMT", "", "soon", "NaN", "1e-9", "0x0",
-        "0, 0", "1" * 19 + " junk")},
+        "0, 0", "1" * 19 + " junk", "9" * 20)},
     "nothing is short": ({"X-RateLimit-Remaining": "9" * 30, "X-RateLimit-Reset": "0"}, b""),
     "a limit below zero": ({"X-RateLimit-Limit": "-5", "X-RateLimit-Remaining": "-5", "X-RateLimit-Reset": "-5"}, b""),
     "nested": ({"Content-Type": "application/json"}, NESTED),
@@ -99,6 +99,17 @@ HINTS = {
     "a delay that is no delay": (
         {"Content-Type": "application/json"},
         json.dumps({"error": {"details": [{"retryDelay": d} for d in ("-9s", {}, [], 1e308, "9" * 99)]}}).encode()),
+}  # fmt: skip
+
+
+# Waits that no server means.
+BEYOND = {
+    **{f"429, {field}: {value}": (429, {field: value}) for field, value in (
+        ("Retry-After", "31622401"), ("Retry-After", "9" * 18), ("Retry-After", str(2**63 - 1)), ("Retry-After", "9" * 20),
+        ("Retry-After", "99999999999.5"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"), ("retry-after-ms", "9" * 15))},
+    "200, RateLimit": (200, {"RateLimit": '"default";r=0;t=1000000000000000000'}),
+    "200, X-RateLimit-Reset": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 10}),
+    "200, X-RateLimit-Reset-After": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "9" * 10}),
 }  # fmt: skip
 
 
@@ -217,14 +228,25 @@ class Hostile(unittest.TestCase):
                 result["reason"], "it still waited to be sent again (not sent); gave up after 0.5 s"
             )
 
-    def test_a_pause_beyond_all_parks(self):
-        for value in ("9" * 9, "9" * 18, "9" * 19, "1" + "0" * 30):
+    def test_a_pause_of_up_to_a_year_parks(self):
+        for value in ("3600", "31622400"):
             refuse = lambda n, _: (429, {"Retry-After": value}, b"")
             with self.subTest(value), sockets.Scripted(refuse) as server:
                 with Work(gets(server, 3)) as work:
                     ended = run(work, "--cold", "--concurrency", "1")
                     self.assertEqual(ended.code, 75, work.stderr())
                     self.assertEqual(len(server.log), 1)
+
+    def test_a_pause_beyond_a_year_is_no_hint(self):
+        """Before: exit 75 at the first of them, whatever was left to do."""
+        for name, (status, headers) in BEYOND.items():
+            says = lambda n, _: (status, headers, b"") if n == 1 else (200, {}, b"ok")
+            with self.subTest(name), sockets.Scripted(says) as server:
+                with Work(gets(server, 3)) as work:
+                    ended = run(work, "--cold", "--concurrency", "1")
+                    self.assertEqual(ended.code, 0, work.stderr())
+                    self.assertIn("no sense", work.stderr())
+                    self.assertEqual(len(server.log), 3 + (status == 429))
 
 
 def refused_four_times(headers, body):

@@ -62,6 +62,22 @@ class KnownLimits(unittest.TestCase):
             measured(f"refused of 200, the limit set by hand: {refused}")
             self.assertLessEqual(refused, 2)
 
+    def test_what_was_set_holds_where_the_server_has_no_limit(self):
+        with servers.nginx() as server, Work(gets(server, 15)) as work:
+            code, _, error = limits(work, "set", server.url, "rate=5/s")
+            self.assertEqual(code, 0, error)
+            for options, least, most in ((("--alone",), 5, 12), (("--alone", "--cold", "--again", "all"), 13, 15)):
+                begin = len(server.log())
+                work.run(*options)
+                starts = sorted(r.start for r in server.log()[begin:])
+                sent = sum(start < starts[0] + 2 for start in starts)
+                measured(f"{options}: {sent} in the first two seconds, 5/s set by hand")
+                self.assertGreaterEqual(sent, least)
+                self.assertLessEqual(sent, most)
+                for file in work.path.glob("jobs.*headway*"):
+                    file.unlink()
+                (work.path / "jobs.results.jsonl").unlink()
+
     def test_what_is_forgotten_while_runs_live_stays_forgotten(self):
         """Also what one that joined the other's pace has of it."""
         with servers.limit_req(50, BUCKET) as server, Work(gets(server, 400)) as work:
@@ -116,6 +132,7 @@ class KnownLimits(unittest.TestCase):
                 ("set", "https://a.example", "rate=0/s"): "rate",
                 ("set", "https://a.example", "slots=x"): "want a whole number from 1 to 1000000",
                 ("set", "ftp://a.example", "rate=1/s"): "ftp",
+                ("set", "not a url", "rate=1/s"): "want http://",
                 ("set", "https://a.example"): "want headway limits set URL rate=40/s",
                 ("forget",): "want headway limits forget SCOPE",
                 ("why", "a"): 'no scope matches "a"; none is known',

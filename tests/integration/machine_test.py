@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
+from limits_test import counts_rejects
 from log import Log
 from work import BINARY, Work, gets, measured
 
@@ -19,6 +20,7 @@ RATE = 200
 SLOTS = 20
 PROCESSES = 16
 JOBS = 240
+WINDOW = 50  # a second
 
 
 def goodput(log, begin, end):
@@ -75,6 +77,15 @@ def on_slots():
         with stack:
             finish(runs)
         return nginx.log()
+
+
+def on_a_window():
+    """Of HAProxy, which counts what it refuses, too."""
+    with counts_rejects(WINDOW) as haproxy:
+        stack, runs = many(haproxy, 4, 80)
+        with stack:
+            finish(runs)
+        return haproxy.log()
 
 
 def one_stopped():
@@ -162,7 +173,7 @@ def beside_other_clocks():
     }
 
 
-WAITING = alone, on_slots, one_stopped, beside_other_clocks, told_to_wait, told_to_wait_long
+WAITING = alone, on_slots, on_a_window, one_stopped, beside_other_clocks, told_to_wait, told_to_wait_long
 RESULTS = {}
 
 
@@ -196,6 +207,19 @@ class Machine(unittest.TestCase):
         self.assertGreaterEqual(together, 0.97 * one)
         self.assertGreaterEqual(jain(shares), 0.95)
         self.assertLessEqual(log.throttled_share(), 0.01)
+
+    def test_four_share_a_window(self):
+        log = RESULTS[on_a_window].result()
+        self.assertEqual((len(log.accepted()), log.twice()), (320, []))
+        all_of = [[r for r in log.accepted() if r.path.split("/")[1] == str(i)] for i in range(4)]
+        begin, end = max(rs[0].end for rs in all_of), min(rs[-1].end for rs in all_of)
+        shares = [sum(begin <= r.end < end for r in rs) for rs in all_of]
+        rate = len(log.accepted()) / log.seconds()
+        measured(f"4 on a window of {WINDOW}/s: {rate:.1f}/s, Jain {jain(shares):.3f} over {end - begin:.1f} s, "
+                 f"{100 * log.throttled_share():.2f} % throttled")
+        self.assertGreaterEqual(rate, 0.8 * WINDOW)
+        self.assertGreaterEqual(jain(shares), 0.95)
+        self.assertLessEqual(log.throttled_share(), 0.1)
 
     def test_kills_cost_the_others_nothing(self):
         seed = random.randrange(2**32)

@@ -111,7 +111,8 @@ destination destination_of(std::string const& url) {
   if (url.size() > url_bytes_max)
     return {.problem = fmt::format("url has {} bytes; want at most {}", url.size(), url_bytes_max)};
   auto const strange = std::ranges::find_if(url, [](char c) { return c <= ' ' || c > '~'; });
-  if (strange != url.end())
+  auto const words = strange != url.end() && *strange == ' ' && url.find("://") == url.npos;
+  if (strange != url.end() && !words)
     return {.problem =
                 fmt::format("url {}: byte {} must be written as %{:02X}", shown(url),
                             strange - url.begin() + 1, static_cast<unsigned char>(*strange))};

@@ -51,6 +51,7 @@ TEST(url, refused) {
   } const rows[] = {
       {"", "want http://"},
       {"x.example/a", "want http://"},
+      {"not a url", "want http://"},
       {"/a", "want http://"},
       {"/a?b=http://x/", "want http://"},
       {"http:/x", "want http://"},

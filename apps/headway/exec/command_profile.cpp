@@ -16,6 +16,7 @@
 #include "base/nearest.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "headway/http/retry_after.hpp"
 #include "provider/profile.hpp"
 #include "provider/profile_reader.hpp"
 #include "shipped_command_profiles.hpp"
@@ -68,7 +69,7 @@ struct command_rule {
 
 /// Seconds, "19s", "1m30s", or the time of an epoch.
 std::optional<duration> wait_of(std::string_view text, std::chrono::sys_seconds now) {
-  constexpr double epoch = 1e9, longest = 366 * 86400.0;
+  constexpr double epoch = 1e9, longest = to_seconds(http::wait_max);
   double all = 0, number = 0;
   auto const* at = text.data();
   auto const* const last = at + text.size();
@@ -153,7 +154,7 @@ struct hint {
       } else if (key == "throttle") {
         if (value.get(throttled)) throttled = false;
       } else if (key == "retry_after") {
-        if (double n = 0; !value.get(n) && n >= 0 && n <= 366 * 86400.0)
+        if (double n = 0; !value.get(n) && n >= 0 && n <= to_seconds(http::wait_max))
           seconds = n;
         else
           ++ignored;

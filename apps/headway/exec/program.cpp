@@ -29,6 +29,13 @@ std::string found_program(std::string const& name) {
   return "";
 }
 
+std::string why_not_found(std::string const& name) {
+  if (name.find('/') == name.npos) return "there is no such program in PATH";
+  struct stat about {};
+  if (::stat(name.c_str(), &about) != 0) return "there is no such program";
+  return S_ISDIR(about.st_mode) ? "it is a folder" : "it is not executable";
+}
+
 std::string base_name(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }

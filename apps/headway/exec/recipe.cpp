@@ -90,8 +90,7 @@ std::string recipe::resolved() const {
   auto const& name = options_.command.front();
   auto found = found_program(name);
   if (found.empty())
-    throw fatal(exit_usage, fmt::format("{}: there is no such program{}", in_quotes(name),
-                                        name.find('/') == name.npos ? " in PATH" : ""));
+    throw fatal(exit_usage, fmt::format("{}: {}", in_quotes(name), why_not_found(name)));
   return found;
 }
 

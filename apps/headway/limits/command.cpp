@@ -152,7 +152,7 @@ int list(memory const& known, bool json) {
       row[5] = fmt::format("{:.0f} %", 100 * trust_in(*s));
     }
     row[6] = u.processes > 0 ? std::to_string(u.processes) : "–";
-    if (u.held_for > 0) row[7] = "for " + in_words(from_seconds(u.held_for));
+    if (u.held_for > 0) row[7] = in_words(from_seconds(u.held_for)) + " more";
     if (s != nullptr && !s->quotas.empty()) {
       std::vector<std::string> quotas;
       for (auto const& q : s->quotas) quotas.push_back(printable(words_of(q)));
@@ -204,7 +204,8 @@ int forget(memory& known, std::string const& pattern) {
 std::string scope_named(std::string const& given) {
   auto const space = given.find(' ');
   auto url = given.substr(0, space);
-  if (url.find("://") == url.npos) url = "https://" + url;
+  auto const is_host = url.find_first_of(".:") != url.npos || url == "localhost";
+  if (is_host && url.find("://") == url.npos) url = "https://" + url;
   auto const where = destination_of(url);
   if (!where.problem.empty())
     throw fatal(exit_usage, fmt::format("{}: {}", in_quotes(given), where.problem));
@@ -301,6 +302,7 @@ void add_limits(CLI::App& program, action& chosen) {
       "  headway limits why api.example\n\n"
       "What is forgotten stays so: a run that lives now does not write it back.\n"
       "TRUST is how much of a limit the next run begins with: half of it after a week.\n"
+      "HELD is for how long what living runs have waiting there waits yet.\n"
       "Exit codes: 0 done, 2 usage error or no such scope, 74 cannot write.");
   auto const a = std::make_shared<arguments>();
   limits->add_option("ACTION", a->what, "forget, set or why; without it all are listed")

@@ -134,6 +134,7 @@ void lane::rest(time_point now, bool may_send) {
       park_beyond(parked->until);
   }
   if (held_.why != reason::none) {  // an answer wakes it, too
+    parts_.governor.held(now, held_.why);
     wake_ = held_.until;
     if (held_.why == reason::quota && held_.until != never) park_beyond(held_.until);
     return;

@@ -239,8 +239,10 @@ bool lanes::parked_as_broken(time_point now) {
 
 reason lanes::look_at(time_point now, duration since, lane& l) {
   auto const before = l.look(l.why(now).why);
+  auto const told = before == reason::server_hint || before == reason::quota;
   if (before != reason::none)
-    (l.in_trouble(before) ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) += since;
+    (l.in_trouble(before) && !told ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) +=
+        since;
   return before;
 }
 
@@ -286,6 +288,11 @@ std::string lanes::findings() {
     auto const quotas = s.quotas().findings();
     for (auto const& found : {app::findings(s.law_state(), !quotas.empty()), quotas})
       if (!found.empty()) text += fmt::format("{}: {}\n", s.title(), found);
+  }
+  for (auto const& h : settings_.hosts) {
+    bool met = made_ > static_cast<int>(lanes_max);  // or it may have been
+    for (auto& [key, s] : all_) met |= h.is_for(s.name().substr(0, s.name().find(' ')));
+    if (!met) text += fmt::format("{}: has a ceiling of its own, and no request\n", h.host);
   }
   for (auto& [key, s] : all_)
     if (auto const others = s.company(); others > 0)

@@ -242,6 +242,12 @@ void trace::cost(int scope, time_point now, std::string_view quota, double expec
   close_line();
 }
 
+void trace::held(int scope, time_point now, reason why) {
+  fmt::format_to(std::back_inserter(lines_), FMT_COMPILE(R"({{"t":{},"scope":{},"held":"{}")"),
+                 (now - began_).count(), scope, to_string(why));
+  close_line();
+}
+
 void trace::end(int scope, time_point now, scope_governor const& g) {
   open_line("end", scope, now);
   fmt::format_to(std::back_inserter(lines_),
@@ -317,6 +323,7 @@ traced_governor::traced_governor(traced_governor&& other) noexcept
       shared_(std::move(other.shared_)),
       said_(std::move(other.said_)),
       believed_(std::move(other.believed_)),
+      noted_(other.noted_),
       last_(other.last_) {}
 
 traced_governor::~traced_governor() {
@@ -374,6 +381,7 @@ void traced_governor::cancel(time_point now, ticket t) {
 time_point traced_governor::wakeup(time_point now) {
   auto const at = scope_governor::wakeup(now);
   last_ = now;
+  noted_ = reason::none;
   if (trace_) trace_->wakeup(scope_, now, at, scope_governor::why(now).why);
   return at;
 }

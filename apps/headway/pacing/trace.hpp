@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "headway/fleet/place.hpp"
@@ -82,6 +83,8 @@ class trace {
   void ctl(time_point now, std::string_view words);
   /// What an answer says that its request has cost of a quota, beside what had been expected.
   void cost(int scope, time_point now, std::string_view quota, double expected, double told);
+  /// What holds the next request back, where the governor does not.
+  void held(int scope, time_point now, reason);
 
   void flush();
 
@@ -165,6 +168,10 @@ class traced_governor : private scope_governor {
   void cost(time_point now, std::string_view quota, double expected, double told) {
     if (trace_) trace_->cost(scope_, now, quota, expected, told);
   }
+  /// Notes, likewise, what else than this holds the next request back, where that is news.
+  void held(time_point now, reason why) {
+    if (std::exchange(noted_, why) != why && trace_) trace_->held(scope_, now, why);
+  }
   /// Writes the state; later calls are not traced.
   void end();
 
@@ -185,7 +192,8 @@ class traced_governor : private scope_governor {
   shared_pace shared_;
   governor_settings said_;  // where hosts share its pace
   std::string believed_;
-  time_point last_{};  // call
+  reason noted_ = reason::none;  // why it is held
+  time_point last_{};            // call
 };
 
 }  // namespace headway::app

@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "headway/http/classify.hpp"
+#include "headway/http/retry_after.hpp"
 #include "provider/costs.hpp"
 #include "provider/json_pointer.hpp"
 #include "provider/remainder.hpp"
@@ -53,6 +54,7 @@ std::optional<http::quota> quota_in(dom::element json, quota_rule const& rule) {
   auto const remaining = sum_of(json, {rule.remaining});
   auto const restore = sum_of(json, {rule.restore});
   if (!limit || !remaining || !restore || !(*limit >= 1) || !(*restore > 0)) return std::nullopt;
+  if (!(*limit / *restore <= to_seconds(http::wait_max))) return std::nullopt;
   auto const left = std::min(*remaining, *limit);
   return http::quota{.name = rule.name,
                      .limit = limit,
@@ -81,13 +83,13 @@ std::optional<std::string_view> error_in_stream(std::string_view body) {
   return line.substr(0, std::min(line.find('\n'), line.size()));
 }
 
-/// A protobuf Duration ("19s", "3.700s"), seconds as a number or text, or a text that names them.
-std::optional<duration> hold_of(dom::element e) {
-  if (double seconds = 0; e.get(seconds) == simdjson::SUCCESS)
-    return http::parse_reset(fmt::format("{:.6f}", std::clamp(seconds, 0.0, 9e8)), {});
+/// A protobuf Duration ("19s", "3.700s"), or a number or text as parse_reset() reads them.
+std::optional<duration> hold_of(dom::element e, std::chrono::sys_seconds now) {
+  if (double n = 0; e.get(n) == simdjson::SUCCESS)
+    return http::parse_reset(fmt::format("{:.6f}", std::max(n, 0.0)), now);
   std::string_view text;
   if (e.get(text) != simdjson::SUCCESS) return std::nullopt;
-  return http::parse_reset(text, {});
+  return http::parse_reset(text, now);
 }
 
 bool good(int status) noexcept {
@@ -125,6 +127,7 @@ struct evidence {
   int status;
   std::optional<bool> should_retry;  // x-should-retry
   bool names_a_time;                 // Retry-After and its like
+  bool nothing_left;                 // of a quota whose reset is told
 };
 
 std::optional<reaction> if_so(bool so, reaction then) {
@@ -154,6 +157,10 @@ constexpr sign precedence[] = {
        if (!e.should_retry || good(e.status)) return std::nullopt;
        return *e.should_retry ? reaction::transient : reaction::permanent;
      }},
+    {"a 403 that says when to come back, as GitHub's of the secondary limit and many others",
+     [](evidence const& e) { return if_so(e.status == 403 && e.names_a_time, reaction::rate); }},
+    {"a 403 of a quota that is used up",
+     [](evidence const& e) { return if_so(e.status == 403 && e.nothing_left, reaction::quota); }},
     {"a status that failed",
      [](evidence const& e) {
        return if_so(http::classify(e.status) == outcome::failure, reaction::transient);
@@ -176,7 +183,10 @@ reaction decide(evidence const& e) {
 class reading {
  public:
   reading(profile_rules const& rules, answer_view const& a, std::chrono::sys_seconds now)
-      : rules_(rules), answer_(a), told_(http::advice_of(a.fields, now)) {
+      : rules_(rules),
+        answer_(a),
+        now_(http::server_time(a.fields, now)),
+        told_(http::advice_of(a.fields, now)) {
     // What a partial success leaves undone is never overlooked, however long its answer is.
     whole_ = good(a.status) && std::ranges::any_of(rules.list, [&](rule const& r) {
                return r.partial() && may_have(a.body, r.pointer);
@@ -195,11 +205,15 @@ class reading {
     j.quotas = std::move(told_.quotas);
     j.in_fields = j.quotas.size();
     find_rule(j.code);
-    j.what = decide({.fits = by_,
-                     .broken_stream = broken_stream_,
-                     .status = answer_.status,
-                     .should_retry = told_.should_retry,
-                     .names_a_time = told_.retry_after.has_value()});
+    j.what =
+        decide({.fits = by_,
+                .broken_stream = broken_stream_,
+                .status = answer_.status,
+                .should_retry = told_.should_retry,
+                .names_a_time = told_.retry_after.has_value(),
+                .nothing_left = std::ranges::any_of(j.quotas, [](auto const& q) {
+                  return q.remaining && *q.remaining < 1 && q.reset && q.limit.value_or(1) >= 1;
+                })});
     read_hold(j);
     read_limits(j);
     read_costs(j);
@@ -281,7 +295,7 @@ class reading {
     if (by_ != nullptr && !by_->hold_pointer.empty() && is_json()) {
       std::vector<dom::element> found;
       reach(json_, by_->hold_pointer, found);
-      for (auto const e : found) j.hold = std::max(j.hold, hold_of(e));
+      for (auto const e : found) j.hold = std::max(j.hold, hold_of(e, now_));
     }
     if (by_ != nullptr && by_->hold) j.hold = std::max(j.hold.value_or(0s), *by_->hold);
     if (told_.retry_after && (refuses() || !is_for_later())) j.hold = told_.retry_after;
@@ -334,6 +348,7 @@ class reading {
 
   profile_rules const& rules_;
   answer_view const& answer_;
+  std::chrono::sys_seconds now_;  // by the server's clock
   http::advice told_;
   bool whole_ = false;
   bool broken_stream_ = false;

@@ -33,12 +33,20 @@ std::string share(std::int64_t part, std::int64_t all) {
 std::string limit_of(scope_figures const& s) {
   if (s.slots > 0) return fmt::format("{:.0f} at once", s.slots);
   if (s.limit > 0) return rate_in_words(s.limit);
-  return s.kept_to > 0 ? rate_in_words(s.kept_to) + ", as the server told" : "not met";
+  if (s.kept_to > 0) return rate_in_words(s.kept_to) + ", as the server told";
+  auto const own =
+      s.ceiling > 0 ? fmt::format("; own ceiling {}", rate_in_words(s.ceiling)) : std::string();
+  if (s.throttled > 0 && s.throttled == s.attempts) return "not known: all was refused" + own;
+  return (s.by_chance ? "none seen: refusals came at any pace" : "not met") + own;
+}
+
+bool has_limit(scope_figures const& s) {
+  return s.slots > 0 || s.limit > 0 || s.kept_to > 0;
 }
 
 /// The reasons why it waited, the longest first.
-std::vector<std::pair<double, reason>> reasons_of(traced_figures const& t) {
-  std::vector<std::pair<double, reason>> order;
+std::vector<std::pair<double, std::string_view>> reasons_of(traced_figures const& t) {
+  std::vector<std::pair<double, std::string_view>> order;
   for (auto const& [why, s] : t.held) order.emplace_back(s, why);
   std::ranges::sort(order, std::greater{});
   return order;
@@ -53,15 +61,12 @@ std::vector<std::string> summary_of(reported const& r) {
         t->failed, t->law));
     if (!t->scopes.empty()) {
       auto const& most = t->scopes.front();
-      all.push_back(most.limit > 0 || most.slots > 0 || most.kept_to > 0
-                        ? fmt::format("The limit of {} was about {}.",
-                                      printable(short_name(most.name)), limit_of(most))
-                        : fmt::format("No limit of {} was met.", printable(short_name(most.name))));
+      all.push_back(fmt::format("The limit of {}{}{}.", printable(short_name(most.name)),
+                                has_limit(most) ? " was about " : ": ", limit_of(most)));
     }
     if (auto const why = reasons_of(*t); !why.empty() && t->scopes.size() == 1)
       all.push_back(fmt::format("For {} of that the next request was held back by: {}.",
-                                in_words(from_seconds(why.front().first)),
-                                to_string(why.front().second)));
+                                in_words(from_seconds(why.front().first)), why.front().second));
   }
   if (auto const& f = r.results) {
     all.push_back(
@@ -82,7 +87,7 @@ section waits_of(traced_figures const& t) {
   double sum = 0;
   for (auto const& [why, held] : t.held) sum += held;
   for (auto const& [held, why] : reasons_of(t))
-    s.rows.push_back({std::string(to_string(why)), in_words(from_seconds(held)),
+    s.rows.push_back({std::string(why), in_words(from_seconds(held)),
                       fmt::format("{:.0f} %", 100 * held / sum)});
   return s;
 }

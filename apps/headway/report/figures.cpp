@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
+#include "whatif/load.hpp"
 #include "whatif/newest_rate.hpp"
 #include "whatif/trace_reader.hpp"
 
@@ -45,7 +44,7 @@ class timeline {
     latencies_.emplace_back(sent, static_cast<float>(seconds));
   }
   /// Adds the time from `begin` to `end`, moment by moment.
-  void held(duration begin, duration end, reason why) {
+  void held(duration begin, duration end, std::string_view why) {
     at(end);
     for (auto t = begin; t < end;) {
       auto const next = std::min(end, (t / each_ + 1) * each_);
@@ -113,10 +112,21 @@ class quota_pace {
 struct traced_scope {
   std::size_t index = 0;  // of scope_figures
   std::unordered_map<ticket, time_point> flying{};
-  reason held = reason::none;
+  std::string_view held{};  // "": nothing waits
   time_point since{};
   quota_pace quotas{};
 };
+
+/// The governor calls each ceiling of its user a quota.
+std::string_view words_of(traced_call const& c) {
+  if (c.why == reason::none) return "";
+  return c.what == traced_call::kind::wakeup && c.why == reason::quota ? "own ceiling"
+                                                                       : to_string(c.why);
+}
+
+double per_second(std::optional<gcra> const& ceiling) {
+  return ceiling ? 1 / to_seconds(ceiling->interval) : 0;
+}
 
 }  // namespace
 
@@ -134,7 +144,9 @@ traced_figures figures_of_trace(std::string const& path) {
     using kind = traced_call::kind;
     if (c.what == kind::scope) {
       auto const [at, first] = known.try_emplace(c.name, f.scopes.size());
-      if (first) f.scopes.push_back({.name = c.name});
+      if (first)
+        f.scopes.push_back(
+            {.name = c.name, .ceiling = per_second(reader.head().settings.rate_ceiling)});
       scopes[c.scope] = {.index = at->second};
       continue;
     }
@@ -153,12 +165,13 @@ traced_figures figures_of_trace(std::string const& path) {
     }
     auto& s = scopes.at(c.scope);
     auto& total = f.scopes[s.index];
-    if (s.held != reason::none && c.at > s.since) {
+    if (!s.held.empty() && c.at > s.since) {
       line.held(s.since - began, t, s.held);
       f.held[s.held] += to_seconds(c.at - s.since);
     }
     s.since = c.at;
-    if (c.what == kind::wakeup) s.held = c.why;
+    if (c.what == kind::wakeup || c.what == kind::held) s.held = words_of(c);
+    if (c.what == kind::limit) total.ceiling = per_second(c.rate);
     if (c.what == kind::start) {
       s.flying[c.id] = c.at;
       s.quotas.sent(c.at, c.quota_until.has_value());
@@ -194,8 +207,13 @@ traced_figures figures_of_trace(std::string const& path) {
 
 void find_limit(traced_figures& f, recording const& r) {
   auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
-  if (s != f.scopes.end() && s->slots == 0 && s->limit > 0)
-    s->limit = newest_rate(r, s->limit).value_or(s->limit);
+  if (s == f.scopes.end() || (s->slots == 0 && s->limit == 0)) return;
+  if (auto const told = s->slots == 0 ? newest_rate(r, s->limit) : std::nullopt) {
+    s->limit = *told;
+    return;
+  }
+  s->by_chance = s->slots == 0 && refused_by_chance(r);  // a law tries slots before it tells them
+  if (s->by_chance) s->limit = 0;
 }
 
 result_figures figures_of_results(std::string const& path) {

@@ -5,13 +5,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "headway/governor.hpp"
 #include "headway/time.hpp"
 #include "whatif/recording.hpp"
 
 namespace headway::app {
+
+/// Seconds, by what held the next request back, in words.
+using held_for = std::map<std::string_view, double>;
 
 /// A span of a run.
 struct moment {
@@ -19,7 +24,7 @@ struct moment {
   int in_flight = 0;                                     ///< at most
   double limit = 0, slots = 0;                           ///< believed at its end; 0: not known
   double p50 = 0, p99 = 0;                               ///< latency in seconds; 0: no answer
-  std::map<reason, double> held{};                       ///< seconds
+  held_for held{};
 };
 
 /// What answers say that requests have cost of a quota.
@@ -34,6 +39,8 @@ struct scope_figures {
   std::int64_t attempts = 0, throttled = 0, failed = 0;
   double limit = 0, slots = 0;  ///< found, or believed at the end; 0: not known
   double kept_to = 0;           ///< a second, by quotas that were told; 0: they seldom held it
+  double ceiling = 0;           ///< a second, of its user; 0: none
+  bool by_chance = false;       ///< refusals came whatever was sent: there is no limit to tell
 };
 
 /// Of the trace.
@@ -44,7 +51,7 @@ struct traced_figures {
   duration took{};    ///< to the last line
   duration moment{};  ///< the span of one
   std::vector<app::moment> moments{};
-  std::map<reason, double> held{};  ///< seconds, of all scopes
+  held_for held{};  ///< of all scopes
   std::vector<scope_figures> scopes{};
   std::map<std::string, cost_figures> costs{};              ///< by quota
   std::vector<std::pair<duration, std::string>> changed{};  ///< by headway ctl
@@ -53,7 +60,8 @@ struct traced_figures {
 /// Reads a trace. Errors: fatal(exit_usage) that names file:line.
 traced_figures figures_of_trace(std::string const& path);
 
-/// Puts the rate that the refusals of a scope tell in the place of the one that the law believed.
+/// Puts the limit that the refusals of a scope tell in the place of the one that the law believed:
+/// none, where they tell of none.
 void find_limit(traced_figures&, recording const&);
 
 /// How requests of one host ended.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "whatif/replay.hpp"
 #include "whatif/test_recording.hpp"
 
 namespace headway::app {
@@ -46,6 +47,65 @@ TEST(figures, say_the_limit_that_was_met_last) {
         near(serves(sim::sliding_window{.count = count, .period = 1s, .counts_rejects = true}), 750,
              count),
         19);
+}
+
+/// In how many of 20 runs on a server without a limit, whose refusals come by chance, none is told.
+int none(int requests, beside const& more) {
+  temporary file;
+  int count = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    record({.latency = {20ms, 60ms}}, "seek", requests, file.path, seed, more);
+    auto f = figures_of_trace(file.path);
+    find_limit(f, read_recording(file.path));
+    auto const& found = f.scopes.at(0);
+    count += found.by_chance && found.limit == 0 && found.slots == 0;
+  }
+  return count;
+}
+
+TEST(figures, refusals_by_chance_make_no_limit_of_an_own_pace) {
+  EXPECT_GE(none(300, {.ceiling = gcra::per(20, 1s), .noise = 0.05}), 17);   // before: 0 …
+  EXPECT_GE(none(600, {.ceiling = gcra::per(100, 1s), .noise = 0.03}), 15);  // … told each
+  EXPECT_GE(none(600, {.noise = 0.03}), 17);
+}
+
+TEST(figures, a_limit_below_an_own_ceiling_is_told) {
+  temporary file;
+  for (double const ceiling : {60.0, 200.0}) {
+    record(serves(sim::token_bucket{.interval = 20ms, .burst = 10}), "seek", 750, file.path, 7,
+           {.ceiling = gcra::per(ceiling, 1s)});
+    auto f = figures_of_trace(file.path);
+    find_limit(f, read_recording(file.path));
+    EXPECT_NEAR(f.scopes.at(0).limit, 50, 2.5) << ceiling;
+    EXPECT_NEAR(f.scopes.at(0).ceiling, ceiling, 0.01);
+  }
+}
+
+TEST(figures, say_what_held_it_back_where_the_governor_does_not) {
+  temporary file;
+  {
+    constexpr time_point began{2h};
+    trace to(file.path);
+    auto const law = parse_law("fixed");
+    governor_settings const settings{.rate_ceiling = gcra::per(1, 1s)};
+    to.head({.law = law, .settings = settings, .began = began});
+    traced_governor g(&to, 0, "http://host", law, settings);
+    for (int i = 0; i < 3; ++i) g.submit(began, {});
+    auto const t = g.next(began).value();
+    g.start(began, t, 1);
+    g.finish(began + 10ms, t, {}, 1);
+    g.wakeup(began + 10ms);
+    for (auto const at : {510ms, 520ms}) g.held(began + at, reason::paused);
+    g.held(began + 2510ms, reason::quota);
+    g.wakeup(began + 5510ms);
+    g.end();
+    to.flush();
+  }
+  auto const f = figures_of_trace(file.path);
+  EXPECT_NEAR(f.held.at("own ceiling"), 0.5, 1e-6);
+  EXPECT_NEAR(f.held.at("paused"), 2, 1e-6);
+  EXPECT_NEAR(f.held.at("quota"), 3, 1e-6);
+  EXPECT_FALSE(replay(file.path).first_difference);
 }
 
 }  // namespace

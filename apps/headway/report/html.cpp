@@ -141,21 +141,21 @@ std::vector<chart> charts_of(traced_figures const& t) {
       return static_cast<double>(m.*count) / each;
     };
   };
-  auto const held_for = [&t](reason why) {
+  auto const held_for = [&t](std::string_view why) {
     return [why, each = to_seconds(t.moment)](moment const& m) {
       auto const found = m.held.find(why);
       return found == m.held.end() ? 0.0 : found->second / each;
     };
   };
-  chart attempts{
-      .title = "Attempts and the believed limit",
-      .unit = "a second",
-      .bars = {{"accepted", "a", per_second(&moment::accepted)},
-               {"throttled", "b", per_second(&moment::throttled)},
-               {"failed", "c", per_second(&moment::failed)}},
-      .lines = {{"believed limit", "f", [](moment const& m) { return m.limit; }, true}},
-      .band = [held = held_for(reason::server_hint)](moment const& m) { return held(m) > 0.5; },
-      .band_name = "the server asked to wait"};
+  chart attempts{.title = "Attempts and the believed limit",
+                 .unit = "a second",
+                 .bars = {{"accepted", "a", per_second(&moment::accepted)},
+                          {"throttled", "b", per_second(&moment::throttled)},
+                          {"failed", "c", per_second(&moment::failed)}},
+                 .lines = {{"believed limit", "f", [](moment const& m) { return m.limit; }, true}},
+                 .band = [held = held_for(to_string(reason::server_hint))](
+                             moment const& m) { return held(m) > 0.5; },
+                 .band_name = "the server asked to wait"};
   chart flight{
       .title = "In flight and the believed slots",
       .unit = "requests",
@@ -163,12 +163,12 @@ std::vector<chart> charts_of(traced_figures const& t) {
       .lines = {{"believed slots", "f", [](moment const& m) { return m.slots; }, true}}};
   chart waits{.title = "Why it waited", .unit = "scopes that waited"};
   constexpr std::array<std::string_view, 5> colors = {"a", "d", "b", "c", "e"};
-  std::vector<std::pair<double, reason>> order;
+  std::vector<std::pair<double, std::string_view>> order;
   for (auto const& [why, s] : t.held) order.emplace_back(s, why);
   std::ranges::sort(order, std::greater{});
   for (auto const& [s, why] : order)
     if (auto const n = waits.bars.size(); n < colors.size())
-      waits.bars.push_back({std::string(to_string(why)), std::string(colors[n]), held_for(why)});
+      waits.bars.push_back({std::string(why), std::string(colors[n]), held_for(why)});
   chart latency{.title = "Latency",
                 .unit = "seconds, from a send to its answer",
                 .lines = {{"p50", "a", [](moment const& m) { return m.p50; }},

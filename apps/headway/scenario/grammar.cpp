@@ -78,16 +78,25 @@ sim::limit queue(phrase& w) {
 sim::limit ban(phrase& w) {
   auto const [rejects, period] = cut(w.kind().value);
   sim::ban limit{.rejects = whole("ban", rejects, 0), .period = period_of(period)};
-  w.with("for", [&](auto v) { limit.lasts = parse_time(v); });
+  w.with("for", [&](auto v) { limit.lasts = parse_bound(v); });
   return limit;
 }
 
 sim::limit table(phrase& w) {
   sim::table_capacity limit{.interval = interval_of(w.kind().value)};
   limit.fastest = limit.interval;
-  w.with("saved", [&](auto v) { limit.saved_max = parse_time(v); })
+  w.with("saved",
+         [&](auto v) {
+           limit.saved_max = parse_time(v);
+           if (limit.saved_max < limit.interval)
+             wrong("saved '{}' is less than a unit takes to come back", v);
+         })
       .with("level", [&](auto v) { limit.level = parse_share(v); })
-      .with("fastest", [&](auto v) { limit.fastest = interval_of(v); })
+      .with("fastest",
+            [&](auto v) {
+              limit.fastest = interval_of(v);
+              if (limit.fastest > limit.interval) wrong("fastest '{}' is below the rate", v);
+            })
       .with("hot", [&](auto v) { limit.hot = parse_share(v); })
       .with("hot-minutes", [&](auto v) {
         limit.hot_minutes = static_cast<int>(whole("hot-minutes", v, 1, 1000));

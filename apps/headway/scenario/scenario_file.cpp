@@ -23,7 +23,7 @@ namespace {
 sim::mixture::part parse_latency(std::string_view text) {
   sim::mixture::part part;
   phrase w(text);
-  w.with("weight", [&](auto v) { part.weight = parse_number(v, 0, 1e6); });
+  w.with("weight", [&](auto v) { part.weight = parse_number(v, 1e-6, 1e6); });
   if (w.kind().name == "exponential") {
     part.of = sim::exponential{parse_time(w.kind().value)};
   } else if (w.kind().name == "lognormal") {
@@ -161,6 +161,10 @@ class section {
 auto time_into(duration& d) {
   return [&d](std::string_view text) { d = parse_time(text); };
 }
+/// A span in which something happens: of no time at all it says nothing.
+auto span_into(duration& d) {
+  return [&d](std::string_view text) { d = parse_bound(text); };
+}
 auto share_into(double& d) {
   return [&d](std::string_view text) { d = parse_share(text); };
 }
@@ -173,13 +177,16 @@ sim::group read_group(section& in) {
   in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
   in.text("joins", time_into(g.joins));
   in.text("stagger", time_into(g.stagger));
-  in.text("leaves", time_into(g.leaves));
+  in.text("leaves", [&](auto v) {
+    g.leaves = parse_bound(v);
+    if (g.leaves <= g.joins) wrong("'{}' is not later than joins", v);
+  });
   in.number("cost", g.cost_mean, 1, 1e6);
   in.number("cost-cv", g.cost_cv, 0, 100);
   in.flag("cost-known", g.cost_known);
   in.number("sdk-retries", g.sdk_retries, 0, 255);
   in.text("suspended-at", time_into(g.suspended_at));
-  in.text("suspended-for", time_into(g.suspended_for));
+  in.text("suspended-for", span_into(g.suspended_for));
   in.text("suspended-each", [&](auto v) {
     g.suspended_each = parse_time(v);
     if (g.suspended_each <= g.suspended_for) wrong("'{}' is not longer than suspended-for", v);
@@ -199,8 +206,8 @@ sim::group read_group(section& in) {
     bool evenly = false;
     in.text("arrivals", [&](auto v) { work.rate = per_second(v); });
     in.flag("evenly", evenly);
-    in.text("on", time_into(work.on));
-    in.text("off", time_into(work.off));
+    in.text("on", span_into(work.on));
+    in.text("off", span_into(work.off));
     in.only_with("on", "off");
     in.only_with("off", "on");
     work.poisson = !evenly;
@@ -239,7 +246,7 @@ void read_server(section& in, sim::scenario& s) {
   in.text("schedule", [&](auto v) { server.schedule = parse_schedule(v); });
   in.table("drift", [&](section& drift) {
     auto& d = server.drifts;
-    drift.text("every", time_into(d.every));
+    drift.text("every", span_into(d.every));
     drift.number("step", d.step, 0, 1);
     drift.number("min", d.min, 0.001, 1);
     drift.number("max", d.max, 1, 1000);
@@ -290,7 +297,7 @@ sim::scenario read(section& in, std::string const& file) {
   in.text("jitter", time_into(s.net.jitter));
   in.text("wakes-late", time_into(s.net.wakes_late));
   in.text("lost", share_into(s.net.lost));
-  in.text("timeout", time_into(s.net.timeout));
+  in.text("timeout", span_into(s.net.timeout));
   in.text("misread", share_into(s.net.misread));
 
   in.node("clients", [&](toml::node const& n) {
@@ -326,7 +333,7 @@ sim::scenario read(section& in, std::string const& file) {
   if (s.contest)
     for (std::string_view const key : {"limit", "schedule", "clients"}) in.not_with(key, "contest");
 
-  in.text("lasts", [&](auto v) { s.lasts = parse_patience(v); });
+  in.text("lasts", span_into(s.lasts));
   in.text("first-alone", time_into(s.first_alone));
   in.number("attempts-max", s.attempts_max, 1, 1e6);
   in.text("retry-budget", [&](auto v) { s.budget = parse_budget(v); });

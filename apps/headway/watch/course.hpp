@@ -21,7 +21,8 @@
 namespace headway::app {
 
 /// The loop's descriptors, where the run stands, what halts it, how people and other processes see
-/// it, and how it ends. To be made before any thread is; the lanes must live as long. Threads: one.
+/// it, and how it ends. To be made before any thread is; the lanes of open() must live until the
+/// last call of it. Threads: one.
 class course {
  public:
   struct terms {

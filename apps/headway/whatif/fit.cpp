@@ -15,6 +15,7 @@
 #include "headway/sim/simulation.hpp"
 #include "pacing/laws.hpp"
 #include "scenario/scenario_file.hpp"
+#include "whatif/load.hpp"
 #include "whatif/trial.hpp"
 
 namespace headway::app {
@@ -502,7 +503,9 @@ fitted fit(recording const& r) {
     auto const off = distance(with_limit(r, c.words, "", 1).like);
     if (off < nearest) best = &c, nearest = off;
   }
-  return with_limit(r, best->words, how_sure(*best, ranked));
+  auto sure = refused_by_chance(r) ? "a guess: refusals came at any pace, as if by chance"
+                                   : how_sure(*best, ranked);
+  return with_limit(r, best->words, std::move(sure));
 }
 
 }  // namespace headway::app

@@ -4,6 +4,7 @@
 
 #include "base/fatal.hpp"
 #include "scenario/scenario_file.hpp"
+#include "whatif/load.hpp"
 #include "whatif/test_recording.hpp"
 
 namespace headway::app {
@@ -63,6 +64,27 @@ TEST(fit, says_that_it_does_not_reproduce_a_limit_that_changed) {
   auto const f = fit(recorded(changing(), "reno", 400, file.path));
   EXPECT_FALSE(f.like.holds()) << f.toml;
   EXPECT_NE(f.toml.find("DOES NOT reproduce"), f.toml.npos) << f.toml;
+}
+
+TEST(loads, refusals_at_the_highest_are_unlikely_to_come_by_chance) {
+  std::vector<double> some;
+  for (int i = 0; i < 100; ++i) some.push_back(i);
+  EXPECT_LT((loads{some, {99, 98, 99}}.chance()), 1e-4);
+  EXPECT_GT((loads{some, {10, 50, 90}}.chance()), 0.1);
+  EXPECT_GT((loads{some, {99}}.chance()), 1e-3) << "one may";
+  EXPECT_GT((loads{std::vector<double>(100, 7), {7, 7, 7, 7}}.chance()), 0.1) << "at an even pace";
+  EXPECT_EQ((loads{some, {}}.chance()), 1);
+}
+
+TEST(load_of_refusals, tells_a_limit_from_chance) {
+  temporary file;
+  auto const at = [&](sim::behaviour const& serves, int requests, beside const& more) {
+    record(serves, "seek", requests, file.path, 7, more);
+    return load_of_refusals(read_recording(file.path));
+  };
+  EXPECT_EQ(at(fifty_a_second(), 750, {}), refused_at::high_load);
+  EXPECT_EQ(at({.latency = {20ms, 80ms}}, 750, {.noise = 0.03}), refused_at::any_load);
+  EXPECT_EQ(at({.latency = {20ms, 80ms}}, 20, {}), refused_at::unsaid);
 }
 
 TEST(fit, says_what_was_accepted_where_no_limit_was_met) {

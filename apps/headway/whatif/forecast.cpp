@@ -9,6 +9,7 @@
 #include "base/words.hpp"
 #include "headway/sim/simulation.hpp"
 #include "scenario/comparison.hpp"
+#include "whatif/load.hpp"
 
 namespace headway::app {
 namespace {
@@ -41,6 +42,10 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
   auto const refused = [](auto const& a) { return a.what == outcome::throttle; };
   if (part.requests == 0 || std::ranges::all_of(part.attempts, refused)) {
     f.withheld = "nothing was accepted in what was looked at";
+    return f;
+  }
+  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part)) {
+    f.withheld = "refusals came at any pace: no limit of its own explains them";
     return f;
   }
   auto const made = fit(part);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "headway/sim/limit.hpp"
+#include "whatif/load.hpp"
 #include "whatif/trial.hpp"
 
 namespace headway::app {
@@ -17,6 +17,7 @@ using stretch = std::span<recording::attempt const>;
 constexpr std::size_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
 constexpr double explains = 0.8;             // a score
+constexpr double unlikely = 1e-2;            // a chance
 constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
@@ -34,12 +35,19 @@ std::int64_t accepted(stretch all) {
 /// The limit that explains most; of several, the one nearest to what is believed.
 struct best_limit {
   double believed, score = 0, rate = 0;
+  double chance = 1;  ///< that refusals came by chance as near to it
 
-  void look(double at, trial const& t) {
-    auto const s = t.score();
+  template <class Limit>
+  void look(double at, stretch const& all, Limit const& limit, std::size_t before = 0) {
+    auto const s = try_out(all, limit, refusals_in_a_row::first, before).score();
     if (s < score || (s == score && std::abs(at - believed) >= std::abs(rate - believed))) return;
     score = s;
     rate = at;
+    chance = 1;
+    if (score < explains) return;
+    loads met;
+    try_out(all, limit, refusals_in_a_row::first, before, &met);
+    chance = met.chance();
   }
 };
 
@@ -54,7 +62,7 @@ void look_at_buckets(best_limit& best, stretch all, std::size_t last) {
   auto const try_it = [&](double rate, std::int64_t burst) {
     sim::token_bucket b{.interval = from_seconds(1 / rate), .burst = burst};
     b.tat = later(begins, burst * b.interval);
-    best.look(rate, try_out(all.subspan(1), b, refusals_in_a_row::first));
+    best.look(rate, all.subspan(1), b);
   };
   auto const one = static_cast<double>(all.front().cost);
   for (std::int64_t const burst : {1, 2, 5, 10, 20, 50, 200}) {
@@ -86,15 +94,11 @@ void look_at_windows(best_limit& best, stretch before, stretch all) {
     for (auto n = std::max(enough, most * 2 / 3); n <= most + 2; n += 1 + most / 400) {
       auto const learned = before.size() - lead + 1;
       for (bool const rejects : {false, true})
-        best.look(
-            per_second(n),
-            try_out(both,
-                    sim::sliding_window{.count = n, .period = period, .counts_rejects = rejects},
-                    refusals_in_a_row::first, learned));
+        best.look(per_second(n), both,
+                  sim::sliding_window{.count = n, .period = period, .counts_rejects = rejects},
+                  learned);
       // One that is used up begins anew with what is accepted next.
-      best.look(per_second(n),
-                try_out(all.subspan(1), sim::fixed_window{.count = n, .period = period},
-                        refusals_in_a_row::first));
+      best.look(per_second(n), all.subspan(1), sim::fixed_window{.count = n, .period = period});
     }
   }
 }
@@ -107,9 +111,8 @@ std::optional<double> newest_rate(recording const& r, double believed) {
   if (!r.timed || all.size() >= recording::attempts_max || !std::ranges::all_of(all, alike))
     return std::nullopt;
   all = all.last(std::min(all.size(), attempts_max));
-  std::vector<std::size_t> bouts;  // the first refusal after something was accepted
-  for (std::size_t i = 1; i < all.size(); ++i)
-    if (is_refused(all[i]) && !is_refused(all[i - 1])) bouts.push_back(i);
+  auto const bouts = first_refusals(all);
+  auto const limited = load_of_refusals(r) == refused_at::high_load;
   for (auto n = std::min(bouts.size(), bouts_max); n >= bouts_min; --n) {
     auto const begin = bouts[bouts.size() - n];
     best_limit best{.believed = believed};
@@ -118,7 +121,9 @@ std::optional<double> newest_rate(recording const& r, double believed) {
     auto const units = accepted(all.subspan(begin, bouts.back() - begin));
     auto const span = to_seconds(all[bouts.back()].sent - all[begin].sent);
     auto const mean = static_cast<double>(units) / span;
-    if (best.score >= explains && best.rate < above_mean_max * mean) return best.rate;
+    if (best.score >= explains && (limited || best.chance < unlikely) &&
+        best.rate < above_mean_max * mean)
+      return best.rate;
   }
   return std::nullopt;
 }

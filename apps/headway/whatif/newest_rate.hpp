@@ -9,7 +9,8 @@ namespace headway::app {
 
 /// Returns how much a second the server let through when it refused last: by the bucket or window
 /// that explains the newest refusals, as many of them as one limit explains. nullopt where none
-/// does, or where fewer than three tell. `believed`: what decides where several explain as much.
+/// does, where fewer than three tell, or where they may as well have come by chance. `believed`:
+/// what decides where several explain as much.
 std::optional<double> newest_rate(recording const&, double believed);
 
 }  // namespace headway::app

@@ -36,6 +36,7 @@ recording of_trace(std::string const& file) {
     if (c.what == kind::scope) {
       s.r.scope = c.name;
       s.r.memory = c.memory;
+      s.r.ceiling = reader.head().settings.rate_ceiling;
       continue;
     }
     auto const at = [&](time_point t) { return time_point(t - s.first.value_or(t)); };
@@ -71,14 +72,17 @@ recording of_trace(std::string const& file) {
         s.flying.erase(c.id);
         if (s.costs.erase(c.id) > 0) --s.live;
         break;
+      case kind::limit:
+        s.r.ceiling = c.rate;
+        break;
       case kind::scope:
       case kind::wakeup:
       case kind::look:
       case kind::claim:
-      case kind::limit:
       case kind::leave:
       case kind::ctl:
       case kind::cost:
+      case kind::held:
       case kind::end:
         break;
     }

@@ -28,6 +28,7 @@ struct recording {
   std::string scope;  ///< its name; "" in a results file
   shipped_law law = shipped_laws().front();
   governor_settings settings{};
+  std::optional<gcra> ceiling{};  ///< of its user, the latest: a rate
   std::optional<remembered> memory{};
   std::vector<attempt> attempts{};  ///< by `sent`, at most `attempts_max`
   std::int64_t requests = 0;

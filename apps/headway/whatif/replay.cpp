@@ -67,8 +67,10 @@ replayed replay(std::string const& path) {
     if (!call->decides()) {
       if (call->what == kind::ctl)
         again.ctl(call->at, call->words);
-      else
+      else if (call->what == kind::cost)
         again.cost(call->scope, call->at, call->name, call->expected, call->told);
+      else
+        again.held(call->scope, call->at, call->why);
       if (!same()) return result;
       continue;
     }
@@ -78,6 +80,7 @@ replayed replay(std::string const& path) {
       case kind::scope:
       case kind::ctl:
       case kind::cost:
+      case kind::held:
         break;
       case kind::submit:
         g.submit(call->at, call->terms);

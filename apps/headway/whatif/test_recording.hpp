@@ -1,6 +1,7 @@
 /// Runs against the model of a server, recorded.
 #pragma once
 
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
@@ -16,13 +17,20 @@
 
 namespace headway::app {
 
+/// What else there is in a run.
+struct beside {
+  std::optional<gcra> ceiling{};  ///< of its user
+  double noise = 0;               ///< share of what is accepted that is refused by chance
+};
+
 /// Writes the trace of a run of `requests` against the model of a server, under the law that `text`
 /// names.
 inline void record(sim::behaviour const& serves, std::string_view text, int requests,
-                   std::string const& path, std::uint64_t seed = 7) {
+                   std::string const& path, std::uint64_t seed = 7, beside const& more = {}) {
   auto const law = parse_law(text);
   constexpr time_point began{2h};
-  governor_settings const settings{.queue_max = 4096, .throttled = law.throttled};
+  governor_settings const settings{
+      .queue_max = 4096, .throttled = law.throttled, .rate_ceiling = more.ceiling};
   trace to(path);
   to.head({.law = law, .settings = settings, .began = began});
   traced_governor g(&to, 0, "http://host", law, settings);
@@ -40,7 +48,8 @@ inline void record(sim::behaviour const& serves, std::string_view text, int requ
     while (auto const t = g.next(now)) {
       g.start(now, *t, chance());
       auto const a = server.arrive(time_point(now - began), 1, chance());
-      flying.emplace(now + a.after + 100us, *t, a.what);
+      auto const by_chance = more.noise > 0 && unit(chance()) < more.noise;
+      flying.emplace(now + a.after + 100us, *t, by_chance ? outcome::throttle : a.what);
     }
     auto const wake = g.wakeup(now);
     if (flying.empty() || wake < std::get<0>(flying.top())) {

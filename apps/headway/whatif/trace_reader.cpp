@@ -27,6 +27,13 @@ template <class Number>
 constexpr std::pair<Number, Number> any_of_type = {std::numeric_limits<Number>::min(),
                                                    std::numeric_limits<Number>::max()};
 
+reason reason_named(std::string_view name) {
+  auto why = reason::none;
+  while (why < reason::cancelled && to_string(why) != name)
+    why = static_cast<reason>(static_cast<int>(why) + 1);
+  return why;
+}
+
 constexpr std::array<std::string_view, 12> call_names = {"scope",  "submit", "start",  "learn",
                                                          "finish", "cancel", "wakeup", "look",
                                                          "claim",  "limit",  "leave",  "end"};
@@ -168,6 +175,13 @@ std::optional<traced_call> trace_reader::next() {
     if (!open_.contains(c.scope)) fail(fmt::format("there is no scope {} here", c.scope));
     return c;
   }
+  if (o.has("held")) {
+    c.what = kind::held;
+    c.at = head_.began + duration(o.whole("t", {0, instant_max}));
+    c.why = reason_named(o.text("held"));
+    if (!open_.contains(c.scope)) fail(fmt::format("there is no scope {} here", c.scope));
+    return c;
+  }
   if (o.has("page")) c.page = o.text("page");
   if (o.has("seat")) c.seat = o.whole<int>("seat", {0, common_pace::members_max - 1});
   if (o.has("limit")) c.belief = learned{.rate = o.real("limit")};
@@ -198,11 +212,7 @@ std::optional<traced_call> trace_reader::next() {
       c.terms.throttles = o.whole<int>("throttles", {0, any_of_type<int>.second});
     c.ended = o.has("refused");
   }
-  if (c.what == kind::wakeup) {
-    auto const why = o.text("why");
-    while (c.why < reason::cancelled && to_string(c.why) != why)
-      c.why = static_cast<reason>(static_cast<int>(c.why) + 1);
-  }
+  if (c.what == kind::wakeup) c.why = reason_named(o.text("why"));
   if (c.what == kind::look) c.held_elsewhere = o.has("held_elsewhere");
   if (c.what == kind::claim) {
     c.terms.cost = o.whole("cost", {1, any_of_type<std::int64_t>.second});

@@ -35,9 +35,10 @@ struct traced_call {
     end,
     ctl,   ///< what a user changed; of no scope
     cost,  ///< what an answer says that its request has cost
+    held,  ///< what holds the next request back, where the governor does not
   };
   /// Whether the governor was called: there is something to decide.
-  bool decides() const noexcept { return what != kind::ctl && what != kind::cost; }
+  bool decides() const noexcept { return what < kind::ctl; }
 
   kind what = kind::scope;
   int scope = 0;
@@ -56,7 +57,7 @@ struct traced_call {
   std::optional<gcra> rate{};          ///< of limit
   int in_flight_max = 0;               ///< of limit
   double share = 0;                    ///< of leave
-  reason why = reason::none;           ///< of wakeup: what holds the next request back
+  reason why = reason::none;           ///< of wakeup and held: what holds the next request back
   std::string words{};                 ///< of ctl
   double expected = 0, told = 0;       ///< of cost
   std::optional<learned> belief{};     ///< of the law after the call, where that is another

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "headway/sim/limit.hpp"
+#include "whatif/load.hpp"
 #include "whatif/recording.hpp"
 
 namespace headway::app {
@@ -31,11 +32,21 @@ struct trial {
 /// Of refusals in a row, which count.
 enum class refusals_in_a_row : std::uint8_t { all, first };
 
+/// What a limit has to do with what is not used up: the more, the nearer it is to a refusal.
+inline double load_of(sim::token_bucket const& l, time_point now) {
+  return to_seconds(std::max(l.tat, now) - now);
+}
+template <class Window>
+double load_of(Window const& l, time_point now) {
+  return -static_cast<double>(l.left(now).remaining);
+}
+
 /// Tries a limit on each attempt, if all before it went as recorded. Of the first `before` it only
-/// learns.
+/// learns. `met`: gets its load at each.
 template <class Limit>
 trial try_out(std::span<recording::attempt const> all, Limit limit,
-              refusals_in_a_row which = refusals_in_a_row::all, std::size_t before = 0) {
+              refusals_in_a_row which = refusals_in_a_row::all, std::size_t before = 0,
+              loads* met = nullptr) {
   trial t;
   bool was_refused = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -44,6 +55,9 @@ trial try_out(std::span<recording::attempt const> all, Limit limit,
     auto const counts =
         i >= before && !(was_refused && is_refused && which == refusals_in_a_row::first);
     was_refused = is_refused;
+    if constexpr (requires { limit.left(a.sent); })
+      if (met != nullptr && counts)
+        (is_refused ? met->refused : met->accepted).push_back(load_of(limit, a.sent));
     if (is_refused) {
       t.refusals += counts;
       t.explained += counts && limit.wait(a.sent - trial::timing, a.cost) > 0ns;

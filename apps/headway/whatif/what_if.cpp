@@ -345,6 +345,7 @@ class experiment {
       case kind::leave:
       case kind::ctl:
       case kind::cost:
+      case kind::held:
         break;
     }
     return true;

@@ -1,8 +1,9 @@
 /// Reads the fields of a response about the limit: how long to wait, and how much of which quota
 /// remains until when.
 ///
-/// All input comes from a server and counts as hostile: a value that makes no sense is counted and
-/// otherwise treated as absent. The most that any value can do is to make us wait.
+/// All input comes from a server and counts as hostile: a value that makes no sense, such as a time
+/// beyond wait_max, is counted and otherwise treated as absent. The most that any value can do is
+/// to make us wait.
 #pragma once
 
 #include <chrono>
@@ -65,6 +66,8 @@ HEADWAY_EXPORT std::chrono::sys_seconds server_time(std::span<field const>,
 /// longest of a repeated field holds; a decimal and a date merged with a number are accepted, as
 /// servers send them. grpc-retry-pushback-ms: negative or junk forbids a retry.
 ///
+/// Of a limit that is told twice, the least `limit` and `remaining` and the longest reset hold.
+///
 /// Quotas: X-RateLimit-*, RateLimit-* and X-Rate-Limit-* with -limit, -remaining, -reset or
 /// -reset-after on either side of what they count; the three forms of the IETF's RateLimit field,
 /// and those of RateLimit-Policy, in which `qu` absent means requests unless the name says
@@ -75,12 +78,13 @@ HEADWAY_EXPORT advice advice_of(std::span<field const>, std::chrono::sys_seconds
 
 /// Parses the time until a limit is full again, in any notation: 1m30s, 374ms (Go); RFC 3339, also
 /// without seconds; an HTTP-date; epoch milliseconds from 10^11 on, epoch seconds from 10^9 on,
-/// else seconds from now. Returns zero for the past, saturates, and nullopt for anything else.
+/// else seconds from now. Returns zero for the past, and nullopt for anything else or beyond
+/// wait_max.
 HEADWAY_EXPORT std::optional<duration> parse_reset(std::string_view,
                                                    std::chrono::sys_seconds server_now) noexcept;
 
-/// Parses 1h2m3.5s, 374ms, 6m0s, 15us: at least one number with its unit. Source: Go's
-/// time.ParseDuration.
+/// Parses 1h2m3.5s, 374ms, 6m0s, 15us: at least one number with its unit, at most wait_max in all.
+/// Source: Go's time.ParseDuration.
 HEADWAY_EXPORT std::optional<duration> parse_go_duration(std::string_view) noexcept;
 
 /// Finds the wait that the text of a refusal names: "… try again in 1m30.5s …", "retry after 3

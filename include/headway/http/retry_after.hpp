@@ -13,6 +13,10 @@
 
 namespace headway::http {
 
+/// The longest wait that makes sense. A value that asks for more is a mistake, such as a time in
+/// milliseconds or by the clock of another century: it is no hint, wherever it stands.
+inline constexpr duration wait_max = std::chrono::hours(366 * 24);
+
 /// Parses an HTTP-date in any of its three forms (IMF-fixdate, RFC 850, asctime), case-sensitive;
 /// returns nullopt for anything else. The name of the day must be one, but need not agree with the
 /// date. A leap second counts as the second after it. `now` settles the century of RFC 850's
@@ -21,8 +25,8 @@ HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_date(
     std::string_view value, std::chrono::sys_seconds now) noexcept;
 
 /// Returns the wait that a Retry-After field asks for, from the arrival of the response on, or
-/// nullopt if the value is malformed. Returns zero for the past (a caller needs a floor of its own)
-/// and duration::max() for a wait that does not fit.
+/// nullopt if the value is malformed or asks for more than wait_max. Returns zero for the past (a
+/// caller needs a floor of its own).
 ///
 /// `now` is the instant of the response by the server's clock: the parsed Date field if there is
 /// one, else local time. With a skewed local clock alone, a short wait becomes none, or hours.
