@@ -188,12 +188,11 @@ class reader : public context {
 
 template <class C>
 void fields(C& c, typename C::template as<turn>& t) {
-  auto& [number, at, cost, epoch, successes, sends, paced, prompt, withdrawn] = t;
+  auto& [number, at, cost, epoch, sends, paced, prompt, withdrawn] = t;
   c.count(number, c.last.number);
   c.time(at);
   c.whole(cost, 1, cost_max);
   c.count(epoch, c.last.epoch);
-  c.count(successes, c.last.successes);
   c.count(sends, c.last.sends);
   c.flags(paced, prompt, withdrawn);
   c.last = t;
@@ -425,11 +424,12 @@ void fields(C& c, typename C::template as<seek>& law) {
 
 template <class C>
 void fields(C& c, typename C::template as<flight>& f) {
-  auto& [of, on, sent, out] = f;
+  auto& [of, on, sent, out, successes] = f;
   c.whole(of, 0, std::numeric_limits<member_id>::max());
   fields(c, on);
   c.moment(sent);
   c.whole(out, 0, count_max);
+  c.count(successes);
 }
 
 template <class C>
@@ -534,7 +534,7 @@ void own_fields(C& c, typename C::template as<grant>& g) {
 
 constexpr std::string_view report_head = "hwR1";
 constexpr std::string_view common_head = "hwC1";
-constexpr std::string_view own_head = "hwO1";
+constexpr std::string_view own_head = "hwO2";
 constexpr std::string_view law_head = "hwL" HEADWAY_LAW_LAYOUT;
 constexpr std::string_view state_head = "hwS" HEADWAY_LAW_LAYOUT;
 

@@ -34,7 +34,6 @@ class draws {
             .at = time(),
             .cost = 1 + small(),
             .epoch = any(),
-            .successes = any(),
             .sends = any(),
             .paced = coin(),
             .prompt = coin(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "headway/fleet/blob.hpp"
@@ -295,7 +296,11 @@ class step {
 
   void went(state::pending_event const& p) {
     if (!p.on) return;  // of a turn that is not known
-    flight f{.of = p.from, .on = *p.on, .sent = p.what.at, .out = out_};
+    flight f{.of = p.from,
+             .on = *p.on,
+             .sent = p.what.at,
+             .out = out_,
+             .successes = s_.law.so_far.successes};
     f.on.cost = p.what.cost;
     s_.flights.insert(std::ranges::lower_bound(s_.flights, f.on.number, {}, number_of), f);
   }
@@ -321,30 +326,43 @@ class step {
     if (!p.told) tell(e, f, out_, heads_);
   }
 
+  /// Returns what each live member has out at `t`, as far as it has reported.
+  std::vector<std::int32_t> outs_at(time_point t) const {
+    std::vector<std::int32_t> outs;
+    for (auto const& m : s_.members) outs.push_back(m.out);
+    for (auto const& p : s_.pending) {
+      if (p.what.at > t) break;
+      if (auto const m = place_of(s_.members, p.from); m != s_.members.end() && m->live)
+        outs[static_cast<std::size_t>(m - s_.members.begin())] = p.what.out;
+    }
+    return outs;
+  }
+
   /// Hears a refusal before its time: what is out by then is counted from what is known.
   void refused_early(state::pending_event& p) {
     auto const out_at = [&](time_point t) {
-      std::vector<std::pair<member_id, std::int32_t>> last;
-      for (auto const& m : s_.members)
-        if (m.live) last.emplace_back(m.id, m.out);
-      for (auto const& q : s_.pending) {
-        if (q.what.at > t) break;
-        auto const one =
-            std::ranges::lower_bound(last, q.from, {}, [](auto const& x) { return x.first; });
-        if (one != last.end() && one->first == q.from) one->second = q.what.out;
-      }
-      int sum = 0;
-      for (auto const& [id, out] : last) sum += out;
-      return sum;
+      auto const outs = outs_at(t);
+      return std::accumulate(outs.begin(), outs.end(), 0);
+    };
+    // … and so are the successes since it went, of which the law knows only those before these.
+    auto const unheard_at = [&](time_point t) {
+      return static_cast<std::uint64_t>(std::ranges::count_if(s_.pending, [&](auto const& q) {
+        return q.what.at <= t && q.what.what == event::kind::success;
+      }));
+    };
+    auto const tell_early = [&](flight f) {
+      f.successes -= std::min(f.successes, unheard_at(p.what.at));
+      tell(p.what, f, out_at(p.what.at), heads_);
     };
     p.told = true;
-    if (auto const at = flight_of(p.what.turn); at != s_.flights.end())
-      return tell(p.what, *at, out_at(p.what.at), heads_);
+    if (auto const at = flight_of(p.what.turn); at != s_.flights.end()) return tell_early(*at);
     for (auto const& q : s_.pending)
       if (q.on && q.on->number == p.what.turn && q.from == p.from)
-        return tell(p.what,
-                    {.of = p.from, .on = *q.on, .sent = q.what.at, .out = out_at(q.what.at)},
-                    out_at(p.what.at), heads_);
+        return tell_early({.of = p.from,
+                           .on = *q.on,
+                           .sent = q.what.at,
+                           .out = out_at(q.what.at),
+                           .successes = s_.law.so_far.successes + unheard_at(q.what.at)});
   }
 
   void obey(event const& e, flight const& f) {
@@ -375,7 +393,7 @@ class step {
   void tell(event const& e, flight const& f, int out, int heads) {
     sample const s{.sent = {.sent = f.sent,
                             .epoch = f.on.epoch,
-                            .successes = f.on.successes,
+                            .successes = f.successes,
                             .sends = f.on.sends,
                             .in_flight = std::max(f.out, 1),
                             .paced = f.on.paced,
@@ -406,16 +424,21 @@ class step {
   /// Takes back planned turns, as far as nothing is known to have gone on them.
   template <class Which>
   void take_back(time_point at, Which which) {
+    for (auto& m : s_.members) take_back(at, m, which);
+  }
+
+  /// The same, of one member.
+  template <class Which>
+  void take_back(time_point at, member_state& m, Which which) {
     std::int64_t cost = 0;
     std::uint64_t turns = 0;
-    for (auto& m : s_.members)
-      for (auto& t : m.planned) {
-        if (t.withdrawn || !which(t)) continue;
-        t.withdrawn = true;
-        cost += t.cost;
-        ++turns;
-        give_back(t);
-      }
+    for (auto& t : m.planned) {
+      if (t.withdrawn || !which(t)) continue;
+      t.withdrawn = true;
+      cost += t.cost;
+      ++turns;
+      give_back(t);
+    }
     if (turns > 0) s_.law.take_back(turns, cost, at);
   }
 
@@ -450,11 +473,11 @@ class step {
   /// The first members that want, from the front of the ring on, are active; those after them are
   /// to report ten times a second, so that they are ready when their term comes.
   void choose_active() {
-    std::vector<std::size_t> ring;
+    std::vector<std::size_t> ring, were_active;
     s_.live = 0;
     for (std::size_t i = 0; i < s_.members.size(); ++i) {
       auto& m = s_.members[i];
-      m.active = false;
+      if (std::exchange(m.active, false)) were_active.push_back(i);
       s_.live += m.live;
       if (m.live && m.wants > 0) ring.push_back(i);
     }
@@ -479,17 +502,34 @@ class step {
       m.quick_until = later(now_, leaves_in);
       m.active = k < many;
     }
+    if (s_.law.top.slots)
+      for (auto const i : were_active)
+        if (!s_.members[i].active) hand_over(s_.members[i]);
+  }
+
+  /// Takes back the turns of a member whose term has ended that would be late, since it has no
+  /// permits for them: those that come next have its permits as soon as its last turn is used.
+  void hand_over(member_state& m) {
+    auto const answer = std::max(s_.law.wait.mean, 1e-3);
+    auto keeps = static_cast<std::int64_t>(m.permits * to_seconds(ahead) / answer);
+    take_back(never, m, [&](turn const&) { return keeps-- <= 0; });
   }
 
   /// Lets as many members leave the front of the ring as had their term, one after the other: if
   /// all left at once, what they still have out would keep the permits of the next.
   void slide(std::vector<std::size_t>& ring, std::size_t many) {
-    auto const each = term_of_ring / static_cast<std::int64_t>(many);
-    if (s_.term < later(now_, -term_of_ring) || s_.term > now_) s_.term = later(now_, -each);
+    auto const term = term_of(s_);
+    auto const each = term / static_cast<std::int64_t>(many);
+    if (s_.term < later(now_, -term) || s_.term > now_) s_.term = later(now_, -each);
     auto const gone = std::min<std::int64_t>((now_ - s_.term) / each, std::ssize(ring));
     s_.term += gone * each;
     std::rotate(ring.begin(), ring.begin() + gone, ring.end());
     s_.front = s_.members[ring.front()].id;
+  }
+
+  /// Returns how many turns it has.
+  static std::int32_t turns_of(member_state const& m) {
+    return static_cast<std::int32_t>(std::ranges::count(m.planned, false, &turn::withdrawn));
   }
 
   bool permits_bind() const { return s_.law.top.slots || s_.out_max > 0; }
@@ -501,12 +541,15 @@ class step {
     auto const binds = permits_bind();
     auto left = static_cast<std::int64_t>(allowed);
     std::int64_t sharing = 0;
-    for (auto& m : s_.members) {
+    due_.assign(s_.members.size(), 0);
+    auto const outs = binds ? outs_at(now_) : std::vector<std::int32_t>{};
+    for (std::size_t i = 0; i < s_.members.size(); ++i) {
+      auto& m = s_.members[i];
       if (m.active) {
         ++sharing;
       } else if (binds) {  // after its term, it uses the turns that it has
-        m.permits = m.planned.empty() ? 0 : std::max({m.permits, m.out, 1});
-        left -= std::max(m.permits, m.out);
+        m.permits = std::min(std::max(m.permits, outs[i]), outs[i] + turns_of(m));
+        left -= m.permits;
       }
     }
     if (sharing == 0) return;
@@ -514,30 +557,37 @@ class step {
       auto const unheard = std::max(allowed - static_cast<double>(s_.law.wait.heard), 1.0);
       auto const share =
           static_cast<std::int32_t>(std::ceil(unheard / static_cast<double>(sharing)));
-      for (auto& m : s_.members)  // after its term, it uses the turns that it has
+      for (std::size_t i = 0; i < s_.members.size(); ++i) {
+        auto& m = s_.members[i];  // after its term, it uses the turns that it has
         m.permits = m.active || !m.planned.empty() ? share + m.heads : 0;
+        due_[i] = m.permits;
+      }
       return;
     }
     // Equal shares of whole permits; the odd one goes round. What one has above
     // its share, or had until now and may not have heard, is taken from those of the others.
-    left = std::max<std::int64_t>(left, 0);
-    auto const more = left % sharing;
+    auto const all = static_cast<std::int64_t>(allowed);
     auto place = now_.time_since_epoch() / one_more_for % sharing;
-    std::int64_t above = 0;
-    std::vector<std::pair<std::int64_t, member_state*>> gains;
-    for (auto& m : s_.members) {
+    std::int64_t above = all - std::max<std::int64_t>(left, 0);
+    std::vector<std::pair<std::int64_t, std::size_t>> gains;
+    for (std::size_t i = 0; i < s_.members.size(); ++i) {
+      auto& m = s_.members[i];
       if (!m.active) continue;
-      auto const due = std::min<std::int64_t>(left / sharing + (place < more), wants_max);
+      auto const due = std::min<std::int64_t>(all / sharing + (place < all % sharing), wants_max);
+      due_[i] = static_cast<std::int32_t>(due);
       place = (place + 1) % sharing;
-      above += std::max<std::int64_t>({m.out - due, std::min<std::int64_t>(m.permits - due, 1), 0});
-      gains.emplace_back(due - m.permits, &m);
+      above +=
+          std::max<std::int64_t>({outs[i] - due, std::min<std::int64_t>(m.permits - due, 1), 0});
+      gains.emplace_back(due - m.permits, i);
       m.permits = static_cast<std::int32_t>(due);
     }
     std::ranges::stable_sort(gains, std::greater{}, [](auto const& g) { return g.first; });
-    for (auto const& [gain, m] : gains) {
-      auto const lent = std::clamp<std::int64_t>(m->permits - m->out, 0, above);
-      m->permits -= static_cast<std::int32_t>(lent);
+    for (auto const& [gain, i] : gains) {
+      auto& m = s_.members[i];
+      auto const lent = std::clamp<std::int64_t>(m.permits - outs[i], 0, above);
+      m.permits -= static_cast<std::int32_t>(lent);
       above -= lent;
+      if (!s_.law.top.slots) due_[i] = m.permits;  // no turn waits for a permit
     }
   }
 
@@ -549,21 +599,21 @@ class step {
     struct dealt_to {
       member_state* m;
       std::int32_t has, may;  // turns that it has, and may still get
+      std::int32_t due;       // permits
     };
     std::vector<dealt_to> ring;
-    for (auto& m : s_.members) {
-      if (!m.active || !m.quick || m.permits == 0 || !present(m)) continue;
-      auto const has = std::ranges::count_if(m.planned, [](turn const& t) { return !t.withdrawn; });
-      if (m.wants > has)
-        ring.push_back(
-            {&m, static_cast<std::int32_t>(has), m.wants - static_cast<std::int32_t>(has)});
+    for (std::size_t i = 0; i < s_.members.size(); ++i) {
+      auto& m = s_.members[i];
+      if (!m.active || !m.quick || due_[i] == 0 || !present(m)) continue;
+      auto const has = turns_of(m);
+      if (m.wants > has) ring.push_back({&m, has, m.wants - has, due_[i]});
     }
     auto const last =
         std::ranges::upper_bound(ring, s_.last, {}, [](auto const& r) { return r.m->id; });
     std::rotate(ring.begin(), last, ring.end());
     // Where permits bind, one that has more of them uses up its turns sooner, and needs more.
     auto const after = [](dealt_to const& a, dealt_to const& b) {
-      return std::int64_t{a.has + 1} * b.m->permits > std::int64_t{b.has + 1} * a.m->permits;
+      return std::int64_t{a.has + 1} * b.due > std::int64_t{b.has + 1} * a.due;
     };
     auto const by_permits = permits_bind();
     if (by_permits) std::ranges::make_heap(ring, after);
@@ -611,7 +661,6 @@ class step {
                          .at = at,
                          .cost = m.cost,
                          .epoch = noted.epoch,
-                         .successes = noted.successes,
                          .sends = noted.sends,
                          .paced = paced,
                          .prompt = noted.prompt});
@@ -621,7 +670,8 @@ class step {
   state s_;
   time_point now_;
   time_point last_report_ = time_point::min();
-  int out_ = 0, heads_ = 0;                         // of all members
+  int out_ = 0, heads_ = 0;          // of all members
+  std::vector<std::int32_t> due_{};  // permits of each, once those before it are back
   std::optional<std::pair<event, flight>> told_{};  // the latest request whose answer told a rest
 };
 

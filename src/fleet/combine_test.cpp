@@ -141,6 +141,44 @@ TEST(combine, counts_what_all_members_have_out) {
   EXPECT_EQ(s.flights[2].out, 3);
 }
 
+TEST(combine, notes_the_successes_that_came_before_a_request_went) {
+  auto s = step(knowing(), {told(1, 1, start, 100)}, start);
+  auto const a = turns_of(s, 1);
+  s = step(s,
+           {told(1, 2, start + 100ms, 9,
+                 {sent(a[0], 1), answer(event::kind::success, a[0], 5ms, 1), sent(a[1], 1)})},
+           start + 100ms);
+  ASSERT_EQ(s.flights.size(), 1);
+  EXPECT_EQ(s.flights[0].successes, 1);  // none had come when its turn was dealt
+}
+
+TEST(combine, one_that_leaves_the_ring_keeps_no_turn_that_it_has_no_permit_for) {
+  auto s = knowing();
+  s.law.remember({.rate = 40, .slots = 8, .latency = 0.2}, 0s);
+  int left = 0;
+  std::uint64_t number = 0;
+  for (auto now = start; now < start + term_of_slots; now += 100ms) {
+    ++number;
+    std::vector<report> all;
+    for (member_id id = 1; id <= 12; ++id) all.push_back(told(id, number, now, 100));
+    auto const before = std::exchange(s, step(s, all, now));
+    if (number == 1) continue;
+    for (std::size_t i = 0; i < s.members.size(); ++i) {
+      auto const &was = before.members[i], &is = s.members[i];
+      auto const turns = std::ranges::count(is.planned, false, &turn::withdrawn);
+      if (was.active && !is.active) {
+        ++left;
+        EXPECT_LE(turns, was.permits * 250 / 200) << is.id;
+        EXPECT_LE(is.permits, turns) << is.id;
+      }
+      if (!was.active && is.active) {
+        EXPECT_GT(turns, 0) << is.id;  // for when its permits are back
+      }
+    }
+  }
+  EXPECT_GE(left, 2);
+}
+
 TEST(combine, a_refusal_cuts_at_once_and_takes_back_what_has_not_gone) {
   auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
   auto const a = turns_of(s, 1), b = turns_of(s, 2);

@@ -142,7 +142,7 @@ stamp member::take(time_point now, std::int64_t cost, fraction) noexcept {
           .at = now,
           .cost = cost});
   }
-  return {.sent = now, .epoch = t.epoch, .successes = t.successes, .sends = t.number};
+  return {.sent = now, .epoch = t.epoch, .sends = t.number};
 }
 
 // ── answers ───────────────────────────────────────────────────────────────────────────────────
@@ -185,8 +185,10 @@ void member::on_throttle(time_point now, sample const& s, resource r, fraction) 
   note_answer(event::kind::throttle, now, s, r);
   // What comes by chance is no cut, and takes no turns back.
   auto const* const known = std::get_if<seek>(&law_.choice);
-  if (s.sent.sends > 0 && (known == nullptr || known->luck.doubts() == 0))
+  if (s.sent.sends > 0 && (known == nullptr || known->luck.doubts() == 0)) {
     refused_ = std::max(refused_.value_or(0), s.sent.epoch);
+    std::erase_if(turns_, [&](turn const& t) { return t.epoch <= s.sent.epoch; });
+  }
   wake(now);
 }
 

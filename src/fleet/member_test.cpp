@@ -104,6 +104,15 @@ TEST(member, a_cut_elsewhere_drops_the_turns_of_its_epoch) {
   EXPECT_EQ(m.ready_at(1), start + 20ms);
 }
 
+TEST(member, so_does_its_own_refusal) {
+  waiting m;
+  m.hear(start, granted(1, {at(1, 10ms, 4), at(2, 11ms, 4), at(3, 50ms, 5)}), 1, false);
+  ASSERT_TRUE(m.claim(start + 10ms, 1, 0));
+  m.on_throttle(start + 12ms, of(m.take(start + 10ms, 1, 0), 1), resource::unknown, 0);
+  EXPECT_FALSE(m.claim(start + 12ms, 1, 0));
+  EXPECT_EQ(m.ready_at(1), start + 50ms);
+}
+
 TEST(member, a_hold_elsewhere_holds_it) {
   waiting m;
   m.hear(start, granted(1, {at(1, 10ms)}), 1, false);

@@ -211,7 +211,7 @@ class world {
       return;
     }
     auto const active = std::ranges::count(next.members, true, &member_state::active);
-    round_ = std::max(round_, term_of_ring * next.sharing / std::max<std::int64_t>(active, 1));
+    round_ = std::max(round_, term_of(next) * next.sharing / std::max<std::int64_t>(active, 1));
     auto const starves = std::max<duration>(8s, round_ * 3 / 2);
     for (auto const& m : next.members)
       if (auto const at = last_.find(m.id); at != last_.end()) {

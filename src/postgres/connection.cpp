@@ -112,7 +112,11 @@ endpoint::endpoint(std::string url, source from) : url_(std::move(url)) {
   char* complaint = nullptr;
   owned<PQconninfoOption> const given(PQconninfoParse(url_.c_str(), &complaint));
   owned<char> const freed(complaint);  // not shown: it may repeat a password
-  if (!given) wrong_url("cannot be read");
+  if (!given)
+    wrong_url(std::string_view(complaint == nullptr ? "" : complaint)
+                      .starts_with("invalid URI query parameter")
+                  ? "has a parameter after ? that libpq does not know"
+                  : "cannot be read");
   for (auto const* secret : {"password", "sslpassword"})
     if (auto const value = value_of(given.get(), secret); !value.empty()) {
       if (from == source::arguments)
@@ -145,6 +149,9 @@ endpoint::endpoint(std::string url, source from) : url_(std::move(url)) {
     wrong_url(without("is refused: " + std::string(text.substr(0, text.find('\n'))), secrets_));
 
   auto const get = [&](char const* keyword) { return value_of(merged.get(), keyword); };
+  for (auto const* file : {"passfile", "sslrootcert"})
+    if (auto const named = value_of(given.get(), file); !named.empty() && named != "system")
+      files_.emplace_back(file, named);
   role_ = get("user");
   database_ = get("dbname").empty() ? role_ : get("dbname");
   auto const hosts = parted(get("host").empty() ? get("hostaddr") : get("host"));
@@ -167,6 +174,14 @@ endpoint::endpoint(std::string url, source from) : url_(std::move(url)) {
               (its.empty() || its == "5432" ? "" : ":" + its);
   }
   name_ = without("postgresql://" + role_ + "@" + places + "/" + database_, secrets_);
+}
+
+std::string endpoint::missing_file() const {
+  for (auto const& [keyword, file] : files_)
+    if (access(file.c_str(), R_OK) != 0)
+      return "the URL names " + keyword + "=" + file + ", which cannot be read (" +
+             std::strerror(errno) + "): put it there (of headway fleet up: its folder join)";
+  return "";
 }
 
 parameter::parameter(std::nullptr_t) {}
@@ -344,8 +359,10 @@ struct connection::session {
       status = PQconnectPoll(pq.get());
     }
     if (status == PGRES_POLLING_FAILED) {
-      auto const j = judge_connection(PQerrorMessage(pq.get()), where.role(), where.database_);
+      auto j = judge_connection(PQerrorMessage(pq.get()), where.role(), where.database_);
       pq.reset();
+      if (auto const missing = where.missing_file(); j.kind == failure::usage && !missing.empty())
+        j.sentence = missing;
       fail(j);
     }
     if (PQserverVersion(pq.get()) < 130'000)

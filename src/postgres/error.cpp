@@ -79,6 +79,9 @@ constexpr std::string_view no_tls =
     "it has no TLS: turn ssl on there, or add sslmode=disable to the URL if the network is trusted";
 constexpr std::string_view no_postgresql =
     "what answers there is no PostgreSQL: check host and port";
+constexpr std::string_view no_authority =
+    "there is no certificate of an authority to verify it with: add sslrootcert=FILE to the URL "
+    "(/etc/ssl/certs/ca-certificates.crt for public ones)";
 constexpr std::string_view no_password =
     "it wants a password: put it into ~/.pgpass (mode 0600) or PGPASSWORD";
 
@@ -89,15 +92,13 @@ constexpr std::array sayings = {
            "sslrootcert=FILE in the URL"},
     saying{"does not match host name", usage,
            "its certificate is for another name: use the name in the certificate as the host"},
-    saying{"root certificate file", usage,
-           "there is no certificate of an authority to verify it with: add sslrootcert=FILE to the "
-           "URL (/etc/ssl/certs/ca-certificates.crt for public ones)"},
-    saying{"could not get home directory to locate root", usage,
-           "there is no certificate of an authority to verify it with: add sslrootcert=FILE to the "
-           "URL (/etc/ssl/certs/ca-certificates.crt for public ones)"},
+    saying{
+        "could not read root certificate", usage,
+        "what sslrootcert names is no certificate, or cannot be read: give that of the authority "
+        "which signed the server's"},
+    saying{"root certificate file", usage, no_authority},
+    saying{"could not get home directory to locate root", usage, no_authority},
     saying{"no password supplied", usage, no_password},
-    saying{"could not read root certificate", usage,
-           "the certificate of the authority cannot be read: check sslrootcert"},
     saying{"received invalid response to SSL negotiation", usage, no_postgresql},
     saying{"expected authentication request", usage, no_postgresql},
     saying{"received invalid authentication request", usage, no_postgresql},

@@ -101,7 +101,7 @@ class Postgres(unittest.TestCase):
             ("none", "", "is empty"),
             ("of something else", "https://db.example/x", "want postgresql://"),
             ("no URL", "jobs", "want postgresql://"),
-            ("an option that it does not have", f"postgresql://h:{QUOTED}@127.0.0.1/x?sslmod=1", "cannot be read"),
+            ("an option that it does not have", f"postgresql://h:{QUOTED}@127.0.0.1/x?sslmod=1", "libpq does not know"),
             ("a value that it does not take", f"postgresql://h:{QUOTED}@127.0.0.1/x?sslmode=never", "sslmode"),
             ("a password that is not escaped", f"postgresql://h:{SECRET}@127.0.0.1/x", "want postgresql://"),
             ("a password with a slash", "postgresql://h:canary-5e1f/@127.0.0.1/x", "%2F"),
@@ -127,6 +127,7 @@ class Postgres(unittest.TestCase):
             wrong = server.url.replace("@", f":{QUOTED}x@")
             self.fails("wrong password", wrong, "usage 28P01", "~/.pgpass", server.name)
             self.fails("none", server.url, "usage", "wants a password", "~/.pgpass")
+            self.fails("its file is not here", server.url + "?passfile=/nonexistent/pgpass", "usage", "/nonexistent/pgpass", "folder join")
             self.fails("no such role", server.url_of("stranger"), "usage", PGPASSWORD=SECRET)
             self.fails("no such database", server.url_of(server.name, "nothere"), "usage 3D000", "create it", PGPASSWORD=SECRET)
             self.fails("no TLS there", url + "?sslmode=require", "usage", "sslmode=disable")
@@ -151,6 +152,10 @@ class Postgres(unittest.TestCase):
                     self.assertEqual(client.began, "connected")
                     self.assertIn("not verified", client.name)
                 self.fails("another authority", verified + str(wrong), "usage", "sslrootcert=FILE")
+                self.fails("its certificate is not here", verified + "/nonexistent/root.crt", "usage", "/nonexistent/root.crt", "folder join")
+                nothing = other.path / "nothing"
+                nothing.write_text("nothing")
+                self.fails("no certificate", verified + str(nothing), "usage", "is no certificate")
                 # As an URL that says nothing of TLS
                 self.fails("another name", elsewhere + f"?sslrootcert={right}", "usage", "another name")
                 self.fails("no authority", elsewhere, "usage", "sslrootcert=FILE")

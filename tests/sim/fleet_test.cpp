@@ -26,9 +26,10 @@ double share_throttled(figures const& f) {
 }
 
 /// Runs it under the audit; the time that is best is that of the sender that knows the limit.
-void expect_near_best(scenario const& s, double times, double throttled) {
-  auto const best = simulate(s, *contender_named("told"));
-  auto const f = simulate(s, *contender_named("seek"), {.audit = true});
+void expect_near_best(scenario const& s, double times, double throttled, std::uint64_t seed = 1) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  auto const best = simulate(s, *contender_named("told"), {.seed = seed});
+  auto const f = simulate(s, *contender_named("seek"), {.seed = seed, .audit = true});
   EXPECT_TRUE(f.finished);
   EXPECT_LE(to_seconds(f.completion), times * to_seconds(best.completion));
   EXPECT_LE(share_throttled(f), throttled);
@@ -71,11 +72,15 @@ TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   s.net.misread = 0.02;  // good answers that are taken for refusals
   auto alone = s;
   alone.fleet.reset();
-  auto const one = simulate(alone, *contender_named("seek"));
-  auto const ten = simulate(s, *contender_named("seek"), {.audit = true});
-  EXPECT_TRUE(ten.finished);
-  EXPECT_LE(to_seconds(ten.completion),
-            2 * to_seconds(one.completion));  // 1.4; after forty cuts 6.4
+  std::vector<double> one, ten;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    one.push_back(to_seconds(simulate(alone, *contender_named("seek"), {.seed = seed}).completion));
+    ten.push_back(to_seconds(
+        simulate(s, *contender_named("seek"), {.seed = seed, .audit = true}).completion));
+  }
+  std::ranges::sort(one);
+  std::ranges::sort(ten);
+  EXPECT_LE(ten[2], 1.8 * one[2]);  // 1.4; after forty cuts 6.4
 }
 
 TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
@@ -169,7 +174,7 @@ TEST(fleet, shares_slots_among_more_members_than_there_are_slots) {
   s.server.limits = {concurrency{.max_busy = 20}};
   s.server.latency = spread{100ms, 100ms};
   s.fleet->round_trip = 2ms;
-  expect_near_best(s, 1.1, 0.004);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) expect_near_best(s, 1.1, 0.004, seed);
 }
 
 TEST(fleet, members_of_another_law_than_the_default_are_one_client) {

@@ -16,10 +16,11 @@ namespace headway::fleet {
 
 /// A turn in use: the note on a permit that is out.
 struct flight {
-  member_id of = 0;   ///< the member
-  turn on{};          ///< the turn
-  time_point sent{};  ///< when it went
-  int out = 0;        ///< permits of all, this one included
+  member_id of = 0;             ///< the member
+  turn on{};                    ///< the turn
+  time_point sent{};            ///< when it went
+  int out = 0;                  ///< permits of all, this one included
+  std::uint64_t successes = 0;  ///< that had come by then
   friend bool operator==(flight const&, flight const&) = default;
 };
 
@@ -91,7 +92,8 @@ static constexpr duration lease = ahead;             ///< of the combiner: as lo
 static constexpr duration late_max = 25ms;           ///< a turn may be used
 static constexpr duration late_slots = 300ms;        ///< the same, where permits bind
 static constexpr duration near_turn = 120ms;         ///< a turn sooner than this is told at once
-static constexpr duration term_of_ring = 2s;         ///< a member is active, if others wait
+static constexpr duration term_of_ring = 2s;         ///< a member is active, if others wait, …
+static constexpr duration term_of_slots = 4s;        ///< … and where permits bind
 static constexpr std::size_t events_max = 20'000;    ///< kept, of all members
 static constexpr std::size_t turns_max = 20'000;     ///< dealt in one go
 static constexpr duration hold_max = 24h;            ///< that is believed
@@ -116,6 +118,11 @@ HEADWAY_EXPORT state combine(state before, std::span<report const> reports, time
 /// Returns by how much later than from a near board news may come from one that is so far away.
 constexpr duration delay_of(duration way) noexcept {
   return std::min(4 * way, ahead_most - ahead);
+}
+
+/// Returns for how long a member is active, if others wait.
+constexpr duration term_of(state const& s) noexcept {
+  return s.law.top.slots ? term_of_slots : term_of_ring;
 }
 
 /// Returns what a member may know of the state.

@@ -19,15 +19,14 @@ using member_id = std::int32_t;
 
 /// A turn: one request may go at an instant, or a little later.
 struct turn {
-  std::uint64_t number = 0;     ///< ascending, of all members; none is used again
-  time_point at{};              ///< not before this
-  std::int64_t cost = 1;        ///< units that the law has spent for it
-  std::uint64_t epoch = 0;      ///< as on the law's stamp; so all that follow
-  std::uint64_t successes = 0;  ///< that the law knew
-  std::uint64_t sends = 0;      ///< before this one
-  bool paced = false;           ///< the law's pace made it wait
-  bool prompt = false;          ///< it followed an answer at once
-  bool withdrawn = false;       ///< a cut or a hold took it back; it may have been used meanwhile
+  std::uint64_t number = 0;  ///< ascending, of all members; none is used again
+  time_point at{};           ///< not before this
+  std::int64_t cost = 1;     ///< units that the law has spent for it
+  std::uint64_t epoch = 0;   ///< as on the law's stamp; so all that follow
+  std::uint64_t sends = 0;   ///< before this one
+  bool paced = false;        ///< the law's pace made it wait
+  bool prompt = false;       ///< it followed an answer at once
+  bool withdrawn = false;    ///< a cut or a hold took it back; it may have been used meanwhile
   friend bool operator==(turn const&, turn const&) = default;
 };
 

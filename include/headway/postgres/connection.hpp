@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "headway/export.hpp"
@@ -43,8 +44,10 @@ class HEADWAY_EXPORT endpoint {
 
  private:
   friend class connection;
+  std::string missing_file() const;  // a sentence; "" if none is
 
   std::string url_, name_, role_, database_, warning_;
+  std::vector<std::pair<std::string, std::string>> files_;  // that the URL names
   std::vector<std::string> secrets_;
   bool verify_ = false, writable_ = false;  // what the URL leaves to us
 };
