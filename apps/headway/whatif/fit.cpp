@@ -21,8 +21,6 @@
 namespace headway::app {
 namespace {
 
-using recorded = std::vector<recording::attempt>;
-
 constexpr std::size_t explained_max = 20'000;  // attempts that a limit is tried on
 constexpr std::uint64_t seeds = 3;  // of the simulations that a recording is compared with
 
@@ -35,7 +33,7 @@ struct candidate {
 };
 
 template <class Limit>
-candidate tried(recorded const& all, Limit limit, std::string kind, std::string words) {
+candidate tried(stretch all, Limit limit, std::string kind, std::string words) {
   auto const n = std::min(all.size(), explained_max);
   return {.words = std::move(words),
           .kind = std::move(kind),
@@ -63,13 +61,13 @@ std::string time_of(duration d) {
   return fmt::format("{}s", us / 1'000'000);
 }
 
-candidate bucket(recorded const& all, double per_second, std::int64_t burst) {
+candidate bucket(stretch all, double per_second, std::int64_t burst) {
   return tried(all, sim::token_bucket{.interval = from_seconds(1 / per_second), .burst = burst},
                "rate", fmt::format("rate={},burst={}", rate_of(per_second), burst));
 }
 
 /// Rates around what was accepted between refusals, with each burst; then closer around the best.
-std::vector<candidate> buckets(recorded const& all) {
+std::vector<candidate> buckets(stretch all) {
   std::int64_t accepted = 0;
   for (auto const& a : all) accepted += a.what != outcome::throttle;
   auto const span = to_seconds(all.back().sent - all.front().sent);
@@ -97,7 +95,7 @@ std::vector<candidate> buckets(recorded const& all) {
 }
 
 /// As many as were in flight at some refusal, or one more or less.
-std::vector<candidate> slots(recorded const& all) {
+std::vector<candidate> slots(stretch all) {
   std::set<std::int64_t> counts;
   std::multiset<time_point> ends;
   for (auto const& a : all) {
@@ -119,7 +117,7 @@ std::vector<candidate> slots(recorded const& all) {
 }
 
 /// The most that was accepted in any `period`.
-std::int64_t busiest(recorded const& all, duration period, bool refusals_too) {
+std::int64_t busiest(stretch all, duration period, bool refusals_too) {
   std::int64_t most = 0, now = 0;
   std::size_t first = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -137,24 +135,24 @@ std::string per(std::int64_t count, duration period) {
   return fmt::format("{}/{}s", count, period / duration(1s));
 }
 
-using window_of = candidate (*)(recorded const&, std::int64_t count, duration period);
+using window_of = candidate (*)(stretch, std::int64_t count, duration period);
 
 constexpr std::array<window_of, 3> window_kinds = {
-    [](recorded const& all, std::int64_t n, duration period) {
+    [](stretch all, std::int64_t n, duration period) {
       return tried(all, sim::fixed_window{.count = n, .period = period}, "fixed window",
                    "window=" + per(n, period));
     },
-    [](recorded const& all, std::int64_t n, duration period) {
+    [](stretch all, std::int64_t n, duration period) {
       return tried(all, sim::sliding_window{.count = n, .period = period}, "sliding window",
                    "sliding=" + per(n, period));
     },
-    [](recorded const& all, std::int64_t n, duration period) {
+    [](stretch all, std::int64_t n, duration period) {
       return tried(all, sim::sliding_window{.count = n, .period = period, .counts_rejects = true},
                    "window that counts refusals", "sliding=" + per(n, period) + ",counts-rejects");
     }};
 
 /// Counts up to the most that was accepted in a period; then each around the best.
-std::vector<candidate> windows(recorded const& all) {
+std::vector<candidate> windows(stretch all) {
   std::vector<candidate> best;
   auto const span = all.back().sent - all.front().sent;
   for (duration const period : std::array<duration, 7>{1s, 10s, 30s, 1min, 5min, 10min, 1h}) {
@@ -180,7 +178,7 @@ duration quantile(std::vector<duration> const& sorted, double q) {
   return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1))];
 }
 
-std::vector<duration> latencies(recorded const& all, bool refused) {
+std::vector<duration> latencies(stretch all, bool refused) {
   std::vector<duration> found;
   for (auto const& a : all)
     if ((a.what == outcome::throttle) == refused && a.what != outcome::failure)
@@ -374,7 +372,7 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
 }
 
 /// A quota that the server told was kept: there are no refusals, and its rate shows in the turns.
-std::string told_quota(recorded const& all) {
+std::string told_quota(stretch all) {
   std::size_t first = all.size(), last = 0, held = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].quota_held) continue;
@@ -395,7 +393,7 @@ std::string told_quota(recorded const& all) {
 
 /// Limits that acceptances alone speak for: the rate at which they came, as many as were served at
 /// a time, as many as came in a period.
-std::vector<candidate> of_acceptances(recorded const& all) {
+std::vector<candidate> of_acceptances(stretch all) {
   std::vector<candidate> found;
   std::vector<time_point> sent;
   for (auto const& a : all) sent.push_back(a.sent);

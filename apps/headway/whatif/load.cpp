@@ -7,8 +7,6 @@
 namespace headway::app {
 namespace {
 
-using recorded = std::span<recording::attempt const>;
-
 constexpr std::size_t newest_max = 5'000, refusals_max = 24;
 constexpr std::size_t few_refusals = 4;    // refusals
 constexpr std::size_t many_refusals = 12;  // by which alone chance is told
@@ -20,7 +18,7 @@ bool met_refusal(recording::attempt const& a) {
 }
 
 /// At each attempt, what was accepted in the `period` before it.
-std::vector<double> accepted_within(recorded all, duration period) {
+std::vector<double> accepted_within(stretch all, duration period) {
   std::vector<double> at;
   double units = 0;
   std::size_t first = 0;
@@ -33,7 +31,7 @@ std::vector<double> accepted_within(recorded all, duration period) {
   return at;
 }
 
-std::vector<double> in_flight(recorded all) {
+std::vector<double> in_flight(stretch all) {
   std::vector<double> at;
   std::multiset<time_point> ends;
   for (auto const& a : all) {
@@ -69,7 +67,7 @@ double loads::chance() const {
   return std::min(chance, 1.0);
 }
 
-std::vector<std::size_t> first_refusals(std::span<recording::attempt const> all) {
+std::vector<std::size_t> first_refusals(stretch all) {
   std::vector<std::size_t> found;
   for (std::size_t i = 1; i < all.size(); ++i)
     if (met_refusal(all[i]) && !met_refusal(all[i - 1])) found.push_back(i);
@@ -77,7 +75,7 @@ std::vector<std::size_t> first_refusals(std::span<recording::attempt const> all)
 }
 
 refused_at load_of_refusals(recording const& r) {
-  recorded all(r.attempts);
+  stretch all(r.attempts);
   all = all.last(std::min(all.size(), newest_max));
   auto const found = first_refusals(all);
   std::vector<std::vector<double>> kinds = {in_flight(all)};

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "whatif/recording.hpp"
@@ -35,6 +34,6 @@ refused_at load_of_refusals(recording const&);
 bool refused_by_chance(recording const&);
 
 /// The first refusals after something was accepted: those that follow tell nothing new.
-std::vector<std::size_t> first_refusals(std::span<recording::attempt const>);
+std::vector<std::size_t> first_refusals(stretch);
 
 }  // namespace headway::app

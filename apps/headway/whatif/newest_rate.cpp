@@ -12,8 +12,6 @@
 namespace headway::app {
 namespace {
 
-using stretch = std::span<recording::attempt const>;
-
 constexpr std::size_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
 constexpr double explains = 0.8;             // a score
@@ -38,7 +36,7 @@ struct best_limit {
   double chance = 1;  ///< that refusals came by chance as near to it
 
   template <class Limit>
-  void look(double at, stretch const& all, Limit const& limit, std::size_t before = 0) {
+  void look(double at, stretch all, Limit const& limit, std::size_t before = 0) {
     auto const s = try_out(all, limit, refusals_in_a_row::first, before).score();
     if (s < score || (s == score && std::abs(at - believed) >= std::abs(rate - believed))) return;
     score = s;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct recording {
   /// Returns its first `n` attempts, as a run of the requests that ended with them.
   recording first(std::size_t n) const;
 };
+
+/// Recorded attempts in a row.
+using stretch = std::span<recording::attempt const>;
 
 /// Reads a trace of `headway run --trace`, or its results, whichever it is. Errors:
 /// fatal(exit_usage) that names file:line.
