@@ -16,7 +16,7 @@ app::traced_figures traced() {
     m.limit = i < 20 ? 0 : i < 150 ? 50 : 48;
     m.throttled = i == 20 || i == 150 ? 3 : 0;
     m.failed = i == 200 ? 2 : 0;
-    m.held[i > 150 && i < 170 ? reason::server_hint : reason::pace] = 0.09;
+    m.held[to_string(i > 150 && i < 170 ? reason::server_hint : reason::pace)] = 0.09;
     f.attempts += m.accepted + m.throttled + m.failed;
     f.throttled += m.throttled;
     f.failed += m.failed;
