@@ -73,8 +73,8 @@ struct company {
   bool crowd() const noexcept { return stride() > crowded; }
 
  private:
-  static bool is_brief(double seconds, double answer) noexcept {
-    return seconds < std::min(brief_answers * answer, brief_seconds);
+  static bool is_brief(double lasted, double answer) noexcept {
+    return lasted < std::min(brief_answers * answer, brief_seconds);
   }
 };
 
