@@ -11,7 +11,7 @@
 namespace headway::app {
 namespace {
 
-constexpr duration patience = 5s;  // between SIGTERM and SIGKILL
+constexpr duration grace = 5s;  // between SIGTERM and SIGKILL
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void crew::terminate(time_point now, task& t, std::string why) {
   if (!t.ended_by.empty()) return;
   t.ended_by = std::move(why);
   guards_[static_cast<std::size_t>(t.guard)].signal(SIGTERM);
-  t.kill_at = later(now, patience);
+  t.kill_at = later(now, grace);
 }
 
 void crew::terminate_all(time_point now, std::string const& why) {

@@ -58,7 +58,7 @@ double loads::chance() const {
   std::ranges::sort(sorted);
   double chance = 1, sum = 0, n = 0;
   for (auto const load : refused) {
-    auto const [as_much, more] = std::ranges::equal_range(sorted, load);
+    auto const [as_much, more] = std::equal_range(sorted.begin(), sorted.end(), load);
     auto const half = static_cast<double>(more - as_much) / 2;
     sum += (static_cast<double>(sorted.end() - more) + half + 0.5) /
            (static_cast<double>(sorted.size()) + 1);
