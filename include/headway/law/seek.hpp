@@ -88,7 +88,7 @@ struct seek {
     }
     friend bool operator==(tally const&, tally const&) = default;
   };
-  tally so_far{};
+  tally so_far{};  ///< since it began
 
   /// The state before a cut for failures, given back if it does not lower their share.
   struct belief {
