@@ -437,15 +437,15 @@ class Life(unittest.TestCase):
                 self.assertEqual((look("after"), proxy.stderr().splitlines()[-1].count("log")), (200, 1))
 
     def test_more_connections_are_taken_once_the_configuration_says_so(self):
-        with Server(lambda *_: ok()) as origin:
+        """Those before it wait for their answers: idle ones would give way."""
+        opened = threading.Event()
+        with Server(lambda r, _: r.path == "/" and ok() or opened.wait(30) and ok()) as origin:
             proxy = Proxy(None, *COLD, "--config=proxy.toml")
             write = lambda n: Path(proxy.folder, "proxy.toml").write_text(f'connections = {n}\n[[upstream]]\nurl = "{origin.url}"\n')
             write(2)
             with proxy, contextlib.ExitStack() as open:
-                get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
-                first, second, third = (open.enter_context(contextlib.closing(proxy.send(get))) for _ in range(3))
-                for s in (first, second):
-                    self.assertIn(b"200 OK", s.recv(4096))
+                get = "GET /{} HTTP/1.1\r\nHost: a\r\n\r\n"
+                first, second, third = (open.enter_context(contextlib.closing(proxy.send(get.format(p)))) for p in ("held", "held", ""))
                 third.settimeout(0.3)
                 with self.assertRaises(TimeoutError):
                     third.recv(4096)
@@ -454,6 +454,9 @@ class Life(unittest.TestCase):
                 third.settimeout(10)
                 self.assertIn(b"200 OK", third.recv(4096))
                 self.assertEqual(proxy.state()["connections"]["max"], 3)
+                opened.set()
+                for s in (first, second):
+                    self.assertIn(b"200 OK", s.recv(4096))
 
     def test_a_configuration_is_read_again_whole_or_not_at_all(self):
         with Server(lambda *_: ok(b"one")) as one, Server(lambda *_: ok(b"two")) as two:

@@ -82,6 +82,7 @@ MALFORMED = [
     ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 501),
     ("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 501),
     ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417),
+    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 200-ok\r\n\r\n", 417),
     ("GET / HTTP/1.1\r\nHost: a\r\n" + "X: y\r\n" * 101 + "\r\n", 431),
     ("GET / HTTP/1.1\r\nHost: a\r\nX: " + "y" * 70_000 + "\r\n\r\n", 431),
     ("GET http://other/ HTTP/1.1\r\nHost: other\r\n\r\n", 404),
@@ -108,6 +109,14 @@ class Malformed(unittest.TestCase):
                     self.assertEqual(origin.heard, [], text[:120])
                 del origin.heard[:]
             self.assertEqual(proxy.ask("GET", "/")[0], 200)
+
+    def test_what_is_no_http_is_told_at_once(self):
+        """Before: a greeting of TLS without the byte of a line's end had to wait for 10 s."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            for greeting, reason in ((b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"tls"), (b"\x05\x01\x00", b"malformed")):
+                with contextlib.closing(proxy.send(greeting)) as s:
+                    said = s.recv(4096)
+                self.assertRegex(said, b"^HTTP/1.1 400 (?s:.*)X-Headway-Reason: %s\r\n" % reason)
 
     def test_a_hint_that_is_wrong_is_named(self):
         with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
@@ -174,6 +183,24 @@ class Slow(unittest.TestCase):
             self.assertGreater(time.monotonic() - begun, 8)
             self.assertEqual(len(origin.heard), 21)
             self.assertEqual(proxy.state()["held_bytes"] + tight.state()["held_bytes"], 0)
+
+    def test_silent_connections_give_way_where_all_places_are_taken(self):
+        """Before: another waited for a minute."""
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD, "--connections=50") as proxy, contextlib.ExitStack() as open:
+            for _ in range(50):
+                open.enter_context(socket.create_connection(("127.0.0.1", proxy.port), 10))
+            wait_for(lambda: proxy.state()["connections"]["clients"] == 50)
+            self.assertEqual(proxy.ask("GET", "/", timeout=30)[0], 200)
+
+    def test_clients_leave_descriptors_for_what_they_ask(self):
+        """Before: some were answered 502, too many open files."""
+        few, statuses = ("prlimit", "--nofile=48:48"), []
+        with Server(lambda *_: time.sleep(0.05) or ok()) as origin, Proxy(origin.url, *COLD, before=few) as proxy:
+            for client in [proxy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") for _ in range(200)]:
+                with client:
+                    statuses.append(client.recv(4096)[9:12])
+            self.assertEqual(set(statuses), {b"200"})
+            self.assertIn("room for 8 clients", proxy.stderr())
 
     @staticmethod
     def drip(proxy, length, a_second):

@@ -132,6 +132,12 @@ class Passing(unittest.TestCase):
             server.join()
         self.assertEqual(heard, [body])
 
+    def test_an_answer_that_gives_no_reason(self):
+        """Not even the space before it, as small servers do. Before: 502, malformed."""
+        with Server(lambda *_: b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok") as origin, Proxy(origin.url, *COLD) as proxy:
+            said = proxy.raw("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        self.assertTrue(said.startswith(b"HTTP/1.1 200 \r\n") and said.endswith(b"\r\n\r\nok"), said)
+
     def test_bodies_of_any_framing(self):
         text = os.urandom(300_000)
         chunked = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (text[:7], text[7:200_001], text[200_001:]))

@@ -16,6 +16,7 @@ std::string_view plain(beast::string_view s) noexcept {
 
 constexpr std::string_view blank_line = "\r\n\r\n";
 constexpr std::size_t chunk_line_max = 4096;
+constexpr std::size_t status_end = 12;  // "HTTP/1.1 200"; some say no more, others want a space
 
 /// A line feed without its carriage return, or the other way round, is read differently by
 /// different servers. `from`: where to begin to look.
@@ -97,7 +98,8 @@ std::size_t message_reader<IsRequest>::feed(std::string_view bytes, error_code& 
   auto const whole = end != text.npos;
   if (whole) text.resize(end + blank_line.size());
   if (text.size() > head_bytes_max) return refuse_long(e), 0;
-  if (has_bare_break(text, from)) {
+  // What begins with neither a method nor a version, TLS for one, may never have an end.
+  if (has_bare_break(text, from) || (!text.empty() && !is_alphanumeric(text[0]))) {
     e = beast::http::error::bad_value;
     return 0;
   }
@@ -109,6 +111,7 @@ std::size_t message_reader<IsRequest>::feed(std::string_view bytes, error_code& 
     return used;
   }
   has_head_ = true;
+  if (!IsRequest && text.find("\r\n") == status_end) text.insert(status_end, 1, ' ');
   this->put(boost::asio::buffer(text), e);
   if (e == beast::http::error::need_more && this->is_header_done()) e = {};
   return used;

@@ -23,7 +23,9 @@ namespace headway::app::proxy {
 namespace {
 
 constexpr std::size_t last_max = 50;
-constexpr std::uint64_t keep_each = 60;  // ticks
+constexpr std::uint64_t keep_each = 60;   // ticks
+constexpr std::size_t wires_kept = 4096;  // that clients leave room for, or one each
+constexpr duration sweep_max = 200us;     // at a time: requests go on meanwhile
 
 /// Tells once all of them know where their names lead: what is wrong with one, or "".
 void find(std::vector<std::shared_ptr<server>> const& all,
@@ -46,11 +48,11 @@ void find(std::vector<std::shared_ptr<server>> const& all,
 }  // namespace
 
 service::service(config c, std::function<config()> reread)
-    : config_(std::move(c)),
+    : room_(static_cast<std::size_t>(room_for_connections(0))),
+      config_(std::move(c)),
       reread_(std::move(reread)),
       began_(clock_now()),
       mark_(fmt::format("headway-{:016x}", seed())) {
-  room_for_connections(0);
   fleet_ = join_fleet(config_.limit, settings_of(config_.upstreams[0]).governor.hint_max);
   for (auto& u : config_.upstreams) u.fleet = fleet_;
   for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));
@@ -62,7 +64,7 @@ service::service(config c, std::function<config()> reread)
     if (auto* const values = s->renews()) values->obtain();
   listener_ = std::make_unique<listener>(io_, config_.listen, "--listen", [this](tcp::socket s) {
     std::make_shared<session>(*this, std::move(s))->start();
-    if (sessions_.size() >= config_.connections_max) listener_->pause();
+    if (sessions_.size() >= places()) listener_->pause();
   });
   for (auto const& s : servers_)
     if (auto const why = loop_of(*s); !why.empty()) throw fatal(exit_usage, why);
@@ -86,7 +88,7 @@ service::~service() {
   if (admin_) admin_->close();
   if (control_) control_->close();
   want_room_.clear();
-  for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->close();
+  for (auto* const s : std::vector(sessions_)) s->close();
   servers_.clear();
   leaving_.clear();
   io_.restart();
@@ -112,6 +114,9 @@ int service::run() {
   }
   fmt::print("{}\n", line);
   std::fflush(stdout);
+  if (places() < config_.connections_max)
+    say(fmt::format("the limit of open files (ulimit -Hn) leaves room for {} clients at once",
+                    places()));
   notify_manager("READY=1");
   if (fleet_) {
     news_of_fleet_.assign(fleet_->event_fd());
@@ -144,9 +149,21 @@ std::string service::new_id() {
   return fmt::format("r-{:x}", ++ids_);
 }
 
+/// Clients at once: descriptors are left for what they ask.
+std::size_t service::places() const noexcept {
+  return std::min(config_.connections_max, room_ - std::min(room_ / 2, wires_kept));
+}
+
+void service::add(session& s) {
+  s.place = sessions_.size();
+  sessions_.push_back(&s);
+}
+
 void service::remove(session& s) {
-  sessions_.erase(&s);
-  if (listener_ && listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
+  auto* const last = sessions_.back();
+  sessions_[last->place = s.place] = last;
+  sessions_.pop_back();
+  if (listener_ && listener_->paused() && !draining_ && sessions_.size() < places())
     listener_->accept();
 }
 
@@ -194,13 +211,25 @@ void service::tick() {
     for (auto const& s : servers_) s->tick(now, minute);
     for (auto const& s : leaving_) s->tick(now, minute);
     std::erase_if(leaving_, [](auto const& s) { return s->idle(); });
-    for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) s->tick(now);
+    if (std::exchange(unswept_, sessions_.size()) == 0) sweep();
     if (ticks_ % keep_each == 0)
       for (auto const& s : servers_) s->keep();
     if (control_) control_->tick(now);
     check_drained();
     tick();
   });
+}
+
+/// Looks at each session, the newest first: one that is removed leaves its place to one that has
+/// been seen.
+void service::sweep() {
+  auto const now = clock_now();
+  for (auto at = now; at < now + sweep_max; at = clock_now()) {
+    unswept_ = std::min(unswept_, sessions_.size());
+    if (unswept_ == 0) return;
+    sessions_[--unswept_]->tick(now);
+  }
+  asio::post(io_, [this] { sweep(); });
 }
 
 void service::take_signals() {
@@ -297,8 +326,7 @@ void service::take_over(config fresh, std::vector<std::shared_ptr<server>> serve
   servers_ = std::move(servers);
   config_ = std::move(fresh);
   if (admin_) admin_->guard(config_.admin_hosts, config_.admin_token);
-  if (listener_->paused() && !draining_ && sessions_.size() < config_.connections_max)
-    listener_->accept();
+  if (listener_->paused() && !draining_ && sessions_.size() < places()) listener_->accept();
   offer_room();
   say("the configuration was read again");
   notify_manager("READY=1");
@@ -311,7 +339,7 @@ void service::drain(int signal) {
   listener_->close();
   std::size_t waiting = 0, active = 0;
   for (auto const& s : servers_) waiting += s->waiting();
-  for (auto* const s : std::vector(sessions_.begin(), sessions_.end())) {
+  for (auto* const s : std::vector(sessions_)) {
     active += s->active();
     s->drain();
   }
@@ -436,7 +464,7 @@ proxy_state service::state() {
   shown.connections.clients = sessions_.size();
   shown.connections.active = static_cast<std::size_t>(
       std::ranges::count_if(sessions_, [](auto const* s) { return s->active(); }));
-  shown.connections.max = config_.connections_max;
+  shown.connections.max = places();
   shown.held_bytes = held_;
   shown.held_bytes_max = config_.hold_max;
   shown.received_bytes = received_;

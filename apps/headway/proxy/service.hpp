@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -50,7 +49,7 @@ class service {
   /// Names this process to itself, where a request of its own comes back (CDN-Loop, RFC 8586).
   std::string const& mark() const noexcept { return mark_; }
   void ended(log_entry const&);
-  void add(session& s) { sessions_.insert(&s); }
+  void add(session&);
   void remove(session&);
   void received(std::size_t n) noexcept { received_ += n; }
   void sent(std::size_t n) noexcept { sent_ += n; }
@@ -61,6 +60,8 @@ class service {
   /// It is called when there may be room.
   void wait_for_room(std::shared_ptr<session>);
   bool lacks_room() const;
+  /// Whether no further client is taken until one leaves.
+  bool lacks_places() const noexcept { return listener_->paused(); }
 
   proxy_state state();
 
@@ -76,6 +77,8 @@ class service {
   void finish_drain();
   void hurry();
   void tick();
+  void sweep();
+  std::size_t places() const noexcept;
   void check_drained();
   void hear_fleet();
   std::optional<admin_page> page(std::string_view path);
@@ -84,6 +87,7 @@ class service {
   std::string state_for_ctl();
 
   asio::io_context io_{1};
+  std::size_t const room_;  // connections, of clients and to upstreams
   config config_;
   std::shared_ptr<fleet_link> fleet_{};  // null: no other host shares a limit
   std::function<config()> reread_;
@@ -92,7 +96,8 @@ class service {
   std::vector<std::shared_ptr<server>> servers_;
   std::vector<command> orders_;                   // in force, also for servers that a reload brings
   std::vector<std::shared_ptr<server>> leaving_;  // no request goes there any more
-  std::unordered_set<session*> sessions_;
+  std::vector<session*> sessions_;
+  std::size_t unswept_ = 0;  // of them, in this second
   std::deque<std::shared_ptr<session>> want_room_;
   std::unique_ptr<listener> listener_;
   std::unique_ptr<admin> admin_;

@@ -23,10 +23,12 @@ constexpr std::size_t small_read = 2 * 1024, large_read = 64 * 1024;
 constexpr std::size_t rest_max = 16 * 1024;    // of what a client sends before its turn
 constexpr std::size_t unsent_max = 32 * 1024;  // of an answer that it does not take
 constexpr duration idle_max = 60s, head_max = 10s, write_max = 30s, linger_max = 2s;
+constexpr duration idle_max_short = 2s;  // while others wait for a place
 constexpr duration body_grace = 10s, body_silence_max = 30s;
 // While others wait for room, what holds it comes faster.
 constexpr double body_bytes_a_second = 4096, body_bytes_a_second_short = 256 * 1024;
 constexpr std::size_t path_shown = 200;
+constexpr char tls_record = 0x16;  // which a client of TLS sends first
 
 constexpr std::array<std::string_view, 6> safe = {"GET",    "HEAD",    "PUT",
                                                   "DELETE", "OPTIONS", "TRACE"};
@@ -121,6 +123,9 @@ void session::feed() {
               fmt::format("the {} longer than {} bytes",
                           reader_->has_head() ? "trailers are" : "head is", head_bytes_max)},
              std::nullopt});
+      if (!reader_->has_head() && reader_->start.text.starts_with(tls_record))
+        return refuse(
+            {{400, "tls", "TLS is not spoken here: want http:// in the base URL"}, std::nullopt});
       return refuse({{400, "malformed", "this is no request of HTTP/1.1"}, std::nullopt});
     }
     bytes.remove_prefix(used);
@@ -426,7 +431,7 @@ void session::tick(time_point now) {
         return refuse(
             {{408, "slow", fmt::format("the head did not come within {}", in_words(head_max))},
              std::nullopt});
-      due = since_ + idle_max;
+      due = since_ + (house_.lacks_places() ? idle_max_short : idle_max);
       break;
     case phase::body:
       if (now >= body_due())

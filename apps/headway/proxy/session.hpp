@@ -33,6 +33,8 @@ class session final : public client_side, public std::enable_shared_from_this<se
   bool active() const noexcept { return is_ == phase::answering; }
   bool wants_room() const noexcept { return is_ == phase::room; }
 
+  std::size_t place = 0;  ///< among the sessions of the service
+
  private:
   enum class phase : std::uint8_t { head, body, room, answering, lingering, closed };
 

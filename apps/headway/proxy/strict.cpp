@@ -99,9 +99,9 @@ std::optional<objection> objection_to(head const& r) {
     if (equal_ignoring_case(f.name, "connection"))
       for (auto const name : kept)
         if (lists_token(f.value, name)) return malformed(fmt::format("Connection names {}", name));
-  if (auto const expected = r.find("expect");
-      expected && !equal_ignoring_case(*expected, "100-continue"))
-    return objection{417, "expect", "the only expectation is 100-continue"};
+  for (auto const& f : r.fields)
+    if (equal_ignoring_case(f.name, "expect") && !equal_ignoring_case(f.value, "100-continue"))
+      return objection{417, "expect", "the only expectation is 100-continue"};
   return std::nullopt;
 }
 
