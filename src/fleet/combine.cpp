@@ -717,7 +717,9 @@ std::vector<member_id> to_wake(state const& s, state const& before, time_point n
     };
     auto const next = m.quick_until >= s.at && !m.quick && (!there || was->quick_until < before.at);
     auto const cut = m.quick && (s.recalled || s.law.so_far.epoch != before.law.so_far.epoch);
-    if (next || cut || std::ranges::any_of(m.planned, comes_soon)) ids.push_back(m.id);
+    auto const permitted =
+        s.law.top.slots && there && m.permits > was->permits && !m.planned.empty();
+    if (next || cut || permitted || std::ranges::any_of(m.planned, comes_soon)) ids.push_back(m.id);
   }
   return ids;
 }

@@ -516,6 +516,18 @@ TEST(combine, wakes_members_that_would_not_hear_of_a_turn_in_time) {
   EXPECT_EQ(to_wake(s, before, start), std::vector<member_id>{1});
 }
 
+TEST(combine, wakes_a_member_that_a_permit_has_come_to) {
+  auto before = knowing();
+  before.law.remember({.rate = 100, .slots = 10, .latency = 0.1}, 0s);
+  std::vector<report> all;
+  for (member_id id = 1; id <= 4; ++id) all.push_back(told(id, 1, start, 100));
+  auto const s = step(before, all, start);
+  auto fewer = s;
+  --fewer.members[2].permits;
+  EXPECT_EQ(to_wake(s, fewer, start), std::vector<member_id>{3});
+  EXPECT_EQ(to_wake(s, s, start), std::vector<member_id>{});
+}
+
 TEST(combine, bears_any_report) {
   rng draw(7);
   state s;

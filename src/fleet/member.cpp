@@ -11,8 +11,9 @@ namespace {
 
 constexpr duration silence = 310ms;  // nothing new was heard: it coasts
 constexpr duration coasting_halves = 1min;
-constexpr duration far = 2s;         // a turn so far from now is of another clock
-constexpr duration asks_again = 1s;  // for a turn, where none is promised
+constexpr duration far = 2s;             // a turn so far from now is of another clock
+constexpr duration asks_again = 1s;      // for a turn, where none is promised
+constexpr duration together = tick / 4;  // acts so soon after a report go with the next
 constexpr exponential_backoff repeats{.initial = tick, .multiplier = 2, .cap = 1s};
 constexpr std::uint64_t began_anew = 2'000'000;  // µs: the engine's clock went back, and its state
 constexpr double golden = 0.6180339887498949;    // spreads members of consecutive numbers
@@ -53,8 +54,12 @@ void member::refresh(time_point now, int out, int waiting) noexcept {
   if (waiting == 0 || waiting_ == 0) wants_since_ = now;
   auto const begins = waiting > 0 && waiting_ == 0 && turns_.empty();
   waiting_ = waiting;
-  if (begins && now >= later(spoke_, part(tick, 0.25))) wake(now);
+  if (begins && now >= later(spoke_, together)) wake(now);
   drop_late(now);
+  if (slots_ && out < was.first && (out >= permits_ || (waiting > 0 && turns_.empty()))) {
+    frees_ = true;
+    wake(std::max(now, later(spoke_, together)));
+  }
 }
 
 void member::drop_late(time_point now) noexcept {
@@ -247,6 +252,7 @@ report const& member::speak(time_point now) {
              .with = with_,
              .age = age()};
   unheard_ = true;
+  urgent_ = std::exchange(frees_, false);
   repeated_ = 0;
   return report_;
 }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
+#include <vector>
 
 namespace headway::fleet {
 namespace {
@@ -192,6 +195,52 @@ TEST(member, tells_a_retry_after_at_once) {
   EXPECT_EQ(r.events[1].turn, 1);
   EXPECT_EQ(r.events[1].remaining, 5);
   EXPECT_EQ(r.events[1].reset, 7s);
+}
+
+/// A member of slots, with two requests out on its turns; it may have so many.
+struct two_out : waiting {
+  explicit two_out(std::int32_t permits, std::vector<turn> const& more) {
+    auto g = granted(1, {at(1, 10ms), at(2, 10ms)});
+    g.slots = true;
+    std::ranges::copy(more, std::back_inserter(g.turns));
+    hear(start, g, 1, false);
+    for (int out = 0; out < 2; ++out)
+      if (claim(start + 10ms, 1, 0)) take(start + 10ms, 1, 0);
+    speak(start + 50ms);
+    g.version = 2;
+    g.permits = permits;
+    hear(start + 51ms, g, 2, false);
+  }
+};
+
+TEST(member, tells_at_once_of_a_permit_that_it_has_no_turn_for) {
+  two_out m(2, {});
+  EXPECT_FALSE(m.urgent());
+  m.refresh(start + 80ms, 1, 8);
+  EXPECT_EQ(m.speaks_at(), start + 80ms);
+  m.speak(start + 80ms);
+  EXPECT_TRUE(m.urgent());
+  m.hear(start + 81ms, granted(2, {}), 3, false);
+  m.refresh(start + 82ms, 0, 8);
+  EXPECT_EQ(m.speaks_at(), start + 105ms);  // not after each answer
+  m.speak(start + 105ms);
+  EXPECT_TRUE(m.urgent());
+}
+
+TEST(member, tells_at_once_of_a_permit_that_it_had_above_its_share) {
+  two_out m(1, {at(3, 20ms)});
+  m.refresh(start + 80ms, 1, 8);
+  m.speak(start + 80ms);
+  EXPECT_TRUE(m.urgent());
+}
+
+TEST(member, keeps_its_tick_where_it_uses_a_permit_again_or_wants_no_turn) {
+  for (int const waits : {8, 0}) {
+    two_out m(2, waits > 0 ? std::vector{at(3, 20ms)} : std::vector<turn>{});
+    auto const due = m.speaks_at();
+    m.refresh(start + 80ms, 1, waits);
+    EXPECT_EQ(m.speaks_at(), due);
+  }
 }
 
 TEST(member, repeats_a_report_until_it_is_heard) {

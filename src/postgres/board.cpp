@@ -44,6 +44,7 @@ constexpr duration leap = 1s;          // a clock that differs by more is anothe
 constexpr duration learns_again = 5s;  // what differs, …
 constexpr duration keeps_again = 60s;  // … and what does not
 constexpr double differs = 0.02;
+constexpr std::int64_t long_ago = 1;        // a hold until then holds none, and wakes the combiner
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
 
 time_point steady_now() noexcept {
@@ -512,7 +513,7 @@ struct board::office {
       auto const version = static_cast<std::uint64_t>(number_in(words));
       auto const epoch = number_in(words), hold = number_in(words);
       if (by == id) return;
-      auto const held = hold > 0 ? time_point(micros(hold)) : time_point::min();
+      auto const held = hold > long_ago ? time_point(micros(hold)) : time_point::min();
       m.held = std::max(m.held, held);
       if (epoch >= 0)
         m.member->cut(now, version, static_cast<std::uint64_t>(epoch), held);
@@ -541,7 +542,7 @@ struct board::office {
       reports.push_back(bytes_of(fleet::to_blob(r)));
       reported.push_back(static_cast<std::int64_t>(r.number));
       epochs.push_back(r.refused ? static_cast<std::int64_t>(*r.refused) : -1);
-      holds.push_back(r.held > m.held ? micros_of(r.held) : 0);
+      holds.push_back(r.held > m.held ? micros_of(r.held) : m.member->urgent() ? long_ago : 0);
       m.held = std::max(m.held, r.held);
       leave.push_back(r.leaves);
       has.push_back(static_cast<std::int64_t>(m.granted.version));

@@ -82,7 +82,7 @@ end $$;
 
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what
 -- has become of it. `epoch`: it was refused in that one, which all hear at once; -1: it was not. `hold`: nothing
--- goes before, which all hear at once; 0: nothing new. `has`: the version whose grant it has; `keeps`: the one
+-- goes before, which all hear at once, and the combiner hears the report; 0: nothing new. `has`: the version whose grant it has; `keeps`: the one
 -- that it made and has the state of.
 --
 -- `combine`: it is to make the next state; then there are `made_of` and `state` (null where it has that, and

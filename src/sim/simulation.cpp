@@ -467,6 +467,9 @@ class world {
           other.cuts.push_back({answer.granted.version, *r.refused, r.held});
           tell(i, kind::cut);
         }
+    if (c.seat->urgent() && answer.fresh)
+      for (std::uint32_t i = 0; i < clients_.size(); ++i)
+        if (i != index && clients_[i].combines) tell(i, kind::pushed);
     if (is_lost()) return;
     c.answers.push_back(std::move(answer));
     tell(index, kind::answered);

@@ -129,7 +129,7 @@ constexpr duration term_of(state const& s) noexcept {
 HEADWAY_EXPORT grant grant_of(state const& s, member_id to);
 
 /// Returns the members that would not hear in time by their own reports: of a turn that comes soon,
-/// of a cut, or that their term is next.
+/// of a permit, of a cut, or that their term is next.
 HEADWAY_EXPORT std::vector<member_id> to_wake(state const& s, state const& before, time_point now);
 
 }  // namespace headway::fleet

@@ -55,6 +55,8 @@ class HEADWAY_EXPORT member : public pace {
   report const& speak(time_point now);
   /// Returns the report that was made last.
   report const& spoken() const noexcept { return report_; }
+  /// Returns whether the combiner is to hear that at once: a permit came back that others can use.
+  bool urgent() const noexcept { return urgent_; }
   /// Takes what a report was answered. `told`: the number of the last report that has arrived;
   /// `combines`: it is to make the next state, ten times a second.
   void hear(time_point now, grant const& g, std::uint64_t told, bool combines);
@@ -122,6 +124,8 @@ class HEADWAY_EXPORT member : public pace {
   bool unheard_ = false;       // report_ is to be repeated, …
   int repeated_ = 0;           // … and was so often
   bool lost_ = false;          // events were dropped
+  bool frees_ = false;         // a permit came back that it has no use for, since then, …
+  bool urgent_ = false;        // … and before
   bool quick_ = true, leaving_ = false;
   std::optional<std::uint64_t> refused_{};  // the epoch
   time_point speaks_{}, spoke_{};

@@ -95,6 +95,7 @@ struct latency {
     double pace = 1;     ///< units per second
     bool ramps = false;  ///< the level grows until it is refused
     bool slots = false;  ///< the level is permits: what is delivered says nothing against it
+    bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
   };
 
   /// Takes an answer. Returns what a block of them tells, once it is whole.
@@ -132,8 +133,9 @@ struct latency {
       base = lowest;
       return load::unknown;
     }
+    auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
     if (how.ramps && !how.slots && delivers < more * before &&
-        s.in_flight - s.heard > flying * delivers / how.unit * mean + flying_more)
+        s.in_flight - s.heard > flying * usual / how.unit * mean + flying_more)
       return load::full;
     if (lowest <= higher * base + std::max(shortest, higher_by * mean)) {
       base += (lowest - base) / (lowest < base ? base_fall : base_rise);

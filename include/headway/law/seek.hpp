@@ -597,8 +597,12 @@ struct seek {
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    auto const load = wait.judge(
-        now, s, {.unit = so_far.unit, .pace = pace(), .ramps = ramping(), .slots = top.slots});
+    auto const load = wait.judge(now, s,
+                                 {.unit = so_far.unit,
+                                  .pace = pace(),
+                                  .ramps = ramping(),
+                                  .slots = top.slots,
+                                  .ahead = !with.brief});
     if (load == latency::load::full) {
       level =
           wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
