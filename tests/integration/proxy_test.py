@@ -384,6 +384,23 @@ class Streams(unittest.TestCase):
                     closed.set()
                     self.assertEqual(answer.read(), b"end")
 
+    def test_an_error_that_trickles_is_judged_in_time(self):
+        """Before: each byte gave it another 10 min."""
+        written = []
+
+        def parts():
+            yield b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 60\r\n\r\n"
+            for _ in range(60):
+                written.append(1)
+                yield b"x"
+                time.sleep(0.5)
+
+        with Server(lambda *_: parts()) as origin, Proxy(origin.url, *COLD) as proxy:
+            with contextlib.closing(proxy.connect()) as client:
+                client.request("POST", "/", b"1")
+                self.assertEqual(client.getresponse().status, 500)  # its head
+            self.assertLess(len(written), 60)
+
     def test_a_client_that_does_not_read_stops_its_origin(self):
         written = [0]
 

@@ -102,7 +102,7 @@ void exchange::on_connected() {
 void exchange::on_bytes(std::string_view bytes) {
   auto const self = shared_from_this();
   any_bytes_ = true;
-  due_ = std::max(due_, clock_now() + silence_max);
+  if (is_ != phase::judging) due_ = std::max(due_, clock_now() + silence_max);
   std::string joined;
   if (!rest_.empty()) {
     joined = std::exchange(rest_, {}).append(bytes);
