@@ -12,10 +12,9 @@ namespace headway {
 /// Knows what is left of a limit, as far as the server tells: what remained at an answer, less all
 /// that was sent since the request that it answers.
 ///
-/// Nothing is known of a window before its first answer. So after a reset no more goes than was
-/// ever left of the window before, until an answer tells anew or fails to, or until two of the
-/// longest round trips that told before have passed, which is less than a window. From then on
-/// nothing is known.
+/// After a reset, and until an answer tells anew, the next window is taken to have no more than was
+/// ever left of the one before. That ends, and nothing is known, once an answer does not tell, or
+/// once two of the longest round trips that told before have passed.
 ///
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {

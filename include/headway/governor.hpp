@@ -93,8 +93,7 @@ enum class verdict : std::uint8_t {
   done,     ///< answered; the ticket is gone
   retry,    ///< queued again under the same ticket
   give_up,  ///< failed for good; the ticket is gone
-  park,  ///< queued again, but the server asks for more patience than hint_max, or has refused it
-         ///< alone for so long (refused_alone): cancel it, or wait that long
+  park,     ///< queued again, but it has to wait for longer than hint_max: cancel it, or wait
 };
 /// A verdict with its reason.
 struct decision {
@@ -104,11 +103,10 @@ struct decision {
   friend bool operator==(decision const&, decision const&) = default;
 };
 
-/// A request that a server's hint holds, that was refused, alone or as all that is left, or that
-/// waits for a broken server, for longer than hint_max.
+/// A request that has to wait for longer than hint_max.
 struct parked_request {
   ticket id{};                       ///< still waits
-  time_point until = never;          ///< the hold or its own wait ends
+  time_point until = never;          ///< not before this
   reason why = reason::server_hint;  ///< … or refused_alone, or server_broken
   friend bool operator==(parked_request const&, parked_request const&) = default;
 };
@@ -127,8 +125,7 @@ struct governor_settings {
                                  ///< nor do those of a request that has not failed before the
                                  ///< server broke, while it answers nothing but failures
   std::size_t queue_max = 1024;  ///< requests that wait at most; retries always find room
-  duration hint_max = 15min;     ///< a request that a hint holds, that is refused alone, or that
-                                 ///< waits for a broken server, for longer is parked
+  duration hint_max = 15min;     ///< a request that has to wait for longer is parked
   duration first_alone = 250ms;  ///< zero: off
   after_throttle throttled = after_throttle::stand_in_line;  ///< where a throttled request waits
   int quiet_successes = 10;                                  ///< of the shared retry level
@@ -311,10 +308,14 @@ class governor {
     return ticket_of(deadlines_.top().of.index);
   }
 
-  /// Returns the first waiting request if a server's hint, of any answer, holds it for longer than
-  /// hint_max, if it was refused alone for so long, if all that is left was refused twice and for
-  /// so long since anything was accepted, or if the server is broken for so long and is not to be
-  /// asked yet whether it is back: the driver cancels it and tells its owner, or has that patience.
+  /// Returns the first waiting request if it has to wait for longer than hint_max, since
+  ///
+  /// - a server's hint, of any answer, holds it for longer;
+  /// - it was refused alone for so long;
+  /// - all that is left was refused twice, and nothing was accepted for so long;
+  /// - the server is broken for so long, and is not to be asked yet whether it is back.
+  ///
+  /// The driver cancels it and tells its owner, or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
     auto const index = queue_.top().index;

@@ -8,10 +8,9 @@ namespace headway {
 /// Counts the requests that were sent since a cut and that the server accepted, as far as one can
 /// know when the next refusal comes.
 ///
-/// Where answers take seconds, a refusal overtakes the successes that were sent before it: counting
-/// successes would say that nothing was accepted. But refusals come at once there, and in the order
-/// of their requests: what was sent before the refused request and is not refused by now was
-/// accepted. Where refusals take as long as answers, only successes tell.
+/// Successes were accepted. Where refusals come at once and answers take seconds, so was what was
+/// sent before the refused request and is not refused by now: refusals come in the order of their
+/// requests there, and overtake successes.
 ///
 /// Threads: a value. Source: scenarios/rate-50-6s.toml, design/003.
 struct acceptances {
