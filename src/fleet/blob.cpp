@@ -262,13 +262,14 @@ void fields(C& c, typename C::template as<breakage>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, unsent, refused, heard, low, tells, first, beyond] =
-      x;
+  auto& [share, answers, odds, usual, ceiling, before, unsent, refused, heard, low, tells, first,
+         beyond] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
   c.real(usual, 0, 1);
   c.real(ceiling);
+  c.real(before, 0, 1);
   c.whole(unsent, 0, chance::tests);
   c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);
@@ -338,7 +339,7 @@ template <class C>
 void fields(C& c, typename C::template as<ceiling>& x) {
   auto& [at, slots, touched, guess, resumed, settled, warm, climb_seconds, touch_rejects,
          flight_rejects, ease] = x;
-  c.real(at);
+  c.real(at, 0);
   c.flags(slots, touched, guess, resumed, settled, warm);
   c.real(climb_seconds, 0);
   c.real(touch_rejects);
@@ -366,7 +367,7 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, closed, alike] = x;
+  auto& [began, accepted, cut, shut, since, refused, closed, alike, banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
@@ -375,6 +376,8 @@ void fields(C& c, typename C::template as<period>& x) {
   c.moment(refused);
   c.real(closed);
   c.whole(alike, 0, count_max);
+  c.real(banned.seconds, 0);
+  c.whole(banned.alike, 0, count_max);
 }
 
 template <class C>
@@ -415,10 +418,10 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, so_far);
   fields(c, trial);
   {
-    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
-           wake_ups, brief, of_vacancy] = with;
+    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
+           of_vacancy, bans] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(wake_ups, brief, of_vacancy);
+    c.flags(prompt, of_vacancy, bans);
   }
 }
 

@@ -64,8 +64,7 @@ class step {
 
   state run(std::span<report const> reports) {
     if (s_.at > later(now_, clock_differs)) begin_anew();
-    s_.law.with.wake_ups = false;  // two turns at once, in each step that deals late
-    s_.law.with.brief = false;     // each count is blurred by what members have not told yet
+    s_.law.with.prompt = false;  // turns are dealt ahead, and members tell answers late
     s_.law.with.chance = tests_chance(s_);
     s_.law.with.vacancy = false;  // what is out is not known at the moment that it would go
     // Numbers of turns ascend also where a state was lost: they begin with the clock.

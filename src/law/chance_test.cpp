@@ -114,5 +114,39 @@ TEST(chance, a_known_limit_is_tested_seldom) {
   EXPECT_EQ(tested, 4);
 }
 
+// Requests that overtake each other come to a limit out of order: what it refuses looks like
+// chance. But no cut ends chance.
+TEST(chance, refusals_that_a_cut_ends_were_a_limit) {
+  chance c;
+  test(c, 40, 0);
+  ASSERT_TRUE(c.known());
+  c.cut();
+  auto const enough = chance::missed / c.before;
+  c.spared(enough - 1);
+  EXPECT_TRUE(c.known());
+  auto const odds = c.odds;
+  c.spared(enough);
+  EXPECT_DOUBLE_EQ(c.odds, odds * chance::row_for);
+  EXPECT_FALSE(c.known());
+}
+
+TEST(chance, a_cut_tells_once) {
+  chance c;
+  test(c, 40, 0);
+  c.cut();
+  c.spared(1e6);
+  auto const odds = c.odds;
+  c.spared(1e6);
+  EXPECT_EQ(c.odds, odds);
+}
+
+TEST(chance, a_cut_before_chance_was_found_tells_nothing) {
+  chance c;
+  c.answered(true, 0);
+  c.cut();
+  c.spared(1e6);
+  EXPECT_EQ(c.odds, 1);
+}
+
 }  // namespace
 }  // namespace headway

@@ -268,6 +268,24 @@ seek few_requests(seek law) {
   return law;
 }
 
+TEST(seek, failures_that_cut_nothing_are_not_tried) {
+  time_point now{1s};
+  auto law = few_requests({});
+  ASSERT_TRUE(law.wanted.is_low());
+  for (int i = 0; i < 200; ++i) {
+    now = std::max(now + 1s, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    sample const s{.sent = sent, .rtt = 50ms, .app_limited = true};
+    if (i % 3 == 0)
+      law.on_success(now + 50ms, s, 0);
+    else
+      law.on_failure(now + 50ms, s, 0);
+    EXPECT_EQ(law.trial.share, 0) << i;
+  }
+  EXPECT_EQ(law.so_far.epoch, 0U);
+  EXPECT_EQ(law.broken.trust, 0);
+}
+
 TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
   auto const kept = few_requests({});
   EXPECT_EQ(kept.so_far.epoch, 0U);
@@ -382,6 +400,62 @@ TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
   EXPECT_TRUE(law.top.resumed);
 }
 
+/// Is refused until half a minute has passed since the first refusal, and accepted once.
+void ban_for_half_a_minute(seek& law, time_point& now) {
+  auto const since = now;
+  while (law.ready_at(1) < since + 30s) refuse(law, now);
+  ASSERT_EQ(law.doing(), seek::phase::shut);
+  answer(law, now, outcome::success);
+}
+
+TEST(seek, stays_below_what_bans_it_twice) {
+  for (bool const bans : {true, false}) {
+    time_point now{1s};
+    seek law{.with = {.bans = bans}};
+    double level = 0;
+    for (int i = 0; i < 2; ++i) {
+      for (int n = 0; n < 600; ++n) answer(law, now, outcome::success);
+      level = law.level;
+      ban_for_half_a_minute(law, now);
+    }
+    EXPECT_TRUE(law.server.banned.expected());
+    if (bans) {
+      EXPECT_LE(law.level, ban::below * level);
+    }
+    auto const began = law.level;
+    for (int n = 0; n < 2000; ++n) answer(law, now, outcome::success);
+    EXPECT_EQ(law.level < 1.03 * began, bans) << began << ' ' << law.level;
+  }
+}
+
+TEST(seek, one_ban_changes_nothing) {
+  auto const after_one = [](bool bans) {
+    time_point now{1s};
+    seek law{.with = {.bans = bans}};
+    for (int n = 0; n < 600; ++n) answer(law, now, outcome::success);
+    ban_for_half_a_minute(law, now);
+    for (int n = 0; n < 600; ++n) answer(law, now, outcome::success);
+    return law.level;
+  };
+  EXPECT_EQ(after_one(true), after_one(false));
+}
+
+TEST(seek, refusals_that_a_cut_ends_are_no_more_taken_for_chance) {
+  time_point now{1s};
+  seek law;
+  answer_row(law, now, 200, 0);
+  law.luck.odds = 1 / chance::odds_max;
+  law.luck.usual = 0.05;
+  answer_row(law, now, 1, 1);
+  answer_row(law, now, chance::tests, chance::several);
+  ASSERT_EQ(law.so_far.epoch, 1U);
+  ASSERT_TRUE(law.luck.known());
+  auto const enough = 2 * chance::missed / law.luck.usual;
+  for (int i = 0; i < enough; ++i) answer(law, now, outcome::success);
+  EXPECT_GT(law.luck.odds, 0.3);
+  EXPECT_FALSE(law.luck.known());
+}
+
 TEST(seek, answers_that_take_twice_as_long_drain) {
   time_point now{1s};
   auto law = refused_after(200, now);
@@ -395,6 +469,33 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   }
   EXPECT_EQ(law.doing(), seek::phase::drain);
   EXPECT_LT(law.level, level / 2);
+}
+
+// The level before the drain is a rate.
+TEST(seek, slots_that_are_named_in_a_drain_end_it) {
+  time_point now{1s};
+  seek law;
+  refuse(law, now, 200, 20);
+  law.level = 200;
+  for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
+  law.level = law.wait.drain(now, 2 * law.wait.mean, law.level);
+  refuse(law, now, 50, 20);
+  ASSERT_TRUE(law.top.slots);
+  now += 1s;
+  for (int i = 0; i < 30; ++i) answer(law, now, outcome::success);
+  EXPECT_LE(law.level, 1.25 * 20);
+}
+
+// Others have left, and the limit was lifted.
+TEST(seek, a_crowd_far_above_its_ceiling_grows_in_few_steps) {
+  time_point now{1s};
+  seek law{.with = {.chance = false}};
+  law.others.lasting.variation = 1;
+  law.level = seek::rate_max;
+  law.top.at = 1e-10;
+  EXPECT_EQ(law.doing(), seek::phase::crowd);
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.level, seek::rate_max);
 }
 
 /// A ramp at 200/s that is refused with 20 out, of answers that take 100 ms and refusals that take

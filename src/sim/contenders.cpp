@@ -63,6 +63,8 @@ std::vector<contender> all_variants() {
       variant("seek-no-drain", "never looks at latency", {.with = {.drain = false}}),
       variant("seek-no-periods", "never learns from what a cycle accepted",
               {.with = {.periods = false}}),
+      variant("seek-no-bans", "counts a refusal as one request where it shuts the server",
+              {.with = {.bans = false}}),
       variant("seek-no-failures", "no number of failures is overload",
               {.with = {.failures = false}}),
       variant("seek-no-confidence", "climbs as often at a ceiling that proves true",

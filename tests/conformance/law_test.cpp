@@ -26,7 +26,8 @@ struct bare_seek : seek {
             .confidence = false,
             .company = false,
             .chance = false,
-            .demand = false};
+            .demand = false,
+            .bans = false};
   }
   friend bool operator==(bare_seek const&, bare_seek const&) = default;
 };

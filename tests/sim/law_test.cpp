@@ -88,25 +88,20 @@ struct expectation {
 
 TEST(default_law, stays_next_to_limits_that_it_was_not_told) {
   spread const usual{20ms, 80ms};
-  auto const bucket = [&](duration interval) {
-    return modelled({.limits = {token_bucket{interval, 11}}, .latency = usual});
+  auto const bucket = [](duration interval, int size, spread latency) {
+    return modelled({.limits = {token_bucket{interval, size}}, .latency = latency});
   };
   expectation const rows[] = {
-      {"bucket 7/s burst 10", bucket(142857143ns), {.requests = 300}, 7, 0.98, 0.04},
-      {"bucket 37/s burst 10", bucket(27027028ns), {.requests = 800}, 37, 0.95, 0.031},
-      {"bucket 180/s burst 10", bucket(5555556ns), {.requests = 3600}, 180, 0.90, 0.01},
+      {"bucket 7/s burst 10", bucket(142857143ns, 11, usual), {.requests = 300}, 7, 0.98, 0.04},
+      {"bucket 37/s burst 10", bucket(27027028ns, 11, usual), {.requests = 800}, 37, 0.95, 0.031},
+      {"bucket 180/s burst 10", bucket(5555556ns, 11, usual), {.requests = 3600}, 180, 0.90, 0.01},
       {"180/s without burst",
-       modelled({.limits = {token_bucket{5555556ns, 1}}, .latency = {95ms, 105ms}}),
+       bucket(5555556ns, 1, {95ms, 105ms}),
        {.requests = 3600},
        180,
        0.85,
        0.006},
-      {"180/s burst 1",
-       modelled({.limits = {token_bucket{5555556ns, 2}}, .latency = {95ms, 105ms}}),
-       {.requests = 3600},
-       180,
-       0.88,
-       0.006},
+      {"180/s burst 1", bucket(5555556ns, 2, {95ms, 105ms}), {.requests = 3600}, 180, 0.88, 0.006},
       {"16 slots of 100 ms",
        modelled({.limits = {concurrency{.max_busy = 16}}, .latency = {99ms, 101ms}}),
        {.requests = 3000},

@@ -23,6 +23,7 @@ struct chance {
   double odds = 1;           ///< of a limit against chance
   double usual = 0;          ///< share of refusals when chance was found; 0: it is not
   double ceiling = 0;        ///< where tests last told of a limit, units per second; 0: nowhere yet
+  double before = 0;         ///< share of refusals at the latest cut; 0: it has not ended them
   int unsent = 0;            ///< tests that go before anything else
   int refused = 0;           ///< of the latest tests
   int heard = 0;             ///< answers to them
@@ -43,12 +44,26 @@ struct chance {
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
-  static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;   ///< … and so many times as many as chance
-  static constexpr double row_for = 20;      ///< what a row says for a limit, at most
-  static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
+  static constexpr double again = 0.5;      ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;  ///< … and so many times as many as chance
+  static constexpr double row_for = 20;     ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;  ///< … and against it: limits, too, let rows pass
+  static constexpr double missed =
+      6;  ///< refusals that do not come after a cut: by chance one in 400
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.01;       ///< … and so many more
+
+  /// Takes a cut.
+  void cut() noexcept { before = known() ? std::min(share, usual) : 0; }
+
+  /// Takes that so many were accepted since a cut and none refused: where chance would have refused
+  /// some, it was a limit.
+  void spared(double accepted) noexcept {
+    if (accepted * before < missed) return;
+    before = 0;
+    odds = std::min(odds * row_for, odds_max);
+    if (odds > doubtful) usual = 0;
+  }
 
   /// Returns whether refusals are known to be a limit's.
   bool limit() const noexcept { return odds >= certain; }

@@ -60,7 +60,7 @@ struct company {
   }
   /// Takes an acceptance `lasted` seconds after the latest refusal.
   void accepted(double lasted, double answer) noexcept {
-    if (brief) brief = is_brief(lasted, answer);
+    brief = brief && is_brief(lasted, answer);
   }
 
   /// Returns the share of the level that a cut takes and that `seconds` give back: as large as the

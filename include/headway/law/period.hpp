@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/law/ban.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
@@ -26,6 +27,7 @@ struct period {
   time_point refused{};  ///< the last
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
+  ban banned{};          ///< whether a refusal shuts it
   friend bool operator==(period const&, period const&) = default;
 
   static constexpr double patience = 10;  ///< of the time since it shut, at the first success; …
@@ -82,7 +84,7 @@ struct period {
     auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
     auto const times = lasted > much * closed ? 1 : alike + 1;
     auto const cuts_before = cuts;
-    *this = {.began = sent, .accepted = unit, .closed = lasted, .alike = times};
+    *this = {.began = sent, .accepted = unit, .closed = lasted, .alike = times, .banned = banned};
     return {units, least, most, lasted, cuts_before, times >= 2};
   }
 };

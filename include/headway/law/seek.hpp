@@ -110,9 +110,9 @@ struct seek {
     bool company = true;     ///< share with others as many
     bool chance = true;      ///< tell refusals by chance from a limit's
     bool demand = true;      ///< a refusal that the pace has not caused is no cut
-    bool wake_ups = true;    ///< make up for late ones
-    bool brief = true;       ///< believe short counts only while they follow each other
+    bool prompt = true;      ///< turns go as they are dealt, and answers are heard as they come
     bool vacancy = true;     ///< ask whether slots are vacant before they are named
+    bool bans = true;        ///< count what a refusal costs in time
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -182,7 +182,7 @@ struct seek {
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
     auto const interval = from_seconds(seconds);
     auto const slack =
-        std::max({interval / 2, duration(1ms), from_seconds(with.wake_ups ? made_up : 0)});
+        std::max({interval / 2, duration(1ms), from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0)
@@ -200,8 +200,11 @@ struct seek {
     if (broken.succeeded(s.sent.sent)) turn.hurry(now, so_far.unit / pace());
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
-    if (s.sent.epoch == so_far.epoch) ++last.since.successes;
-    if (with.brief) others.accepted(to_seconds(now - last.at), wait.mean);
+    if (s.sent.epoch == so_far.epoch) {
+      ++last.since.successes;
+      if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
+    }
+    if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
     auto const known = luck.known();
     if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
@@ -214,33 +217,8 @@ struct seek {
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
-    ++top.flight_rejects;
     wanted.heard(now, s, false);
-    server.take_back(static_cast<double>(s.sent.cost));
-    auto const doubts = top.slots ? 0 : luck.doubts();
-    auto const test = luck.answered(true, s.sent.sends);
-    if (s.sent.epoch != so_far.epoch) return;
-    if (last.row.refused(s.sent.sends)) return;
-    if (doubts > 0 && !server.shut) {
-      if (!test && s.sent.sends >= luck.beyond) luck.test(last.since.sends, level < top.rest());
-      if (!test || luck.refused < doubts) return;
-    } else if (test) {
-      return;  // of the cut before
-    }
-    if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
-      return turn.wait(
-          now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
-    trial = {};
-    ++so_far.epoch;
-    auto const answered = last.since.successes;
-    auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
-    if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
-    if (leave > 0 && top.settled) return yield(now);
-    cut(now, s, accepted, doubts, test);
-    level = std::clamp(level, rate_min, rate_max);
-    auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
-                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
-    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    refused(now, s, u);
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -256,8 +234,9 @@ struct seek {
     if (!too_many || trial.share > 0 || s.sent.epoch != so_far.epoch) return;
     if (last.since.answers() < breakage::row_max) return;  // too few to tell
     belief const before{broken.share, rate_of(level), level, top};
-    on_throttle(now, s, resource::unknown, u);
-    if (!server.shut && broken.doubts()) trial = before;
+    auto const epoch = so_far.epoch;
+    refused(now, s, u);
+    if (so_far.epoch != epoch && !server.shut && broken.doubts()) trial = before;
   }
 
   void on_hint(time_point, hint const&) noexcept {}
@@ -308,6 +287,8 @@ struct seek {
   bool crowd() const noexcept {
     return with.company && others.crowd() && (top.slots || luck.limit() || !with.chance);
   }
+  /// Returns whether a refusal costs the time that it shuts the server.
+  bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
@@ -331,16 +312,21 @@ struct seek {
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
       top.settled = true;
-    auto const how = growth();
-    if (how == phase::crowd)
-      level += others.stride() * top.at * cost / stride_units(rate);
-    else if (how == phase::ramp)
-      level *= 1 + ln2 * cost / doubling_units(rate);
-    else if (how == phase::approach)
-      level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
-    else if (!(leave > 0 && top.settled && level > top.at))
-      // Above the ceiling, what is left to others would hide one far above.
-      level += ceiling::step * top.at * cost / step_units(rate);
+    switch (growth()) {
+      case phase::crowd:
+        level += others.stride() * top.at * cost / stride_units(rate);
+        break;
+      case phase::ramp:
+        level *= 1 + ln2 * cost / doubling_units(rate);
+        break;
+      case phase::approach:
+        level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
+        break;
+      default:
+        // Above the ceiling, what is left to others would hide one far above.
+        if (!(leave > 0 && top.settled && level > top.at))
+          level += ceiling::step * top.at * cost / step_units(rate);
+    }
     level = std::min(level, rate_max);
   }
 
@@ -348,8 +334,11 @@ struct seek {
   /// ceiling half for each stride.
   double stride_units(double rate) const noexcept {
     auto needed = rate * company::seconds;
-    for (auto above = level / top.at - 1; above > 0; above -= others.stride()) needed /= 2;
-    return std::max({needed, rate * wait.mean, so_far.unit});
+    auto const needed_min = std::max(rate * wait.mean, so_far.unit);
+    for (auto above = level / top.at - 1; above > 0 && needed > needed_min;
+         above -= others.stride())
+      needed /= 2;
+    return std::max(needed, needed_min);
   }
   /// Returns the units in which the ramp doubles.
   double doubling_units(double rate) const noexcept {
@@ -370,9 +359,12 @@ struct seek {
     auto const unit = so_far.unit;
     auto const measured = top.touched && !top.slots;
     auto const heard = std::min(ceiling::climb_answers * wait.mean, ceiling::climb_seconds_slow);
-    auto needed =
-        std::max((top.touched ? top.touch_rejects / waste : ceiling::guessed_answers) * unit,
-                 rate_of(top.at) * std::max(top.climb_seconds, heard));
+    auto const there = rate_of(top.at);
+    auto needed = std::max(
+        top.touched
+            ? (top.touch_rejects * unit + (bans() ? server.banned.seconds * there : 0)) / waste
+            : ceiling::guessed_answers * unit,
+        there * std::max(top.climb_seconds, heard));
     auto const needed_min = std::max(
         (measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit, rate * wait.mean);
     auto const expected = measured ? 1 : 1 + ceiling::step;
@@ -382,10 +374,17 @@ struct seek {
     return std::max(needed, needed_min);
   }
 
+  /// Takes whether the level is permits. A drain ends where that is new: it kept a level of the
+  /// other kind.
+  void count(bool slots) noexcept {
+    if (std::exchange(top.slots, slots) != slots) wait.drained = 0;
+  }
+
   /// Begins the search anew: below where tests last told of a limit, if they ever did.
   void search_anew() noexcept {
     if (top.slots) level = rate_of(level);
-    top.slots = top.touched = top.guess = top.settled = server.shut = false;
+    count(false);
+    top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
     top.resumed = top.at > 0;
     others = {};
@@ -397,7 +396,7 @@ struct seek {
     bool const named = last.row.passed(now);
     if (last.row.may_send(s.in_flight - 1)) turn.hurry(now, 0);
     if (!named) return;
-    top.slots = true;
+    count(true);
     top.at = std::exchange(last.row, {}).slots;
     level = ceiling::below * top.at;
     turn.hurry(now, so_far.unit / pace());
@@ -410,6 +409,7 @@ struct seek {
     auto const was = std::exchange(trial, {});
     if (!broken.in_vain(answers, static_cast<double>(last.since.failures), was.share)) return;
     level = was.level;
+    count(was.top.slots);
     top.take_back(was.top);
   }
 
@@ -421,7 +421,39 @@ struct seek {
     turn.wait(now, 2 * so_far.unit / pace());
   }
 
-  /// Takes a refusal; `accepted` were sent since the last cut. `doubts` of its tests had to be
+  /// Takes a refusal, or a failure that counts as one.
+  void refused(time_point now, sample const& s, fraction u) noexcept {
+    ++top.flight_rejects;
+    server.take_back(static_cast<double>(s.sent.cost));
+    auto const doubts = top.slots ? 0 : luck.doubts();
+    auto const test = luck.answered(true, s.sent.sends);
+    if (s.sent.epoch != so_far.epoch) return;
+    luck.before = 0;
+    if (last.row.refused(s.sent.sends)) return;
+    if (doubts > 0 && !server.shut) {
+      if (!test && s.sent.sends >= luck.beyond) luck.test(last.since.sends, level < top.rest());
+      if (!test || luck.refused < doubts) return;
+    } else if (test) {
+      return;  // of the cut before
+    }
+    if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
+      return turn.wait(
+          now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
+    trial = {};
+    ++so_far.epoch;
+    auto const answered = last.since.successes;
+    auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
+    if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
+    if (leave > 0 && top.settled) return yield(now);
+    cut(now, s, accepted, doubts, test);
+    luck.cut();
+    level = std::clamp(level, rate_min, rate_max);
+    auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
+                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
+    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+  }
+
+  /// Takes a cut; `accepted` were sent since the one before. `doubts` of its tests had to be
   /// refused, and it is a `test` itself.
   void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts,
            bool test) noexcept {
@@ -461,11 +493,11 @@ struct seek {
     if (top.slots && (at_fewer || last.in_vain >= 3)) {
       level = rate;
       top.at = rate_of(top.at);
-      top.slots = false;
+      count(false);
     } else if (with.slots && !top.slots && luck.doubts() == 0 && wait.mean > 0 &&
                last.speak_for_slots(rate, out) &&
                so_far.successes >= last.successes + cuts::hardly) {
-      top.slots = true;
+      count(true);
       level = top.at = out;
     }
   }
@@ -487,6 +519,7 @@ struct seek {
 
   /// Takes a refusal by a rate; `mean` is what was accepted per second since the cut before.
   void refused_rate(sample const& s, double since, double mean, std::uint64_t accepted) noexcept {
+    if (bans() && !ramping()) return stay_below(level);
     if (!ramping()) return met(level, mean, accepted, since);
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
@@ -500,7 +533,7 @@ struct seek {
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
     if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends);
     if (slots && !asks) {
-      top.slots = true;
+      count(true);
       top.at = held;
       level = ceiling::below * held;
       return;
@@ -519,10 +552,10 @@ struct seek {
   void met(double at, double mean, std::uint64_t accepted, double since) noexcept {
     if (accepted >= cuts::hardly)
       others.met(top.slots ? at : mean, top.slots ? at : static_cast<double>(accepted),
-                 with.brief ? since : 0, wait.mean);
+                 with.prompt ? since : 0, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
-      top.slots = false;
+      count(false);
       top.at = level;
       top.touched = true;
       level *= 1 - others.stride();
@@ -535,7 +568,13 @@ struct seek {
     }
   }
 
-  /// Forgets what a wrong memory said, but not what the caller set.
+  /// Takes a level that is punished.
+  void stay_below(double punished) noexcept {
+    level = top.at = ban::below * punished;
+    top.touched = true;
+  }
+
+  /// Forgets what a wrong memory said; begins at half of it, and not above the usual start.
   void forget(time_point now) noexcept {
     seek fresh{.waste = waste, .leave = leave, .with = with};
     fresh.level = std::min(fresh.level, rate_of(level) / 2);
@@ -551,11 +590,15 @@ struct seek {
   void opened(time_point now, time_point sent) noexcept {
     auto const unit = so_far.unit;
     auto const c = server.open(sent, unit);
+    server.banned.lasted(c.closed, c.closed * rate_of(level) / unit, wait.mean);
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     auto const long_enough =
         c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
     // In a crowd the others took it, and one's share is what it was.
-    if (!crowd() && with.periods && ((long_enough && !known) || c.again)) {
+    if (bans()) {
+      stay_below(top.at);
+      top.resumed = true;
+    } else if (!crowd() && with.periods && ((long_enough && !known) || c.again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
       if (c.most < ceiling::below * level) top.touched = false;
@@ -597,24 +640,30 @@ struct seek {
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    auto const load = wait.judge(now, s,
-                                 {.unit = so_far.unit,
-                                  .pace = pace(),
-                                  .ramps = ramping(),
-                                  .slots = top.slots,
-                                  .ahead = !with.brief});
-    if (load == latency::load::full) {
-      level =
-          wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
-    } else if (load == latency::load::queued) {
-      level = wait.drain(now, wait.lowest, level);
-    } else if (load == latency::load::ours) {
-      level = std::min(rate_of(wait.resume), usable);
-      top.slots = false;
-      top.at = level / ceiling::below;
-      top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
-    } else if (load == latency::load::slower) {
-      level = wait.resume;
+    latency::sending const how{.unit = so_far.unit,
+                               .pace = pace(),
+                               .ramps = ramping(),
+                               .slots = top.slots,
+                               .ahead = !with.prompt};
+    switch (wait.judge(now, s, how)) {
+      case latency::load::unknown:
+        break;
+      case latency::load::full:
+        level =
+            wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
+        break;
+      case latency::load::queued:
+        level = wait.drain(now, wait.lowest, level);
+        break;
+      case latency::load::ours:
+        level = std::min(rate_of(wait.resume), usable);
+        top.slots = false;
+        top.at = level / ceiling::below;
+        top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
+        break;
+      case latency::load::slower:
+        level = wait.resume;
+        break;
     }
   }
 };
