@@ -24,9 +24,9 @@ PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
-TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse", "late")
+TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse", "late", "overtaking")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
-PARTS = ["slots", "vacancy", "drain", "periods", "failures", "confidence", "company", "chance", "demand"]
+PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "chance", "demand"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 
@@ -51,8 +51,8 @@ TROUBLE = [
     ("failures-1000",), ("held-out/failures-60",), ("held-out/rate-300-failures",),
     ("rate-50-3s",), ("rate-50-6s",), ("rate-8-20s",), ("rate-167-10s",), ("held-out/rate-12-5s",),
     ("held-out/rate-35-10s",), ("gone-1min",), ("gone",), ("gone-30min",), ("held-out/gone-2min",),
-    ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",),
-    ("held-out/ban-20s",), ("slots-1",), ("slots-2",), ("slots-3",), ("held-out/slots-4",), ("held-out/slots-5",),
+    ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",), ("ban-1min",),
+    ("held-out/ban-15s",), ("held-out/ban-20s",), ("overtaking-500",), ("held-out/overtaking-300",), ("slots-1",), ("slots-2",), ("slots-3",), ("held-out/slots-4",), ("held-out/slots-5",),
     ("held-out/slots-6",), ("binds",), ("held-out/change-binds",), ("slope-20",), ("held-out/slope-8",),
     ("late-rate",), ("late-slots",), ("held-out/late-400",), ("held-out/late-workers",),
     *((f"sparse-{n}",) for n in (1, 5, 10)), *((f"held-out/sparse-{n}",) for n in ("2", "30", "minute")),
