@@ -143,6 +143,8 @@ class Wrong(unittest.TestCase):
         self.is_refused("--law fats", url, "--law=fats")
         self.is_refused("cannot resolve no-such-host.invalid", "--upstream=http://no-such-host.invalid")
         self.is_refused("environment variable", url, "--header=A: ${env:NOT_SET_AT_ALL}")
+        for name in "Host", "connection", "Upgrade", "Expect", "X-Headway-Client":  # before: a request of two Hosts
+            self.is_refused("is for the proxy to write", url, f"--header={name}: x")
         self.is_refused("visible characters", url, "--client-token-file=t", files={"t": "short"})
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -170,6 +172,7 @@ class Wrong(unittest.TestCase):
             "another has the prefix",
             config=one + 'prefix = "/x"\n[[upstream]]\nname = "b"\nurl = "http://127.0.0.1:2"\nprefix = "/x/"\n',
         )
+        self.is_refused("no request can reach upstream", config=one + 'host = "a b"\n')
         self.is_refused("rate", config=one + 'rate = "fast"\n')
         self.is_refused("c.toml: queue", config="queue = 0\n" + one)
         self.is_refused("must be true or false", config=one + 'via-http-proxy = "yes"\n')

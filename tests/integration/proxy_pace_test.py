@@ -105,6 +105,11 @@ class Pace(unittest.TestCase):
         share, refused = (0.90, 0.01) if LONG else (0.30, 0.10)  # the search takes what is 1.3 s of 160/s
         self.judge("limit_conn 16", slots, 160, 0, share, refused)
 
+    @unittest.skipUnless(LONG, "HEADWAY_LONG=1")
+    def test_slots_from_a_faster_start(self):
+        """What the search costs that begins at 20/s: 1.9 s until the slots are named, of 20."""
+        self.judge("limit_conn 16, from 40/s", slots, 160, 0, 0.95, 0.01, told=("--law=seek(start=40/s)",))
+
     def test_slots_that_are_told(self):
         """What the proxy itself costs: no law searches."""
         self.judge("limit_conn 16, told", slots, 160, 0, 0.97 if LONG else 0.5, 0, told=("--law=fixed", "--concurrency=16"))

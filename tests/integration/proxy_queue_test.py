@@ -358,6 +358,44 @@ class Life(unittest.TestCase):
             self.assertEqual(proxy.process.wait(20), 131)
             self.assertEqual(len(origin.heard), 1)
 
+    def test_what_is_still_being_sent_is_answered_first(self):
+        """Before: exit 0, and their connections were reset."""
+        parts = {
+            "/head": ("GET /head HTTP/1.1\r\nHo", "st: a\r\n\r\n"),
+            "/body": ("POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n1", "2"),
+            "/room": (f"POST /room HTTP/1.1\r\nHost: a\r\nContent-Length: {16 << 20}\r\n\r\n", bytes(16 << 20)),
+        }
+        for drain, status, code, count in (("60s", 200, 0, 3), ("200ms", 503, 143, 0)):
+            with Server(lambda r, _: ok(b"%d" % len(r.body))) as origin, contextlib.ExitStack() as open, \
+                    Proxy(origin.url, *COLD, f"--drain={drain}", "--body-max=16MiB", "--hold-max=16MiB") as proxy:
+                clients = [open.enter_context(proxy.send(first)) for first, _ in parts.values()]
+                idle = open.enter_context(proxy.send(""))
+                wait_for(lambda: proxy.state()["connections"]["active"] == 3 and proxy.state()["connections"]["clients"] == 4)
+                proxy.process.send_signal(signal.SIGTERM)
+                self.assertEqual(idle.recv(9), b"")
+                if status == 200:
+                    for client, (_, rest) in zip(clients, parts.values()):
+                        client.sendall(rest if isinstance(rest, bytes) else rest.encode())
+                for client in clients:
+                    with client.makefile("rb") as said:
+                        self.assertRegex(said.read(), rb"(?s)^HTTP/1.1 %d .*Connection: close" % status)
+                self.assertEqual(proxy.process.wait(20), code)
+                self.assertEqual(len(origin.heard), count)
+
+    def test_what_is_refused_once_it_is_too_late_waits_no_more(self):
+        """Before: it waited for its Retry-After, and longer, and the proxy with it."""
+        asked = threading.Event()
+        with Scripted(lambda *_: asked.wait(10) and (429, {"Retry-After": "60"}, b"no")) as origin:
+            with Proxy(origin.url, *COLD, "--drain=200ms") as proxy, ThreadPoolExecutor(1) as beside:
+                answer = beside.submit(proxy.ask, "GET", "/")
+                wait_for(lambda: proxy.state()["upstreams"][0]["in_flight"] == 1)
+                proxy.process.send_signal(signal.SIGTERM)
+                time.sleep(1)
+                asked.set()
+                status, fields, _ = answer.result(20)
+                self.assertEqual((status, fields["x-headway-reason"]), (503, "draining"))
+                self.assertEqual(proxy.process.wait(20), 143)
+
     def test_a_second_signal_stops_at_once(self):
         with Gate() as origin, Proxy(origin.url, *ONE) as proxy:
             client = proxy.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -80,6 +80,7 @@ MALFORMED = [
     ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close, content-length\r\n\r\n", 400),
     # what is not served
     ("CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n", 501),
+    ("TRACE / HTTP/1.1\r\nHost: a\r\n\r\n", 501),  # before: a server that allows it showed what the proxy adds
     ("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", 501),
     ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 200-ok\r\n\r\n", 417),
     ("GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 200-ok\r\n\r\n", 417),

@@ -1,6 +1,7 @@
 """SDKs that know nothing of headway, only their base URL changed: each is refused twice and does not hear of it.
 Judged by what the server behind the proxy was asked for."""
 import contextlib
+import http.client
 import http.server
 import json
 import os
@@ -9,11 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import npm
+from sockets import Server
 from work import BINARY, wait_for
 
 HERE = Path(__file__).resolve().parent / "sdks"
@@ -29,7 +33,7 @@ class Api(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.tries = Counter()
         self.carried_out = Counter()
-        self.cut_off = threading.Event()
+        self.cut_off = set()  # credentials whose streams were
         self.lock = threading.Lock()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -41,6 +45,10 @@ class Api(http.server.ThreadingHTTPServer):
         with self.lock:
             self.tries[credential] += 1
             return self.tries[credential] <= 2
+
+
+def endless(event):
+    return (event for _ in range(100_000) if not time.sleep(.01))
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -66,13 +74,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.flush()
             self.wfile.write(b"0\r\n\r\n")
         except OSError:
-            self.server.cut_off.set()
+            self.server.cut_off.add(self.credential)
             self.close_connection = True
 
     def handle_request(self):
         size = int(self.headers.get("Content-Length", 0))
         sent = self.rfile.read(size)
-        credential = (self.headers.get("Authorization") or self.headers.get("x-api-key") or "none").split()[-1]
+        credential = self.credential = (self.headers.get("Authorization") or self.headers.get("x-api-key") or "none").split()[-1]
         if self.server.refuses(credential):
             return self.answer({"error": {"message": "slow down", "type": "rate_limit_error"}}, 429, Retry_After=1)
         self.server.carried_out[f"{self.command} {self.path.partition('?')[0]} {credential}"] += 1
@@ -83,14 +91,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return None, {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
                               "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
             if asked["model"] == "endless":
-                pause = threading.Event()
-                return self.events(chunk("on") for _ in range(100_000) if not pause.wait(.01))
+                return self.events(endless(chunk("on")))
             return self.events([*map(chunk, WORDS), (None, "[DONE]")])
         if path == "/v1/chat/completions":
             return self.answer({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
                 {"index": 0, "message": {"role": "assistant", "content": "".join(WORDS)}, "finish_reason": "stop"}]})
         message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None,
                    "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+        if path == "/v1/messages" and asked.get("stream") and asked["model"] == "endless":
+            delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "on"}}
+            return self.events(endless(("content_block_delta", delta)))
         if path == "/v1/messages" and asked.get("stream"):
             return self.events([
                 ("message_start", {"type": "message_start", "message": message}),
@@ -163,8 +173,11 @@ class Sdks(unittest.TestCase):
         self.once(*2 * ["POST /v1/chat/completions key-openai"])
 
     def test_a_stream_that_is_aborted_ends_at_the_server(self):
-        self.assertEqual(self.through(javascript, "openai_aborted"), {"chunks": 3})
-        self.assertTrue(self.api.cut_off.wait(10))
+        aborted = {"openai": javascript, "anthropic": javascript, "requests": python, "httpx": python, "aiohttp": python}
+        with ThreadPoolExecutor() as pool:
+            said = dict(zip(aborted, pool.map(lambda name: self.through(aborted[name], f"{name}_aborted"), aborted)))
+            self.assertEqual(said, {name: {"chunks": 3} for name in aborted})
+        wait_for(lambda: self.api.cut_off == {f"key-{name}-aborted" for name in aborted})
 
     def test_anthropic(self):
         self.assertEqual(self.through(javascript, "anthropic"), {"whole": "Hello you", "streamed": "Hello you"})
@@ -197,23 +210,45 @@ class Sdks(unittest.TestCase):
         self.once("POST /items key-curl")
 
 
+@contextlib.contextmanager
+def throttled_dynalite():
+    """The URL of dynalite behind a server that refuses each operation twice, as DynamoDB does; and how often it was tried."""
+    tries = Counter()
+    body = json.dumps({"__type": "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException", "message": "slow down"})
+    refusal = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+
+    def answer(request, _):
+        operation = request.headers["x-amz-target"].partition(".")[2]
+        tries[operation] += 1
+        if tries[operation] <= 2:
+            return refusal.encode()
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as client:
+            client.request(request.method, request.path, request.body, {**request.headers, "connection": "close"})
+            said = client.getresponse()
+            text = said.read()
+            fields = "".join(f"{k}: {v}\r\n" for k, v in said.getheaders() if k.lower().startswith(("content-type", "x-amz")))
+        return f"HTTP/1.1 {said.status} So\r\n{fields}Content-Length: {len(text)}\r\n\r\n".encode() + text
+
+    with npm.dynalite() as port, Server(answer) as server:
+        yield server.url, tries
+
+
 class DynamoDB(unittest.TestCase):
-    def test_aws_sdk_for_javascript(self):
-        with npm.dynalite() as port, proxy("--upstream", f"http://127.0.0.1:{port}") as url:
-            done = javascript("dynamodb", url)
+    def judge(self, done, tries):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout), {"v": "7"})
+        self.assertTrue({"CreateTable", "PutItem", "GetItem"} <= tries.keys() and min(tries.values()) > 2, tries)
+
+    def test_aws_sdk_for_javascript(self):
+        with throttled_dynalite() as (server, tries), proxy("--upstream", server, "--profile=aws") as url:
+            self.judge(javascript("dynamodb", url), tries)
 
     def test_boto3_names_the_server_and_goes_by_the_proxy(self):
-        with npm.dynalite() as port:
-            server = f"http://127.0.0.1:{port}"
-            with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
-                config.write(f'[[upstream]]\nname = "dynamodb"\nurl = "{server}"\nvia-http-proxy = true\n')
-                config.flush()
-                with proxy("--config", config.name) as url:
-                    done = python("boto3", f"{server}@{url}")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout), {"v": "7"})
+        with throttled_dynalite() as (server, tries), tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
+            config.write(f'[[upstream]]\nname = "dynamodb"\nurl = "{server}"\nprofile = "aws"\nvia-http-proxy = true\n')
+            config.flush()
+            with proxy("--config", config.name) as url:
+                self.judge(python("boto3", f"{server}@{url}"), tries)
 
 
 if __name__ == "__main__":

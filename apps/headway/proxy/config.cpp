@@ -30,6 +30,8 @@
 #include "os/named_files.hpp"
 #include "pacing/laws.hpp"
 #include "pacing/memory.hpp"
+#include "proxy/passing.hpp"
+#include "proxy/strict.hpp"
 
 namespace headway::app::proxy {
 namespace {
@@ -236,6 +238,10 @@ void check_routes(std::vector<upstream_config> const& all) {
                   fmt::format("no request can reach upstream {}: of several, each wants prefix, "
                               "host or via-http-proxy",
                               in_quotes(u.name)));
+    if (!u.host.empty() && !is_authority(u.host))
+      throw fatal(exit_usage,
+                  fmt::format("no request can reach upstream {}: its host {} is no host",
+                              in_quotes(u.name), in_quotes(u.host)));
     if (!u.prefix.empty() && !prefixes.insert(u.prefix).second)
       throw fatal(exit_usage, fmt::format("no request can reach upstream {}: another has the "
                                           "prefix {}",
@@ -393,6 +399,12 @@ config read_config(config_words const& w) {
       throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
     for (auto const& line : header_commands::stand_ins_of(u.header_commands))
       u.headers.push_back(line);
+    for (auto const& line : u.headers)
+      if (!may_be_added(name_of(line)))
+        throw fatal(
+            exit_usage,
+            fmt::format("upstream {}: header {} is for the proxy to write; want it left out",
+                        u.name, in_quotes(name_of(line))));
     auto const paced = settings_of(u);  // or it is wrong now
     static_cast<void>(checked_limit_at(c.limit.url, {.alone = u.alone, .law = &paced.law}));
   }

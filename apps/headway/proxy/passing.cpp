@@ -84,7 +84,17 @@ bool is_signed(head const& r, std::string_view name) {
   return false;
 }
 
+/// Fields of a request that do not go on as they came.
+bool is_replaced(std::string_view name) noexcept {
+  return is_hop(name) || is_ours(name) || equal_ignoring_case(name, "host") ||
+         equal_ignoring_case(name, "expect");
+}
+
 }  // namespace
+
+bool may_be_added(std::string_view name) noexcept {
+  return !is_replaced(name);
+}
 
 std::string request_head(head const& r, upstream_config const& u, std::string_view target,
                          std::size_t body_bytes, std::string_view mark) {
@@ -99,9 +109,7 @@ std::string request_head(head const& r, upstream_config const& u, std::string_vi
   if (u.client_host || u.via_http_proxy) host = r.find("host").value_or(host);
   add(text, "Host", host);
   for (auto const& [name, value] : r.fields) {
-    if (is_hop(name) || is_ours(name) || equal_ignoring_case(name, "host") ||
-        equal_ignoring_case(name, "expect") || options.name(name) || has_header(u.headers, name))
-      continue;
+    if (is_replaced(name) || options.name(name) || has_header(u.headers, name)) continue;
     if (equal_ignoring_case(name, "accept-encoding") && !is_signed(r, name))
       add(text, name, narrowed(value));
     else

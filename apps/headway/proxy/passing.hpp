@@ -17,6 +17,10 @@ namespace headway::app::proxy {
 std::string request_head(head const&, upstream_config const&, std::string_view target,
                          std::size_t body_bytes, std::string_view mark);
 
+/// Whether a request may go on with such a field of the configuration: the others are about its
+/// connection, or written anew.
+bool may_be_added(std::string_view name) noexcept;
+
 /// How the client can tell where a body ends.
 enum class framing : std::uint8_t { none, length, chunks, close };
 

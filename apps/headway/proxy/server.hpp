@@ -31,6 +31,10 @@ struct refusal : objection {
   std::optional<duration> again{};
 };
 
+inline refusal being_stopped() {
+  return {{503, "draining", "the proxy is being stopped"}, std::chrono::seconds(1)};
+}
+
 /// A request as a server knows it: it waits for its turn, or has had it.
 class waiter {
  public:

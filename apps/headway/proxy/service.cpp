@@ -215,7 +215,7 @@ void service::tick() {
     if (ticks_ % keep_each == 0)
       for (auto const& s : servers_) s->keep();
     if (control_) control_->tick(now);
-    check_drained();
+    drained_ ? finish_drain() : check_drained();
     tick();
   });
 }
@@ -355,13 +355,15 @@ void service::drain(int signal) {
   check_drained();
 }
 
-/// Those that still wait go elsewhere.
+/// Those that still wait go elsewhere, and those that are still being sent, or refused later.
 void service::finish_drain() {
+  drained_ = true;
   for (auto const& all : {servers_, leaving_})
     for (auto const& s : all) {
       cut_off_ = cut_off_ || s->waiting() > 0;
-      s->refuse_waiting(clock_now(), {{503, "draining", "the proxy is being stopped"}, 1s});
+      s->refuse_waiting(clock_now(), being_stopped());
     }
+  for (auto* const s : std::vector(sessions_)) cut_off_ = s->finish_drain() || cut_off_;
   check_drained();
 }
 

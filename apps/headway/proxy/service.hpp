@@ -106,7 +106,7 @@ class service {
   asio::signal_set signals_{io_};
   asio::steady_timer tick_{io_}, drain_{io_};
   asio::posix::stream_descriptor news_of_fleet_{io_};
-  bool draining_ = false;
+  bool draining_ = false, drained_ = false;  // its deadline has passed
   int signal_ = 0;
   bool cut_off_ = false;
   std::size_t held_ = 0;

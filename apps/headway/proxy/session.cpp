@@ -30,8 +30,7 @@ constexpr double body_bytes_a_second = 4096, body_bytes_a_second_short = 256 * 1
 constexpr std::size_t path_shown = 200;
 constexpr char tls_record = 0x16;  // which a client of TLS sends first
 
-constexpr std::array<std::string_view, 6> safe = {"GET",    "HEAD",    "PUT",
-                                                  "DELETE", "OPTIONS", "TRACE"};
+constexpr std::array<std::string_view, 5> safe = {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"};
 constexpr std::array<std::string_view, 4> credentials = {"authorization", "cookie", "x-api-key",
                                                          "api-key"};
 
@@ -464,7 +463,15 @@ time_point session::body_due() const {
 
 void session::drain() {
   drains_ = true;
-  if (is_ == phase::head && !reader_) close();
+  error_code e;
+  if (is_ == phase::head && !reader_ && rest_.empty() && socket_.available(e) == 0)
+    close();
+}
+
+bool session::finish_drain() {
+  if (is_ >= phase::answering) return false;
+  refuse(being_stopped());
+  return true;
 }
 
 void session::close() {

@@ -12,8 +12,9 @@
 
 namespace headway::app::proxy {
 
-/// It always reads, so that a client that leaves is noticed at once; one that closes its side is
-/// gone, as far as can be told. Threads: one.
+/// It reads on while it answers, so that a client that leaves is noticed at once; one that closes
+/// its side is gone, as far as can be told. It does not read while a body waits for room, nor more
+/// than 16 KiB of what comes before its turn. Threads: one.
 class session final : public client_side, public std::enable_shared_from_this<session> {
  public:
   session(service&, tcp::socket);
@@ -26,11 +27,16 @@ class session final : public client_side, public std::enable_shared_from_this<se
   void tick(time_point now);
   /// There is room for the body that it waits to read.
   void room();
-  /// No further request is read.
+  /// No further request is read; what has begun to come is.
   void drain();
+  /// What has not come by now is refused; whether there was any.
+  bool finish_drain();
   /// What it has asked for stops, too.
   void close();
-  bool active() const noexcept { return is_ == phase::answering; }
+  /// Whether a request has begun to come, and is not answered.
+  bool active() const noexcept {
+    return is_ == phase::head ? reader_ || drains_ : is_ < phase::lingering;
+  }
   bool wants_room() const noexcept { return is_ == phase::room; }
 
   std::size_t place = 0;  ///< among the sessions of the service

@@ -64,6 +64,8 @@ std::optional<objection> objection_to(head const& r) {
   if (r.method == "CONNECT")
     return objection{501, "connect",
                      "CONNECT is not served: want the proxy's address as the base URL of the API"};
+  if (r.method == "TRACE")
+    return objection{501, "trace", "TRACE is not served: its answer may show the credential"};
   for (auto const& f : r.fields)  // Java's client offers h2c with each request, and takes a no
     if (equal_ignoring_case(f.name, "upgrade") && !equal_ignoring_case(f.value, "h2c"))
       return objection{501, "upgrade", "Upgrade (WebSocket) is not served: want plain HTTP/1.1"};

@@ -17,7 +17,7 @@ const clients = {
     return { whole: whole.choices[0].message.content, streamed };
   },
   async openai_aborted() {
-    const client = new (require("openai"))({ apiKey: "key-aborted", baseURL: `${base}/v1`, maxRetries: 0 });
+    const client = new (require("openai"))({ apiKey: "key-openai-aborted", baseURL: `${base}/v1`, maxRetries: 0 });
     let chunks = 0;
     const stream = await client.chat.completions.create({ model: "endless", messages: talk, stream: true });
     for await (const _ of stream) if (++chunks === 3) break;  // the SDK aborts the request
@@ -30,6 +30,13 @@ const clients = {
     for await (const event of client.messages.stream({ model: "m", max_tokens: 9, messages: talk }))
       if (event.type === "content_block_delta") streamed += event.delta.text;
     return { whole: whole.content[0].text, streamed };
+  },
+  async anthropic_aborted() {
+    const client = new (require("@anthropic-ai/sdk"))({ apiKey: "key-anthropic-aborted", baseURL: base, maxRetries: 0 });
+    let chunks = 0;
+    const stream = await client.messages.create({ model: "endless", max_tokens: 9, messages: talk, stream: true });
+    for await (const _ of stream) if (++chunks === 3) break;
+    return { chunks };
   },
   async stripe() {
     const { hostname, port } = new URL(base);

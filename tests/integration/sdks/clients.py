@@ -31,6 +31,32 @@ def with_aiohttp():
     return asyncio.run(post())
 
 
+ENDLESS = {"json": {"model": "endless", "stream": True}, "timeout": 60}
+
+
+def with_requests_aborted():
+    import requests
+    with requests.post(f"{base}/v1/chat/completions", headers={"Authorization": "Bearer key-requests-aborted"}, stream=True, **ENDLESS) as answer:
+        return {"chunks": sum(1 for _, line in zip(range(3), answer.iter_lines()))}
+
+
+def with_httpx_aborted():
+    import httpx
+    with httpx.stream("POST", f"{base}/v1/chat/completions", headers={"Authorization": "Bearer key-httpx-aborted"}, **ENDLESS) as answer:
+        return {"chunks": sum(1 for _, line in zip(range(3), answer.iter_lines()))}
+
+
+def with_aiohttp_aborted():
+    import aiohttp
+
+    async def post():
+        async with aiohttp.ClientSession(headers={"Authorization": "Bearer key-aiohttp-aborted"}) as session:
+            async with session.post(f"{base}/v1/chat/completions", **ENDLESS) as answer:
+                return {"chunks": len([await answer.content.readline() for _ in range(3)])}
+
+    return asyncio.run(post())
+
+
 def with_boto3():
     """The real Host is signed: the proxy is named as one, and speaks to the endpoint itself."""
     import boto3
