@@ -17,7 +17,8 @@ constexpr duration missed = 350ms;      // reports: it is dealt no turns, and no
 constexpr duration away = 500ms;        // without a state: the board was, and not the members, …
 constexpr duration away_long = 1min;    // … which coast at half of their share from then on
 constexpr duration forgotten = 10min;   // … and then it is none
-constexpr duration lead = 1500us;       // before which no turn is dealt: the news of it needs a way
+constexpr duration lead = 1500us;       // no turn is dealt before: the news of it needs a way …
+constexpr duration lead_cut = 10ms;     // … and after a cut all are to drop theirs first
 constexpr duration leaves_in = 500ms;   // an active member reports on, until its turns are used
 constexpr duration old_max = 1min;      // of an event: told after an outage
 constexpr duration clock_differs = 2s;  // by so much the engine's clock went back
@@ -314,6 +315,8 @@ class step {
       return;
     }
     holds(*m, e.out, e.heard);
+    if (e.turn == 0 && e.what == event::kind::success)
+      return s_.law.so_far.succeed(static_cast<double>(e.cost));
     auto const at = flight_of(e.turn);
     if (at == s_.flights.end() || at->of != p.from) return;
     auto const f = *at;
@@ -415,6 +418,7 @@ class step {
     auto const before = s_.law;
     hear();
     if (s_.law.so_far.epoch == before.so_far.epoch) return;
+    cut_ = true;
     s_.law = before;  // the cut is one of what has gone, not of what is planned
     take_back(e.at, [](turn const&) { return true; });
     hear();
@@ -640,8 +644,8 @@ class step {
   }
 
   time_point ready(std::int64_t cost) const {
-    auto t = std::max(
-        {s_.law.ready_at(cost), s_.held, later(now_, lead + s_.way + std::min(s_.way, 2 * tick))});
+    auto const news = (cut_ ? lead_cut : lead) + s_.way + std::min(s_.way, 2 * tick);
+    auto t = std::max({s_.law.ready_at(cost), s_.held, later(now_, news)});
     if (s_.ceiling)
       t = std::max(t, s_.ceiling->ready_at(std::min<std::int64_t>(
                           cost, 1 + s_.ceiling->burst_tolerance / s_.ceiling->interval)));
@@ -669,6 +673,7 @@ class step {
   state s_;
   time_point now_;
   time_point last_report_ = time_point::min();
+  bool cut_ = false;                 // in this step
   int out_ = 0, heads_ = 0;          // of all members
   std::vector<std::int32_t> due_{};  // permits of each, once those before it are back
   std::optional<std::pair<event, flight>> told_{};  // the latest request whose answer told a rest

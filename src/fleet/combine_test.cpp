@@ -54,6 +54,34 @@ std::int64_t unused(state const& s) {
   return sum;
 }
 
+TEST(combine, counts_what_went_while_a_member_coasted) {
+  auto s = step(knowing(), {told(1, 1, start, 5)}, start);
+  auto const before = s.law.so_far;
+  s = step(s,
+           {told(1, 2, start + 100ms, 5,
+                 {{.what = event::kind::out, .out = 1, .at = start + 10ms},
+                  {.what = event::kind::success, .out = 1, .at = start + 60ms, .cost = 3}})},
+           start + 100ms);
+  EXPECT_EQ(s.law.so_far.units, before.units + 3);
+  EXPECT_EQ(s.law.so_far.successes, before.successes + 1);
+  EXPECT_EQ(s.law.last.since.successes, 0);  // of its epoch
+}
+
+TEST(combine, deals_the_first_turn_after_a_cut_when_all_have_dropped_theirs) {
+  state s;
+  s.law.remember({.rate = 2000, .latency = 0.05}, 0s);  // its own pause is a millisecond
+  s.law.top.warm = false;
+  s.law.last.since.successes = 100;
+  s = step(s, {told(1, 1, start, 5)}, start);
+  auto const t = turns_of(s, 1).front();
+  auto const refused = t.at + 20ms;
+  s = step(s, {told(1, 2, refused, 5, {sent(t, 1), answer(event::kind::throttle, t, 20ms, 1)})},
+           refused + 2ms);
+  EXPECT_EQ(s.law.so_far.epoch, 1U);
+  ASSERT_FALSE(turns_of(s, 1).empty());
+  EXPECT_GE(turns_of(s, 1).front().at, refused + 12ms);
+}
+
 TEST(combine, takes_in_no_more_members_than_a_state_may_have) {
   std::vector<report> all;
   for (member_id id = 1; id <= static_cast<member_id>(members_max) + 5; ++id)

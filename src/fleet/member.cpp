@@ -162,9 +162,9 @@ void member::note(event e) {
 
 void member::note_answer(event::kind what, time_point now, sample const& s, resource r) noexcept {
   auto const told = told_at_ == now ? std::exchange(told_, hint{}) : hint{};
-  if (s.sent.sends == 0) {  // it coasted: a law without its turn can make nothing of it
+  if (s.sent.sends == 0) {  // it coasted: a law without its turn can only count it
     if (what == event::kind::throttle) coast_share_ /= 2;
-    return;
+    if (what != event::kind::success) return;
   }
   note({.what = what,
         .short_of = r,

@@ -346,6 +346,19 @@ TEST(member, coasts_at_its_share_while_nothing_is_heard_and_half_of_that_after_a
   EXPECT_GT(m.coasted(), 140);
 }
 
+TEST(member, tells_of_what_was_served_while_it_coasted_for_the_count) {
+  waiting m;
+  m.hear(start, granted(1, {}), 1, false);
+  coasted(m, start, 500ms);
+  m.speak(start + 500ms);
+  m.hear(start + 500ms, granted(1, {}), m.spoken().number, false);
+  m.on_success(start + 501ms, of({.sent = start + 400ms}, 1), 0);
+  auto const& events = m.speak(start + 600ms).events;
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events.front().what, event::kind::success);
+  EXPECT_EQ(events.front().turn, 0U);
+}
+
 TEST(member, coasts_while_each_turn_comes_too_late) {
   waiting m;
   m.hear(start, granted(1, {}), 1, false);

@@ -97,6 +97,26 @@ TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
   EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .ramps = true, .slots = true}, 100), load::unknown);
 }
 
+TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
+  latency::sending const ramp{.pace = 400, .ramps = true};
+  auto ahead = ramp;
+  ahead.ahead = true;
+  struct {
+    latency::sending how;
+    int in_flight;  // 100/s are delivered, each after 50 ms
+    load told;
+  } const cases[] = {{ramp, 15, load::unknown},
+                     {ramp, 17, load::full},
+                     {ahead, 37, load::unknown},
+                     {ahead, 40, load::full}};
+  for (auto const& [how, in_flight, told] : cases) {
+    server s;
+    s.block(50ms, how);
+    s.block(50ms, how);
+    EXPECT_EQ(s.block(50ms, how, in_flight), told) << in_flight;
+  }
+}
+
 TEST(latency, a_block_begins_anew_after_a_silence) {
   server s;
   for (int i = 0; i < latency::block_answers - 1; ++i) s.answer(50ms);

@@ -67,6 +67,16 @@ TEST(fleet, so_do_a_thousand_at_two_thousand_a_second) {
   expect_near_best(shared(1000, 2000, 100, 120'000), 1.15, 0.006);
 }
 
+TEST(fleet, ten_climb_to_ten_thousand_a_second_as_one_does) {
+  auto s = shared(10, 10'000, 500, 100'000);
+  auto alone = s;
+  alone.fleet.reset();
+  auto const one = simulate(alone, *contender_named("seek"));
+  auto const ten = simulate(s, *contender_named("seek"), {.audit = true});
+  EXPECT_TRUE(ten.finished);
+  EXPECT_LE(to_seconds(ten.completion), 1.3 * to_seconds(one.completion));
+}
+
 TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   auto s = shared(10, 200, 20, 6'000);
   s.net.misread = 0.02;  // good answers that are taken for refusals

@@ -48,7 +48,7 @@ struct event {
   bool idle = false;                        ///< nothing waited
   std::int32_t out = 0;                     ///< permits of this member, as on a sample; sent: after
   std::int32_t heard = 0;                   ///< of these, the head of the answer has come
-  std::uint64_t turn = 0;                   ///< its number
+  std::uint64_t turn = 0;                   ///< its number; 0: it went on none
   time_point at{};                          ///< when
   std::int64_t cost = 1;                    ///< units
   std::optional<std::int64_t> remaining{};  ///< that the answer told
