@@ -9,14 +9,14 @@ constexpr double answer = 0.1;
 
 TEST(ban, one_closing_may_be_an_outage) {
   ban b;
-  b.lasted(30, 3'000, answer);
+  b.lasted(30, 100, answer);
   EXPECT_FALSE(b.expected());
 }
 
 TEST(ban, closings_that_last_as_long_are_bans) {
   ban b;
-  b.lasted(30, 3'000, answer);
-  b.lasted(29, 2'000, answer);
+  b.lasted(30, 100, answer);
+  b.lasted(29, 70, answer);
   EXPECT_TRUE(b.expected());
   EXPECT_EQ(b.seconds, 29);
 }
@@ -24,33 +24,63 @@ TEST(ban, closings_that_last_as_long_are_bans) {
 TEST(ban, closings_of_any_length_are_none) {
   for (double const second : {30 / 1.6, 30 * 1.6}) {
     ban b;
-    b.lasted(30, 3'000, answer);
-    b.lasted(second, 3'000, answer);
+    b.lasted(30, 100, answer);
+    b.lasted(second, 100, answer);
     EXPECT_FALSE(b.expected()) << second;
-    b.lasted(second, 3'000, answer);
+    b.lasted(second, 100, answer);
     EXPECT_TRUE(b.expected()) << second;
   }
 }
 
 TEST(ban, what_costs_little_is_none) {
   ban b;
-  for (int i = 0; i < 9; ++i) b.lasted(30, ban::units, answer);
+  for (int i = 0; i < 9; ++i) b.lasted(30, ban::units / 30, answer);
   EXPECT_FALSE(b.expected());
 }
 
 // Slots that were overrun are shut until some are vacant.
 TEST(ban, a_wait_for_what_is_under_way_is_none) {
   ban b;
-  for (int i = 0; i < 9; ++i) b.lasted(30, 3'000, 30 / ban::answers);
+  for (int i = 0; i < 9; ++i) b.lasted(30, 100, 30 / ban::answers);
   EXPECT_FALSE(b.expected());
 }
 
 TEST(ban, cheap_closings_between_bans_do_not_hide_them) {
   ban b;
-  b.lasted(30, 3'000, answer);
-  b.lasted(0.2, 20, answer);
-  b.lasted(30, 3'000, answer);
+  b.lasted(30, 100, answer);
+  b.lasted(2, 20, answer);
+  b.lasted(30, 100, answer);
   EXPECT_TRUE(b.expected());
+}
+
+// A server that restarts at times has refused often before, and was not shut by that.
+TEST(ban, closings_after_cuts_that_shut_nothing_are_none) {
+  ban b;
+  for (int i = 0; i < 9; ++i) {
+    for (int cuts = 0; cuts <= ban::spared + 1; ++cuts) b.cut();
+    b.lasted(30, 100, answer);
+  }
+  EXPECT_FALSE(b.expected());
+}
+
+TEST(ban, one_that_bans_no_more_is_seen_by_cuts_that_shut_nothing) {
+  ban b;
+  for (int i = 0; i < 2; ++i) b.lasted(30, 100, answer);
+  for (int cuts = 0; cuts <= ban::spared; ++cuts) b.cut();
+  EXPECT_TRUE(b.expected());
+  b.cut();
+  EXPECT_FALSE(b.expected());
+}
+
+TEST(ban, what_shuts_also_far_below_is_not_our_doing) {
+  ban b;
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(b.lasted(30, 100, answer));
+  EXPECT_FALSE(b.lasted(30, 100 * ban::vain, answer));
+  EXPECT_TRUE(b.expected());
+  EXPECT_TRUE(b.lasted(30, 99 * ban::vain, answer));
+  EXPECT_EQ(b.rate, 100);
+  for (int i = 0; i < 9; ++i) b.lasted(30, 100, answer);
+  EXPECT_FALSE(b.expected()) << "so soon again";
 }
 
 }  // namespace

@@ -1,27 +1,50 @@
 #pragma once
 
+#include <algorithm>
+
 namespace headway {
 
-/// Tells a server that bans: a refusal shuts it, each time for about as long. There a refusal costs
-/// what would have gone meanwhile, and not one request.
+/// Tells a server that bans: a few refusals shut it, each time for about as long. There a refusal
+/// costs what would have gone meanwhile, and not one request. One that restarts now and then is
+/// shut for as long, too, but has refused often before without that.
 ///
 /// Threads: a value. Source: design/003, "Bans".
 struct ban {
   double seconds = 0;  ///< that it was shut, the last time that this cost much
-  int alike = 0;       ///< such times in a row that lasted about as long
+  double rate = 0;     ///< units per second, before the first of them
+  int alike = 0;       ///< such times in a row that lasted about as long; below 0: it was none
+  int cuts = 0;        ///< since the last such time
   friend bool operator==(ban const&, ban const&) = default;
 
   static constexpr double units = 50;    ///< that do not go meanwhile: it costs much …
   static constexpr double answers = 10;  ///< … where it outlasts what was under way by so many
   static constexpr double other = 1.5;   ///< times as long is another kind
   static constexpr double below = 0.8;   ///< of the rate that is punished, one goes on
+  static constexpr double vain =
+      1.0 / 32;                      ///< of the first rate, and it shuts still: not our doing
+  static constexpr int proof = 100;  ///< then it takes so many more times
+  static constexpr int spared = 5;   ///< cuts, as many as fail2ban lets pass; one more is none
 
-  /// Takes that the server was shut for so many seconds, in which `lost` units would have gone. An
-  /// answer takes `answer` seconds.
-  void lasted(double shut, double lost, double answer) noexcept {
-    if (lost <= units || shut <= answers * answer) return;
-    alike = shut < other * seconds && seconds < other * shut ? alike + 1 : 1;
+  /// Takes a cut.
+  void cut() noexcept {
+    if (++cuts > spared + 1) alike = std::min(alike, 0);
+  }
+
+  /// Takes that the server was shut for so many seconds, after `sent` units per second; an answer
+  /// takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked as
+  /// before.
+  bool lasted(double shut, double sent, double answer) noexcept {
+    if (expected() && sent < vain * rate) {
+      alike = -proof;
+      return true;
+    }
+    if (shut * sent <= units || shut <= answers * answer) return false;
+    bool const as_before = shut < other * seconds && seconds < other * shut;
+    alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
+    if (alike <= 1) rate = sent;
     seconds = shut;
+    cuts = 0;
+    return false;
   }
 
   /// Returns whether the next refusal is expected to shut it, too.

@@ -463,7 +463,7 @@ struct seek {
     top.count_rejects();
     last.in_vain = accepted < cuts::hardly ? last.in_vain + 1 : 0;
     server.refuse(s.sent.sent);
-    if (accepted >= cuts::hardly) ++server.cuts;
+    if (accepted >= cuts::hardly) ++server.cuts, server.banned.cut();
     name_limit(out);
     auto const since = std::max(to_seconds(now - last.at), 1e-6);
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
@@ -590,7 +590,8 @@ struct seek {
   void opened(time_point now, time_point sent) noexcept {
     auto const unit = so_far.unit;
     auto const c = server.open(sent, unit);
-    server.banned.lasted(c.closed, c.closed * rate_of(level) / unit, wait.mean);
+    if (server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean))
+      top.at = std::max(top.at, server.banned.rate * unit);
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     auto const long_enough =
         c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
