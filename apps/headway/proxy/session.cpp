@@ -464,8 +464,7 @@ time_point session::body_due() const {
 void session::drain() {
   drains_ = true;
   error_code e;
-  if (is_ == phase::head && !reader_ && rest_.empty() && socket_.available(e) == 0)
-    close();
+  if (is_ == phase::head && !reader_ && rest_.empty() && socket_.available(e) == 0) close();
 }
 
 bool session::finish_drain() {
