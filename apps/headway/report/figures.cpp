@@ -207,13 +207,12 @@ traced_figures figures_of_trace(std::string const& path) {
 
 void find_limit(traced_figures& f, recording const& r) {
   auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
-  if (s == f.scopes.end() || (s->slots == 0 && s->limit == 0)) return;
-  if (auto const told = s->slots == 0 ? newest_rate(r, s->limit) : std::nullopt) {
-    s->limit = *told;
-    return;
-  }
-  s->by_chance = s->slots == 0 && refused_by_chance(r);  // a law tries slots before it tells them
-  if (s->by_chance) s->limit = 0;
+  // A law tries slots before it tells them.
+  if (s == f.scopes.end() || s->slots > 0 || s->limit == 0) return;
+  auto const at = load_of_refusals(r);
+  auto const told = newest_rate(r, s->limit, at);
+  s->by_chance = !told && refused_by_chance(r, at);
+  s->limit = s->by_chance ? 0 : told.value_or(s->limit);
 }
 
 result_figures figures_of_results(std::string const& path) {

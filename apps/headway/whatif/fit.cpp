@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "base/words.hpp"
@@ -37,7 +37,7 @@ candidate tried(stretch all, Limit limit, std::string kind, std::string words) {
   auto const n = std::min(all.size(), explained_max);
   return {.words = std::move(words),
           .kind = std::move(kind),
-          .of = try_out(std::span(all).first(n), std::move(limit))};
+          .of = try_out(all.first(n), std::move(limit))};
 }
 
 void keep_best(std::vector<candidate>& best, candidate c) {
@@ -68,8 +68,7 @@ candidate bucket(stretch all, double per_second, std::int64_t burst) {
 
 /// Rates around what was accepted between refusals, with each burst; then closer around the best.
 std::vector<candidate> buckets(stretch all) {
-  std::int64_t accepted = 0;
-  for (auto const& a : all) accepted += a.what != outcome::throttle;
+  auto const accepted = std::ranges::count_if(all, std::not_fn(&recording::attempt::refused));
   auto const span = to_seconds(all.back().sent - all.front().sent);
   auto const mean = static_cast<double>(accepted) / std::max(span, 0.1);
   constexpr std::array<std::int64_t, 16> bursts = {1,  2,  3,  4,  5,   6,   8,   10,
@@ -97,16 +96,10 @@ std::vector<candidate> buckets(stretch all) {
 /// As many as were in flight at some refusal, or one more or less.
 std::vector<candidate> slots(stretch all) {
   std::set<std::int64_t> counts;
-  std::multiset<time_point> ends;
-  for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
-    auto const flying = static_cast<std::int64_t>(ends.size());
-    if (a.what != outcome::throttle)
-      ends.insert(later(a.sent, a.latency));
-    else
-      for (auto n : {flying - 1, flying, flying + 1})
-        if (n > 0) counts.insert(n);
-  }
+  auto const flying = in_flight(all);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (auto n = flying[i] - 1; all[i].refused() && n <= flying[i] + 1; ++n)
+      if (n > 0) counts.insert(n);
   constexpr std::size_t enough = 200;
   std::vector<candidate> best;
   for (auto const n : counts)
@@ -114,21 +107,6 @@ std::vector<candidate> slots(stretch all) {
       keep_best(best, tried(all, sim::concurrency{.max_busy = n}, "slots",
                             fmt::format("concurrent={}", n)));
   return best;
-}
-
-/// The most that was accepted in any `period`.
-std::int64_t busiest(stretch all, duration period, bool refusals_too) {
-  std::int64_t most = 0, now = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    auto const counts = [&](auto const& a) {
-      return refusals_too || a.what != outcome::throttle ? a.cost : 0;
-    };
-    now += counts(all[i]);
-    for (; all[first].sent + period <= all[i].sent; ++first) now -= counts(all[first]);
-    most = std::max(most, now);
-  }
-  return most;
 }
 
 std::string per(std::int64_t count, duration period) {
@@ -157,7 +135,7 @@ std::vector<candidate> windows(stretch all) {
   auto const span = all.back().sent - all.front().sent;
   for (duration const period : std::array<duration, 7>{1s, 10s, 30s, 1min, 5min, 10min, 1h}) {
     if (2 * period > 3 * span) break;
-    auto const most = busiest(all, period, false);
+    auto const most = busiest(all, period);
     auto const step = 1 + most / 50;
     for (auto const try_it : window_kinds) {
       std::pair<double, std::int64_t> top{-1, most};
@@ -181,8 +159,7 @@ duration quantile(std::vector<duration> const& sorted, double q) {
 std::vector<duration> latencies(stretch all, bool refused) {
   std::vector<duration> found;
   for (auto const& a : all)
-    if ((a.what == outcome::throttle) == refused && a.what != outcome::failure)
-      found.push_back(a.latency);
+    if (a.refused() == refused && a.what != outcome::failure) found.push_back(a.latency);
   std::ranges::sort(found);
   return found;
 }
@@ -407,13 +384,8 @@ std::vector<candidate> of_acceptances(stretch all) {
       found.push_back(
           {.words = fmt::format("rate={},burst={}", rate_of(above * mean), burst), .kind = "rate"});
 
-  std::multiset<time_point> ends;
-  std::vector<std::int64_t> flying;
-  for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
-    ends.insert(later(a.sent, a.latency));
-    flying.push_back(static_cast<std::int64_t>(ends.size()));
-  }
+  auto flying = in_flight(all);
+  for (auto& n : flying) ++n;  // itself
   std::ranges::sort(flying);
   std::set<std::int64_t> const slots{flying[n / 2], flying[n - 1 - tenth], flying[n - 1 - n / 50],
                                      flying[n - 1]};
@@ -422,7 +394,7 @@ std::vector<candidate> of_acceptances(stretch all) {
 
   for (duration const period : std::array<duration, 5>{1s, 10s, 1min, 10min, 1h}) {
     if (2 * period > 3 * (sent.back() - sent.front())) break;
-    auto const most = busiest(all, period, false);
+    auto const most = busiest(all, period);
     for (auto const try_it : window_kinds) {
       auto c = try_it({}, most, period);
       found.push_back({.words = std::move(c.words), .kind = std::move(c.kind)});
@@ -479,14 +451,12 @@ std::string likeness::in_words() const {
 
 fitted fit(recording const& r) {
   auto const& all = r.attempts;
-  auto const refusals = std::ranges::count(all, outcome::throttle, &recording::attempt::what);
-  if (refusals == 0) {
+  if (std::ranges::none_of(all, &recording::attempt::refused)) {
     if (auto const quota = told_quota(all); !quota.empty())
       return with_limit(r, quota, "sure: the server told it, and the run kept to it");
     if (r.throttled > 0) return of_untimed(r);
     return with_limit(
-        r, "",
-        fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s, false)));
+        r, "", fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s)));
   }
   std::vector<candidate> ranked;
   for (auto& some : {buckets(all), slots(all), windows(all)})
@@ -501,8 +471,9 @@ fitted fit(recording const& r) {
     auto const off = distance(with_limit(r, c.words, "", 1).like);
     if (off < nearest) best = &c, nearest = off;
   }
-  auto sure = refused_by_chance(r) ? "a guess: refusals came at any pace, as if by chance"
-                                   : how_sure(*best, ranked);
+  auto sure = refused_by_chance(r, load_of_refusals(r))
+                  ? "a guess: refusals came at any pace, as if by chance"
+                  : how_sure(*best, ranked);
   return with_limit(r, best->words, std::move(sure));
 }
 

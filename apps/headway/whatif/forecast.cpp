@@ -39,12 +39,11 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
              .attempts = static_cast<std::int64_t>(part.attempts.size()),
              .requests = part.requests,
              .whole = part.attempts.size() == all.attempts.size()};
-  auto const refused = [](auto const& a) { return a.what == outcome::throttle; };
-  if (part.requests == 0 || std::ranges::all_of(part.attempts, refused)) {
+  if (part.requests == 0 || std::ranges::all_of(part.attempts, &recording::attempt::refused)) {
     f.withheld = "nothing was accepted in what was looked at";
     return f;
   }
-  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part)) {
+  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part, load_of_refusals(part))) {
     f.withheld = "refusals came at any pace: no limit of its own explains them";
     return f;
   }

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "headway/sim/limit.hpp"
-#include "whatif/load.hpp"
 #include "whatif/trial.hpp"
 
 namespace headway::app {
@@ -19,16 +18,6 @@ constexpr double unlikely = 1e-2;            // a chance
 constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
-
-bool is_refused(recording::attempt const& a) {
-  return a.what == outcome::throttle;
-}
-
-std::int64_t accepted(stretch all) {
-  std::int64_t units = 0;
-  for (auto const& a : all) units += is_refused(a) ? 0 : a.cost;
-  return units;
-}
 
 /// The limit that explains most; of several, the one nearest to what is believed.
 struct best_limit {
@@ -78,14 +67,7 @@ void look_at_windows(best_limit& best, stretch before, stretch all) {
     std::size_t lead = before.size();
     while (lead > 0 && before[lead - 1].sent + period > all.front().sent) --lead;
     stretch const both(before.data() + lead, before.size() - lead + all.size());
-    std::int64_t most = 0, now = 0;
-    std::size_t first = 0;
-    for (auto const& a : both) {
-      now += is_refused(a) ? 0 : a.cost;
-      for (; both[first].sent + period <= a.sent; ++first)
-        now -= is_refused(both[first]) ? 0 : both[first].cost;
-      most = std::max(most, now);
-    }
+    auto const most = busiest(both, period);
     auto const per_second = [&](std::int64_t count) {
       return static_cast<double>(count) / to_seconds(period);
     };
@@ -103,14 +85,13 @@ void look_at_windows(best_limit& best, stretch before, stretch all) {
 
 }  // namespace
 
-std::optional<double> newest_rate(recording const& r, double believed) {
+std::optional<double> newest_rate(recording const& r, double believed, refused_at at) {
   stretch all(r.attempts);
   auto const alike = [&](recording::attempt const& a) { return a.cost == all.front().cost; };
   if (!r.timed || all.size() >= recording::attempts_max || !std::ranges::all_of(all, alike))
     return std::nullopt;
   all = all.last(std::min(all.size(), attempts_max));
   auto const bouts = first_refusals(all);
-  auto const limited = load_of_refusals(r) == refused_at::high_load;
   for (auto n = std::min(bouts.size(), bouts_max); n >= bouts_min; --n) {
     auto const begin = bouts[bouts.size() - n];
     best_limit best{.believed = believed};
@@ -119,7 +100,7 @@ std::optional<double> newest_rate(recording const& r, double believed) {
     auto const units = accepted(all.subspan(begin, bouts.back() - begin));
     auto const span = to_seconds(all[bouts.back()].sent - all[begin].sent);
     auto const mean = static_cast<double>(units) / span;
-    if (best.score >= explains && (limited || best.chance < unlikely) &&
+    if (best.score >= explains && (at == refused_at::high_load || best.chance < unlikely) &&
         best.rate < above_mean_max * mean)
       return best.rate;
   }

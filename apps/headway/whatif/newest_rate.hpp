@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "whatif/load.hpp"
 #include "whatif/recording.hpp"
 
 namespace headway::app {
@@ -11,6 +12,6 @@ namespace headway::app {
 /// that explains the newest refusals, as many of them as one limit explains. nullopt where none
 /// does, where fewer than three tell, or where they may as well have come by chance. `believed`:
 /// what decides where several explain as much.
-std::optional<double> newest_rate(recording const&, double believed);
+std::optional<double> newest_rate(recording const&, double believed, refused_at);
 
 }  // namespace headway::app

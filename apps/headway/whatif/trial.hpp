@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 #include "headway/sim/limit.hpp"
@@ -44,21 +43,19 @@ double load_of(Window const& l, time_point now) {
 /// Tries a limit on each attempt, if all before it went as recorded. Of the first `before` it only
 /// learns. `met`: gets its load at each.
 template <class Limit>
-trial try_out(std::span<recording::attempt const> all, Limit limit,
-              refusals_in_a_row which = refusals_in_a_row::all, std::size_t before = 0,
-              loads* met = nullptr) {
+trial try_out(stretch all, Limit limit, refusals_in_a_row which = refusals_in_a_row::all,
+              std::size_t before = 0, loads* met = nullptr) {
   trial t;
   bool was_refused = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto const& a = all[i];
-    auto const is_refused = a.what == outcome::throttle;
     auto const counts =
-        i >= before && !(was_refused && is_refused && which == refusals_in_a_row::first);
-    was_refused = is_refused;
+        i >= before && !(was_refused && a.refused() && which == refusals_in_a_row::first);
+    was_refused = a.refused();
     if constexpr (requires { limit.left(a.sent); })
       if (met != nullptr && counts)
-        (is_refused ? met->refused : met->accepted).push_back(load_of(limit, a.sent));
-    if (is_refused) {
+        (a.refused() ? met->refused : met->accepted).push_back(load_of(limit, a.sent));
+    if (a.refused()) {
       t.refusals += counts;
       t.explained += counts && limit.wait(a.sent - trial::timing, a.cost) > 0ns;
       limit.refuse(a.sent, a.cost);
