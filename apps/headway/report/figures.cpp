@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "whatif/load.hpp"
-#include "whatif/newest_rate.hpp"
+#include "whatif/newest_limit.hpp"
 #include "whatif/trace_reader.hpp"
 
 namespace headway::app {
@@ -207,12 +207,16 @@ traced_figures figures_of_trace(std::string const& path) {
 
 void find_limit(traced_figures& f, recording const& r) {
   auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
-  // A law tries slots before it tells them.
-  if (s == f.scopes.end() || s->slots > 0 || s->limit == 0) return;
+  if (s == f.scopes.end() || s->throttled == 0) return;
+  if (auto const met = newest_limit(r, s->limit)) {
+    s->met = true;
+    s->limit = met->rate, s->slots = static_cast<double>(met->slots);
+    return;
+  }
   auto const at = load_of_refusals(r);
-  auto const told = newest_rate(r, s->limit, at);
-  s->by_chance = !told && refused_by_chance(r, at);
-  s->limit = s->by_chance ? 0 : told.value_or(s->limit);
+  s->by_chance = refused_by_chance(r, at);
+  s->likely = at == refused_at::high_load;
+  if (s->by_chance) s->limit = s->slots = 0;
 }
 
 result_figures figures_of_results(std::string const& path) {

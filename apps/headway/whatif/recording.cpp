@@ -166,30 +166,22 @@ std::int64_t accepted(stretch all) {
   return units;
 }
 
-std::vector<std::int64_t> accepted_before(stretch all, duration period) {
-  std::vector<std::int64_t> at;
-  std::int64_t units = 0;
+std::int64_t busiest(stretch all, duration period) {
+  std::int64_t most = 0, now = 0;
   std::size_t first = 0;
   for (auto const& a : all) {
-    for (; all[first].sent + period <= a.sent; ++first) units -= all[first].accepted();
-    at.push_back(units);
-    units += a.accepted();
+    for (; all[first].sent + period <= a.sent; ++first) now -= all[first].accepted();
+    now += a.accepted();
+    most = std::max(most, now);
   }
-  return at;
-}
-
-std::int64_t busiest(stretch all, duration period) {
-  auto const before = accepted_before(all, period);
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) most = std::max(most, before[i] + all[i].accepted());
   return most;
 }
 
-std::vector<std::int64_t> in_flight(stretch all) {
+std::vector<std::int64_t> in_flight(stretch all, duration slack) {
   std::vector<std::int64_t> at;
   std::multiset<time_point> ends;
   for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
+    ends.erase(ends.begin(), ends.upper_bound(a.sent + slack));
     at.push_back(static_cast<std::int64_t>(ends.size()));
     if (!a.refused()) ends.insert(later(a.sent, a.latency));
   }

@@ -59,14 +59,11 @@ using stretch = std::span<recording::attempt const>;
 /// Returns how many units were accepted.
 std::int64_t accepted(stretch);
 
-/// Returns, of each attempt, the units that were accepted in the `period` before it.
-std::vector<std::int64_t> accepted_before(stretch, duration period);
-
 /// Returns the most units that were accepted in any `period`.
 std::int64_t busiest(stretch, duration period);
 
-/// Returns, of each attempt, how many that were accepted were in flight when it was sent.
-std::vector<std::int64_t> in_flight(stretch);
+/// Returns, of each attempt, how many that were accepted were in flight `slack` after it was sent.
+std::vector<std::int64_t> in_flight(stretch, duration slack = {});
 
 /// Reads a trace of `headway run --trace`, or its results, whichever it is. Errors:
 /// fatal(exit_usage) that names file:line.
