@@ -40,12 +40,11 @@ std::string limit_of(scope_figures const& s) {
   if (s.throttled == 0) return "not met" + own;
   if (s.by_chance) return "none seen: refusals came at any pace" + own;
   auto const believes = s.slots > 0 || s.limit > 0;
-  if (s.likely && believes) return about + ", as the law believed" + own;
   return "not known" + (believes ? "; the law believed " + about : "") + own;
 }
 
 bool has_limit(scope_figures const& s) {
-  return s.met || s.kept_to > 0 || (s.likely && (s.slots > 0 || s.limit > 0));
+  return s.met || s.kept_to > 0;
 }
 
 /// The reasons why it waited, the longest first.

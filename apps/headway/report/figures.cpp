@@ -213,9 +213,7 @@ void find_limit(traced_figures& f, recording const& r) {
     s->limit = met->rate, s->slots = static_cast<double>(met->slots);
     return;
   }
-  auto const at = load_of_refusals(r);
-  s->by_chance = refused_by_chance(r, at);
-  s->likely = at == refused_at::high_load;
+  s->by_chance = refused_by_chance(r);
   if (s->by_chance) s->limit = s->slots = 0;
 }
 

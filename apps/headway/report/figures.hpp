@@ -39,7 +39,6 @@ struct scope_figures {
   std::int64_t attempts = 0, throttled = 0, failed = 0;
   double limit = 0, slots = 0;  ///< met, or believed at the end; 0: not known
   bool met = false;             ///< its refusals tell it
-  bool likely = false;          ///< they tell that there is one, at a high load
   double kept_to = 0;           ///< a second, by quotas that were told; 0: they seldom held it
   double ceiling = 0;           ///< a second, of its user; 0: none
   bool by_chance = false;       ///< refusals came whatever was sent: there is no limit to tell

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
+#include "base/fatal.hpp"
 #include "base/words.hpp"
 #include "headway/sim/simulation.hpp"
 #include "scenario/comparison.hpp"
@@ -43,11 +45,18 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
     f.withheld = "nothing was accepted in what was looked at";
     return f;
   }
-  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part, load_of_refusals(part))) {
+  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part)) {
     f.withheld = "refusals came at any pace: no limit of its own explains them";
     return f;
   }
-  auto const made = fit(part);
+  std::optional<fitted> fits;
+  try {
+    fits = fit(part);
+  } catch (fatal const& error) {
+    f.withheld = error.what();
+    return f;
+  }
+  auto const& made = *fits;
   f.like = made.like;
   if (made.limit.empty()) {
     f.withheld = "no limit was met; not known: " + made.unknown.front();

@@ -169,7 +169,8 @@ refused_at load_of_refusals(recording const& r) {
   return load_of(all, first_refusals(all));
 }
 
-bool refused_by_chance(recording const& r, refused_at at) {
+bool refused_by_chance(recording const& r) {
+  auto const at = load_of_refusals(r);
   if (at == refused_at::high_load) return false;
   if (goes_at_ceiling(r)) return true;
   return at == refused_at::any_load && first_refusals(r.attempts).size() >= many_refusals;

@@ -64,7 +64,7 @@ refused_at load_of_refusals(recording const&);
 
 /// Returns whether nothing speaks for a limit: refusals came at any load, and the run went at its
 /// user's own ceiling or there are many of them. Few at its own ceiling are not believed either.
-bool refused_by_chance(recording const&, refused_at);
+bool refused_by_chance(recording const&);
 
 /// The first refusals after something was accepted: those that follow tell nothing new.
 std::vector<std::size_t> first_refusals(stretch);

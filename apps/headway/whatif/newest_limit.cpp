@@ -14,10 +14,11 @@
 namespace headway::app {
 namespace {
 
-constexpr std::size_t bouts_min = 3, bouts_max = 24;
+constexpr std::int64_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
 constexpr double explains = 0.8;             // a score
-constexpr double unlikely_gain = 10;         // by chance, whatever is tried
+constexpr double likelier = 10;              // than chance: a gain
+constexpr double far_likelier = 30;          // whatever is tried, though loads do not tell
 constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
@@ -25,22 +26,20 @@ constexpr std::int64_t enough = 20;          // units: one of fewer would be mor
 /// The limit that explains most; of several, the one nearest to what is believed.
 struct best_limit {
   double believed = 0;
+  double gain_min = 0;
   met_limit what{};
   trial of{};
   double off = 0;  ///< from what is believed
 
   /// `as_rate`: for slots, what went through them.
   void look(met_limit some, double as_rate, trial const& t) {
+    if (t.explained < bouts_min || t.score() < explains || t.gain() < gain_min) return;
     auto const score = t.score(), best = of.score();
     auto const this_off = std::abs(as_rate - believed);
     if (score < best || (score == best && this_off >= off)) return;
     what = some;
     of = t;
     off = this_off;
-  }
-  bool holds() const {
-    return of.explained >= static_cast<std::int64_t>(bouts_min) && of.score() >= explains &&
-           of.gain() > unlikely_gain;
   }
 };
 
@@ -115,12 +114,15 @@ std::optional<met_limit> newest_limit(recording const& r, double believed) {
   if (!r.timed || all.size() >= recording::attempts_max || !std::ranges::all_of(all, alike))
     return std::nullopt;
   newest const n(all.last(std::min(all.size(), attempts_max)));
-  for (auto some = std::min(n.bouts.size(), bouts_max); some >= bouts_min; --some) {
-    auto const begin = n.bouts[n.bouts.size() - some];
-    best_limit best{.believed = believed};
+  auto const at = load_of_refusals(r);
+  auto const gain_min = at == refused_at::high_load ? likelier : far_likelier;
+  auto const bouts_kept = std::min<std::int64_t>(std::ssize(n.bouts), bouts_max);
+  for (auto some = bouts_kept; some >= bouts_min; --some) {
+    auto const begin = *(n.bouts.end() - some);
+    best_limit best{.believed = believed, .gain_min = gain_min};
     look_at_buckets(best, n, begin);
     look_at_loads(best, n, begin);
-    if (best.holds()) return best.what;
+    if (best.of.explained > 0) return best.what;
   }
   return std::nullopt;
 }

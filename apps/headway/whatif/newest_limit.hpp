@@ -14,9 +14,8 @@ struct met_limit {
 };
 
 /// Returns the rate or the slots that explain the newest refusals, as many of them as one limit
-/// explains. nullopt where none does, where fewer than three tell,
-/// or where they may as well have come by chance. `believed`: a rate that decides where several
-/// explain as much.
+/// explains. nullopt where none does, where fewer than three tell, or where they may as well have
+/// come by chance. `believed`: a rate that decides where several explain as much.
 std::optional<met_limit> newest_limit(recording const&, double believed);
 
 }  // namespace headway::app

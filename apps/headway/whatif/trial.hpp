@@ -27,9 +27,8 @@ struct trial {
                                 static_cast<double>(2 * explained + missed + against);
   }
 
-  /// How much likelier it makes the recorded answers than chance does, which refuses at any load:
-  /// the logarithm of the ratio. Source: Wilks,
-  /// 1938: a likelihood ratio, here of two shares of refusals instead of one.
+  /// Returns how much likelier it makes the recorded answers than chance does, which refuses at any
+  /// load: the logarithm of the ratio. Source: Wilks, 1938: two shares of refusals instead of one.
   double gain() const noexcept {
     auto const part = [](std::int64_t refused, std::int64_t accepted) {
       auto const x = static_cast<double>(refused), y = static_cast<double>(accepted);
