@@ -1,7 +1,6 @@
 /// Runs against the model of a server, recorded.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <queue>
 #include <string>
@@ -22,7 +21,6 @@ namespace headway::app {
 struct beside {
   std::optional<gcra> ceiling{};  ///< of its user
   double noise = 0;               ///< share of what is accepted that is refused by chance
-  std::int64_t cost = 1;          ///< of each request
 };
 
 /// Writes the trace of a run of `requests` against the model of a server, under the law that `text`
@@ -45,11 +43,11 @@ inline void record(sim::behaviour const& serves, std::string_view text, int requ
   std::priority_queue<flight, std::vector<flight>, decltype(later_first)> flying(later_first);
   auto now = began;
   int open = requests;
-  for (int i = 0; i < requests; ++i) g.submit(now, {.cost = more.cost});
+  for (int i = 0; i < requests; ++i) g.submit(now, {});
   while (open > 0) {
     while (auto const t = g.next(now)) {
       g.start(now, *t, chance());
-      auto const a = server.arrive(time_point(now - began), more.cost, chance());
+      auto const a = server.arrive(time_point(now - began), 1, chance());
       auto const by_chance = more.noise > 0 && unit(chance()) < more.noise;
       flying.emplace(now + a.after + 100us, *t, by_chance ? outcome::throttle : a.what);
     }
