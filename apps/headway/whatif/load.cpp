@@ -12,7 +12,7 @@ constexpr std::size_t newest_max = 5'000, refusals_max = 24;
 constexpr std::size_t few_refusals = 4;    // refusals
 constexpr std::size_t many_refusals = 12;  // by which alone chance is told
 constexpr double unlikely_load = 1e-3;
-constexpr double at_ceiling = 0.8;  // of it
+constexpr double at_ceiling = 0.87;  // of it
 
 /// Whether about as much was accepted as its user's ceiling lets through.
 bool goes_at_ceiling(recording const& r) {

@@ -18,7 +18,7 @@ constexpr std::int64_t bouts_min = 3, bouts_max = 24;
 constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
 constexpr double explains = 0.8;             // a score
 constexpr double likelier = 14;              // than chance: a gain
-constexpr double far_likelier = 20;          // whatever is tried, though loads do not tell
+constexpr double far_likelier = 36;          // whatever is tried, though loads do not tell
 constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
 constexpr double span_max = 1e6;             // seconds
 constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
