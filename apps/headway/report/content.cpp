@@ -31,17 +31,20 @@ std::string share(std::int64_t part, std::int64_t all) {
 }
 
 std::string limit_of(scope_figures const& s) {
-  if (s.slots > 0) return fmt::format("{:.0f} at once", s.slots);
-  if (s.limit > 0) return rate_in_words(s.limit);
+  auto const about = s.slots > 0 ? fmt::format("{:.0f} at once", s.slots) : rate_in_words(s.limit);
+  if (s.met) return about;
   if (s.kept_to > 0) return rate_in_words(s.kept_to) + ", as the server told";
   auto const own =
       s.ceiling > 0 ? fmt::format("; own ceiling {}", rate_in_words(s.ceiling)) : std::string();
   if (s.throttled > 0 && s.throttled == s.attempts) return "not known: all was refused" + own;
-  return (s.by_chance ? "none seen: refusals came at any pace" : "not met") + own;
+  if (s.throttled == 0) return "not met" + own;
+  if (s.by_chance) return "none seen: refusals came at any pace" + own;
+  auto const believes = s.slots > 0 || s.limit > 0;
+  return "not known" + (believes ? "; the law believed " + about : "") + own;
 }
 
 bool has_limit(scope_figures const& s) {
-  return s.slots > 0 || s.limit > 0 || s.kept_to > 0;
+  return s.met || s.kept_to > 0;
 }
 
 /// The reasons why it waited, the longest first.

@@ -13,7 +13,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "whatif/load.hpp"
-#include "whatif/newest_rate.hpp"
+#include "whatif/newest_limit.hpp"
 #include "whatif/trace_reader.hpp"
 
 namespace headway::app {
@@ -207,13 +207,14 @@ traced_figures figures_of_trace(std::string const& path) {
 
 void find_limit(traced_figures& f, recording const& r) {
   auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
-  if (s == f.scopes.end() || (s->slots == 0 && s->limit == 0)) return;
-  if (auto const told = s->slots == 0 ? newest_rate(r, s->limit) : std::nullopt) {
-    s->limit = *told;
+  if (s == f.scopes.end() || s->throttled == 0) return;
+  if (auto const met = newest_limit(r, s->limit)) {
+    s->met = true;
+    s->limit = met->rate, s->slots = static_cast<double>(met->slots);
     return;
   }
-  s->by_chance = s->slots == 0 && refused_by_chance(r);  // a law tries slots before it tells them
-  if (s->by_chance) s->limit = 0;
+  s->by_chance = refused_by_chance(r);
+  if (s->by_chance) s->limit = s->slots = 0;
 }
 
 result_figures figures_of_results(std::string const& path) {

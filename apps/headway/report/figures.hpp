@@ -37,7 +37,8 @@ struct cost_figures {
 struct scope_figures {
   std::string name{};
   std::int64_t attempts = 0, throttled = 0, failed = 0;
-  double limit = 0, slots = 0;  ///< found, or believed at the end; 0: not known
+  double limit = 0, slots = 0;  ///< met, or believed at the end; 0: not known
+  bool met = false;             ///< its refusals tell it
   double kept_to = 0;           ///< a second, by quotas that were told; 0: they seldom held it
   double ceiling = 0;           ///< a second, of its user; 0: none
   bool by_chance = false;       ///< refusals came whatever was sent: there is no limit to tell
@@ -60,8 +61,7 @@ struct traced_figures {
 /// Reads a trace. Errors: fatal(exit_usage) that names file:line.
 traced_figures figures_of_trace(std::string const& path);
 
-/// Puts the limit that the refusals of a scope tell in the place of the one that the law believed:
-/// none, where they tell of none.
+/// Puts the limit that the refusals of a scope tell in the place of the one that the law believed.
 void find_limit(traced_figures&, recording const&);
 
 /// How requests of one host ended.

@@ -17,6 +17,10 @@ std::string text_of(std::string_view text) {
   return replaced(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}});
 }
 
+std::string short_number(double v) {
+  return v >= 1000 ? fmt::format("{:.0f}", v) : fmt::format("{:.3g}", v);
+}
+
 // ── plots ───────────────────────────────────────────────────────────────────────────────────
 
 struct series {
@@ -34,7 +38,8 @@ struct chart {
   std::string_view band_name{};
 };
 
-constexpr double width = 900, height = 210, left = 56, bottom = 24;
+constexpr double width = 900, height = 210, bottom = 24;
+constexpr double left = 100;  // six digits, as large as on a narrow screen
 
 class drawing {
  public:
@@ -77,8 +82,8 @@ class drawing {
   void axes() {
     for (double const part : {0.0, 0.5, 1.0})
       out_ += fmt::format(
-          "<path class=grid d=\"M{} {:.1f}H{}\"/><text x={} y={:.1f} class=end>{:.4g}</text>\n",
-          left, y(part * most_), width, left - 6, y(part * most_) + 4, part * most_);
+          "<path class=grid d=\"M{} {:.1f}H{}\"/><text x={} y={:.1f} class=end>{}</text>\n", left,
+          y(part * most_), width, left - 6, y(part * most_) + 4, short_number(part * most_));
     auto const whole = of_.moment * static_cast<std::int64_t>(of_.moments.size());
     auto const tick = [&](double at, std::string_view anchor, duration t) {
       out_ += fmt::format("<text x={:.1f} y={} class={}>{}</text>\n", at, height - 6, anchor,
@@ -170,9 +175,9 @@ std::vector<chart> charts_of(traced_figures const& t) {
     if (auto const n = waits.bars.size(); n < colors.size())
       waits.bars.push_back({std::string(why), std::string(colors[n]), held_for(why)});
   chart latency{.title = "Latency",
-                .unit = "seconds, from a send to its answer",
-                .lines = {{"p50", "a", [](moment const& m) { return m.p50; }},
-                          {"p99", "b", [](moment const& m) { return m.p99; }}}};
+                .unit = "ms, from a send to its answer",
+                .lines = {{"p50", "a", [](moment const& m) { return 1e3 * m.p50; }},
+                          {"p99", "b", [](moment const& m) { return 1e3 * m.p99; }}}};
   return {attempts, flight, waits, latency};
 }
 
@@ -195,15 +200,16 @@ std::string table_of(std::string_view title, std::vector<report_section::row> co
 /// What the plots show, where it cannot be seen.
 std::string numbers_of(traced_figures const& t) {
   std::vector<report_section::row> rows = {{"From", "Accepted", "Throttled", "Failed", "In flight",
-                                            "Believed limit", "Believed slots", "p50", "p99"}};
-  auto const known = [](double v) { return v > 0 ? fmt::format("{:.4g}", v) : std::string("–"); };
+                                            "Believed limit", "Believed slots", "p50, ms",
+                                            "p99, ms"}};
+  auto const known = [](double v) { return v > 0 ? short_number(v) : std::string("–"); };
   for (std::size_t i = 0; i < t.moments.size(); ++i) {
     auto const& m = t.moments[i];
     if (m.accepted + m.throttled + m.failed == 0) continue;
     rows.push_back({fmt::format("{:.2f} s", to_seconds(t.moment * static_cast<std::int64_t>(i))),
                     std::to_string(m.accepted), std::to_string(m.throttled),
                     std::to_string(m.failed), std::to_string(m.in_flight), known(m.limit),
-                    known(m.slots), known(m.p50), known(m.p99)});
+                    known(m.slots), known(1e3 * m.p50), known(1e3 * m.p99)});
   }
   return fmt::format("<details><summary>The plots as numbers, by {}</summary>\n{}</details>\n",
                      in_words(t.moment), table_of("The plots as numbers", rows));

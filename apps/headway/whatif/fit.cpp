@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <limits>
 #include <set>
-#include <span>
+#include <stdexcept>
 #include <utility>
 
+#include "base/fatal.hpp"
 #include "base/words.hpp"
 #include "headway/sim/simulation.hpp"
 #include "pacing/laws.hpp"
+#include "scenario/grammar.hpp"
 #include "scenario/scenario_file.hpp"
 #include "whatif/load.hpp"
 #include "whatif/trial.hpp"
@@ -37,18 +39,40 @@ candidate tried(stretch all, Limit limit, std::string kind, std::string words) {
   auto const n = std::min(all.size(), explained_max);
   return {.words = std::move(words),
           .kind = std::move(kind),
-          .of = try_out(std::span(all).first(n), std::move(limit))};
+          .of = try_out(all.first(n), std::move(limit))};
+}
+
+/// Whether a scenario may have that limit.
+bool is_sayable(std::string const& words) {
+  try {
+    parse_limit(words);
+    return true;
+  } catch (std::invalid_argument const&) {
+    return false;
+  }
+}
+
+fatal unsayable(recording const& r) {
+  return {exit_usage, r.file + ": no limit that a scenario may have explains its refusals"};
 }
 
 void keep_best(std::vector<candidate>& best, candidate c) {
   constexpr std::size_t kept = 6;  // of a kind
+  if (c.of.explained == 0 || !is_sayable(c.words)) return;
   best.push_back(std::move(c));
   std::ranges::stable_sort(best, std::ranges::greater{}, &candidate::score);
   if (best.size() > kept) best.pop_back();
 }
 
-/// "50/s", "7.5/min": with what it takes to be exact to a part in a thousand.
+double mean_cost(stretch all) {
+  double units = 0;
+  for (auto const& a : all) units += static_cast<double>(a.cost);
+  return units / static_cast<double>(all.size());
+}
+
+/// "50/s", "7.5/min": with what it takes to be exact to a part in a thousand, without an exponent.
 std::string rate_of(double per_second) {
+  if (per_second >= 1000) return fmt::format("{:.0f}/s", per_second);
   if (per_second >= 1) return fmt::format("{:.4g}/s", per_second);
   if (per_second * 60 >= 1) return fmt::format("{:.4g}/min", per_second * 60);
   return fmt::format("{:.4g}/h", per_second * 3600);
@@ -68,10 +92,9 @@ candidate bucket(stretch all, double per_second, std::int64_t burst) {
 
 /// Rates around what was accepted between refusals, with each burst; then closer around the best.
 std::vector<candidate> buckets(stretch all) {
-  std::int64_t accepted = 0;
-  for (auto const& a : all) accepted += a.what != outcome::throttle;
   auto const span = to_seconds(all.back().sent - all.front().sent);
-  auto const mean = static_cast<double>(accepted) / std::max(span, 0.1);
+  auto const mean = static_cast<double>(accepted(all)) / std::max(span, 0.1);
+  auto const request = std::llround(std::max(1.0, mean_cost(all)));
   constexpr std::array<std::int64_t, 16> bursts = {1,  2,  3,  4,  5,   6,   8,   10,
                                                    15, 20, 30, 50, 100, 200, 500, 1000};
   std::vector<candidate> best;
@@ -83,13 +106,13 @@ std::vector<candidate> buckets(stretch all) {
     keep_best(best, std::move(c));
   };
   for (auto const burst : bursts)
-    for (double rate = 0.7 * mean; rate < 4 * mean; rate *= 1.03) look(rate, burst);
+    for (double rate = 0.7 * mean; rate < 4 * mean; rate *= 1.03) look(rate, burst * request);
   for (double step : {1.01, 1.003, 1.001}) {
     auto const [rate, burst] = at;
     auto const near = std::max<std::int64_t>(1, burst / 8);
     for (auto b : {burst - near, burst, burst + near})
       for (int k = -4; k <= 4; ++k)
-        if (b >= 1) look(rate * std::pow(step, k), b);
+        if (b >= 1 && rate > 0) look(rate * std::pow(step, k), b);
   }
   return best;
 }
@@ -97,38 +120,19 @@ std::vector<candidate> buckets(stretch all) {
 /// As many as were in flight at some refusal, or one more or less.
 std::vector<candidate> slots(stretch all) {
   std::set<std::int64_t> counts;
-  std::multiset<time_point> ends;
-  for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
-    auto const flying = static_cast<std::int64_t>(ends.size());
-    if (a.what != outcome::throttle)
-      ends.insert(later(a.sent, a.latency));
-    else
-      for (auto n : {flying - 1, flying, flying + 1})
-        if (n > 0) counts.insert(n);
-  }
+  auto const flying = in_flight(all);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (auto n = flying[i] - 1; all[i].refused() && n <= flying[i] + 1; ++n)
+      if (n > 0) counts.insert(n);
   constexpr std::size_t enough = 200;
+  std::size_t const every = 1 + counts.size() / enough;
   std::vector<candidate> best;
+  std::size_t i = 0;
   for (auto const n : counts)
-    if (best.size() < enough)
+    if (i++ % every == 0)
       keep_best(best, tried(all, sim::concurrency{.max_busy = n}, "slots",
                             fmt::format("concurrent={}", n)));
   return best;
-}
-
-/// The most that was accepted in any `period`.
-std::int64_t busiest(stretch all, duration period, bool refusals_too) {
-  std::int64_t most = 0, now = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    auto const counts = [&](auto const& a) {
-      return refusals_too || a.what != outcome::throttle ? a.cost : 0;
-    };
-    now += counts(all[i]);
-    for (; all[first].sent + period <= all[i].sent; ++first) now -= counts(all[first]);
-    most = std::max(most, now);
-  }
-  return most;
 }
 
 std::string per(std::int64_t count, duration period) {
@@ -157,7 +161,7 @@ std::vector<candidate> windows(stretch all) {
   auto const span = all.back().sent - all.front().sent;
   for (duration const period : std::array<duration, 7>{1s, 10s, 30s, 1min, 5min, 10min, 1h}) {
     if (2 * period > 3 * span) break;
-    auto const most = busiest(all, period, false);
+    auto const most = busiest(all, period);
     auto const step = 1 + most / 50;
     for (auto const try_it : window_kinds) {
       std::pair<double, std::int64_t> top{-1, most};
@@ -167,8 +171,9 @@ std::vector<candidate> windows(stretch all) {
         keep_best(best, std::move(c));
       };
       for (auto n = std::max<std::int64_t>(1, most / 2); n <= most + 2; n += step) look(n);
-      auto const middle = top.second;
-      for (auto n = std::max<std::int64_t>(1, middle - step); n <= middle + step; ++n) look(n);
+      auto const middle = top.second, finer = std::max<std::int64_t>(1, step / 25);
+      for (auto n = std::max<std::int64_t>(1, middle - step); n <= middle + step; n += finer)
+        look(n);
     }
   }
   return best;
@@ -181,8 +186,7 @@ duration quantile(std::vector<duration> const& sorted, double q) {
 std::vector<duration> latencies(stretch all, bool refused) {
   std::vector<duration> found;
   for (auto const& a : all)
-    if ((a.what == outcome::throttle) == refused && a.what != outcome::failure)
-      found.push_back(a.latency);
+    if (a.refused() == refused && a.what != outcome::failure) found.push_back(a.latency);
   std::ranges::sort(found);
   return found;
 }
@@ -241,15 +245,12 @@ void write_rest(writer& to, recording const& r) {
     to.key("hints", "hints = \"retry-after\"",
            fmt::format("{} of {} refusals said when to come back", advised, refused.size()));
 
-  double cost = 0, squares = 0;
-  for (auto const& a : r.attempts) {
-    auto const c = static_cast<double>(a.cost);
-    cost += c;
-    squares += c * c;
-  }
+  auto const cost = mean_cost(r.attempts);
+  double squares = 0;
+  for (auto const& a : r.attempts)
+    squares += static_cast<double>(a.cost) * static_cast<double>(a.cost);
   auto const n = static_cast<double>(r.attempts.size());
-  cost /= n;
-  auto const cv = std::sqrt(std::max(0.0, squares / n - cost * cost)) / cost;
+  auto const cv = std::min(100.0, std::sqrt(std::max(0.0, squares / n - cost * cost)) / cost);
   auto costs = cost > 1
                    ? fmt::format(", cost = {:.4g}, cost-cv = {:.3g}, cost-known = true", cost, cv)
                    : std::string();
@@ -407,13 +408,8 @@ std::vector<candidate> of_acceptances(stretch all) {
       found.push_back(
           {.words = fmt::format("rate={},burst={}", rate_of(above * mean), burst), .kind = "rate"});
 
-  std::multiset<time_point> ends;
-  std::vector<std::int64_t> flying;
-  for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
-    ends.insert(later(a.sent, a.latency));
-    flying.push_back(static_cast<std::int64_t>(ends.size()));
-  }
+  auto flying = in_flight(all);
+  for (auto& busy : flying) ++busy;  // itself
   std::ranges::sort(flying);
   std::set<std::int64_t> const slots{flying[n / 2], flying[n - 1 - tenth], flying[n - 1 - n / 50],
                                      flying[n - 1]};
@@ -422,7 +418,7 @@ std::vector<candidate> of_acceptances(stretch all) {
 
   for (duration const period : std::array<duration, 5>{1s, 10s, 1min, 10min, 1h}) {
     if (2 * period > 3 * (sent.back() - sent.front())) break;
-    auto const most = busiest(all, period, false);
+    auto const most = busiest(all, period);
     for (auto const try_it : window_kinds) {
       auto c = try_it({}, most, period);
       found.push_back({.words = std::move(c.words), .kind = std::move(c.kind)});
@@ -440,9 +436,11 @@ fitted of_untimed(recording const& r) {
   };
   std::vector<tried_out> ranked;
   for (auto& c : of_acceptances(r.attempts)) {
+    if (!is_sayable(c.words)) continue;
     auto const off = r.attempts.size() > enough ? 0 : distance(with_limit(r, c.words, "").like);
     ranked.push_back({std::move(c), off});
   }
+  if (ranked.empty()) throw unsayable(r);
   std::ranges::stable_sort(ranked, std::ranges::less{}, &tried_out::off);
   auto const& best = ranked.front();
   if (r.attempts.size() > enough)
@@ -479,18 +477,22 @@ std::string likeness::in_words() const {
 
 fitted fit(recording const& r) {
   auto const& all = r.attempts;
-  auto const refusals = std::ranges::count(all, outcome::throttle, &recording::attempt::what);
-  if (refusals == 0) {
+  constexpr double cost_max = 1e6;  // of a scenario
+  if (auto const cost = mean_cost(all); cost > cost_max)
+    throw fatal(exit_usage, fmt::format("{}: its requests cost {:.0f} units on average; a scenario "
+                                        "may have up to {:.0f}",
+                                        r.file, cost, cost_max));
+  if (std::ranges::none_of(all, &recording::attempt::refused)) {
     if (auto const quota = told_quota(all); !quota.empty())
       return with_limit(r, quota, "sure: the server told it, and the run kept to it");
     if (r.throttled > 0) return of_untimed(r);
     return with_limit(
-        r, "",
-        fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s, false)));
+        r, "", fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s)));
   }
   std::vector<candidate> ranked;
   for (auto& some : {buckets(all), slots(all), windows(all)})
     ranked.insert(ranked.end(), some.begin(), some.end());
+  if (ranked.empty()) throw unsayable(r);
   std::ranges::stable_sort(ranked, std::ranges::greater{}, &candidate::score);
 
   constexpr double as_good = 0.15;

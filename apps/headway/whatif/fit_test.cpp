@@ -87,6 +87,68 @@ TEST(load_of_refusals, tells_a_limit_from_chance) {
   EXPECT_EQ(at({.latency = {20ms, 80ms}}, 20, {}), refused_at::unsaid);
 }
 
+/// Attempts a millisecond apart, refused from one on.
+recording in_a_row(int attempts, std::int64_t cost, int refused_from) {
+  recording r;
+  r.file = "run.trace";
+  r.requests = attempts;
+  r.took = attempts * 1ms;
+  for (int i = 0; i < attempts; ++i)
+    r.attempts.push_back({.sent = time_point(i * 1ms),
+                          .latency = 500us,
+                          .what = i >= refused_from ? outcome::throttle : outcome::success,
+                          .cost = cost});
+  return r;
+}
+
+std::string refused_with(recording const& r) {
+  try {
+    return "nothing, but " + fit(r).limit;
+  } catch (fatal const& e) {
+    return e.what();
+  }
+}
+
+TEST(fit, says_in_a_sentence_where_no_scenario_can_be_made) {
+  EXPECT_EQ(refused_with(in_a_row(20, 1, 0)),
+            "run.trace: no limit that a scenario may have explains its refusals");
+  EXPECT_EQ(
+      refused_with(in_a_row(20, 3'000'000, 10)),
+      "run.trace: its requests cost 3000000 units on average; a scenario may have up to 1000000");
+}
+
+/// A bucket of `rate` units a second that requests of `cost` come to every 10 ms.
+recording of_a_bucket(double rate, std::int64_t burst, std::int64_t cost) {
+  recording r;
+  r.file = "run.trace";
+  r.took = 10s;
+  sim::token_bucket b{.interval = from_seconds(1 / rate), .burst = burst};
+  for (int i = 0; i < 1000; ++i) {
+    time_point const now(i * 10ms);
+    auto const ok = b.wait(now, cost) == 0ns;
+    if (ok) b.admit(now, cost, 1ms);
+    r.requests += ok;
+    r.attempts.push_back({.sent = now,
+                          .latency = 1ms,
+                          .what = ok ? outcome::success : outcome::throttle,
+                          .cost = cost});
+  }
+  return r;
+}
+
+/// Before: it looked for rates around 30/s.
+TEST(fit, counts_units_not_requests) {
+  auto const f = fit(of_a_bucket(30'000, 5'000, 1'000));
+  EXPECT_NE(f.toml.find("the best rate (rate=29486/s,burst=5000) explains 696"), f.toml.npos)
+      << f.toml;
+}
+
+/// Before: it tried 760,000 windows of each kind.
+TEST(fit, tries_no_more_limits_where_requests_cost_much) {
+  EXPECT_EQ(refused_with(of_a_bucket(9'000'000, 10'000'000, 1'000'000)),
+            "run.trace: no limit that a scenario may have explains its refusals");
+}
+
 TEST(fit, says_what_was_accepted_where_no_limit_was_met) {
   temporary file;
   auto const f = fit(recorded_without_limit(file.path));

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
+#include "base/fatal.hpp"
 #include "base/words.hpp"
 #include "headway/sim/simulation.hpp"
 #include "scenario/comparison.hpp"
@@ -39,8 +41,7 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
              .attempts = static_cast<std::int64_t>(part.attempts.size()),
              .requests = part.requests,
              .whole = part.attempts.size() == all.attempts.size()};
-  auto const refused = [](auto const& a) { return a.what == outcome::throttle; };
-  if (part.requests == 0 || std::ranges::all_of(part.attempts, refused)) {
+  if (part.requests == 0 || std::ranges::all_of(part.attempts, &recording::attempt::refused)) {
     f.withheld = "nothing was accepted in what was looked at";
     return f;
   }
@@ -48,7 +49,14 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
     f.withheld = "refusals came at any pace: no limit of its own explains them";
     return f;
   }
-  auto const made = fit(part);
+  std::optional<fitted> fits;
+  try {
+    fits = fit(part);
+  } catch (fatal const& error) {
+    f.withheld = error.what();
+    return f;
+  }
+  auto const& made = *fits;
   f.like = made.like;
   if (made.limit.empty()) {
     f.withheld = "no limit was met; not known: " + made.unknown.front();

@@ -1,8 +1,9 @@
 #include "whatif/load.hpp"
 
 #include <algorithm>
-#include <set>
+#include <functional>
 #include <span>
+#include <utility>
 
 namespace headway::app {
 namespace {
@@ -11,47 +12,116 @@ constexpr std::size_t newest_max = 5'000, refusals_max = 24;
 constexpr std::size_t few_refusals = 4;    // refusals
 constexpr std::size_t many_refusals = 12;  // by which alone chance is told
 constexpr double unlikely_load = 1e-3;
-constexpr double at_ceiling = 0.8;  // of it
-
-bool met_refusal(recording::attempt const& a) {
-  return a.what == outcome::throttle;
-}
-
-/// At each attempt, what was accepted in the `period` before it.
-std::vector<double> accepted_within(stretch all, duration period) {
-  std::vector<double> at;
-  double units = 0;
-  std::size_t first = 0;
-  for (auto const& a : all) {
-    for (; all[first].sent + period <= a.sent; ++first)
-      units -= met_refusal(all[first]) ? 0 : static_cast<double>(all[first].cost);
-    at.push_back(units);
-    units += met_refusal(a) ? 0 : static_cast<double>(a.cost);
-  }
-  return at;
-}
-
-std::vector<double> in_flight(stretch all) {
-  std::vector<double> at;
-  std::multiset<time_point> ends;
-  for (auto const& a : all) {
-    ends.erase(ends.begin(), ends.upper_bound(a.sent));
-    at.push_back(static_cast<double>(ends.size()));
-    if (!met_refusal(a)) ends.insert(later(a.sent, a.latency));
-  }
-  return at;
-}
+constexpr double at_ceiling = 0.87;  // of it
 
 /// Whether about as much was accepted as its user's ceiling lets through.
 bool goes_at_ceiling(recording const& r) {
   if (!r.ceiling) return false;
-  double units = 0;
-  for (auto const& a : r.attempts) units += met_refusal(a) ? 0 : static_cast<double>(a.cost);
+  auto const units = static_cast<double>(accepted(r.attempts));
   auto const span = to_seconds(r.attempts.back().sent - r.attempts.front().sent);
   return units * to_seconds(r.ceiling->interval) >= at_ceiling * span;
 }
 
+std::vector<double> flying(stretch all, duration slack) {
+  auto const at = in_flight(all, slack);
+  return {at.begin(), at.end()};
+}
+
+std::int64_t counted(recording::attempt const& a, measure const& m) {
+  return m.refusals_too ? a.cost : a.accepted();
+}
+
+std::vector<double> in_a_sliding_window(stretch all, measure const& m, duration slack) {
+  std::vector<double> at;
+  std::int64_t units = 0;
+  std::size_t first = 0;
+  for (auto const& a : all) {
+    for (; first < at.size() && all[first].sent + m.period <= a.sent + slack; ++first)
+      units -= counted(all[first], m);
+    at.push_back(static_cast<double>(units));
+    units += counted(a, m);
+  }
+  return at;
+}
+
+std::vector<double> in_a_fixed_window(stretch all, measure const& m, duration slack) {
+  std::vector<double> at;
+  auto start = all.front().sent;
+  std::int64_t used = 0;
+  bool was_refused = false;
+  for (auto const& a : all) {
+    at.push_back(a.sent + slack >= start + m.period ? 0 : static_cast<double>(used));
+    auto const anew = m.what == measure::kind::renewed && was_refused && !a.refused();
+    if ((a.sent >= start + m.period || anew) && counted(a, m) > 0) start = a.sent, used = 0;
+    used += counted(a, m);
+    was_refused = a.refused();
+  }
+  return at;
+}
+
+/// Source: HAProxy, freq_ctr.h.
+std::vector<double> in_two_parts(stretch all, measure const& m, duration slack) {
+  std::vector<double> at;
+  auto begin = all.front().sent;
+  std::int64_t before = 0, now = 0;
+  for (auto const& a : all) {
+    if (a.sent >= begin + m.period) {
+      begin += m.period;
+      before = std::exchange(now, 0);
+      if (a.sent >= begin + m.period) begin = a.sent, before = 0;
+    }
+    auto const left = to_seconds(begin + m.period - (a.sent + slack)) / to_seconds(m.period);
+    at.push_back(static_cast<double>(now) +
+                 static_cast<double>(before) * std::clamp(left, 0.0, 1.0));
+    now += counted(a, m);
+  }
+  return at;
+}
+
+std::vector<double> load_with(stretch all, measure const& m, duration slack) {
+  switch (m.what) {
+    case measure::kind::in_flight:
+      return flying(all, slack);
+    case measure::kind::sliding:
+      return in_a_sliding_window(all, m, slack);
+    case measure::kind::fixed:
+    case measure::kind::renewed:
+      return in_a_fixed_window(all, m, slack);
+    case measure::kind::two_parts:
+      return in_two_parts(all, m, slack);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<double> load_at(stretch all, measure m) {
+  if (all.empty()) return {};
+  auto at = load_with(all, m, -trial::timing);
+  auto const least = load_with(all, m, trial::timing);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!all[i].refused()) at[i] = least[i];
+  return at;
+}
+
+threshold threshold_of(stretch all, std::vector<double> const& load, std::size_t begin,
+                       std::vector<std::size_t> const& refusals) {
+  std::vector<double> accepted, refused;
+  for (auto i = begin; i < all.size(); ++i)
+    if (!all[i].refused()) accepted.push_back(load[i]);
+  for (auto const i : refusals) refused.push_back(load[i]);
+  std::ranges::sort(accepted, std::greater{});
+  std::ranges::sort(refused, std::greater{});
+  threshold best;
+  trial t{.refusals = std::ssize(refused), .acceptances = std::ssize(accepted)};
+  for (auto const at : refused) {
+    ++t.explained;
+    while (t.against < t.acceptances && accepted[static_cast<std::size_t>(t.against)] >= at)
+      ++t.against;
+    if (t.score() >= best.of.score()) best = {at, t};
+  }
+  return best;
+}
 
 double loads::chance() const {
   auto sorted = accepted;
@@ -70,29 +140,33 @@ double loads::chance() const {
 std::vector<std::size_t> first_refusals(stretch all) {
   std::vector<std::size_t> found;
   for (std::size_t i = 1; i < all.size(); ++i)
-    if (met_refusal(all[i]) && !met_refusal(all[i - 1])) found.push_back(i);
+    if (all[i].refused() && !all[i - 1].refused()) found.push_back(i);
   return found;
+}
+
+refused_at load_of(stretch all, std::vector<std::size_t> const& refusals) {
+  std::vector<std::vector<double>> kinds = {flying(all, 0ns)};
+  for (duration const period :
+       {duration(100ms), duration(300ms), duration(1s), duration(3s), duration(30s)})
+    kinds.push_back(in_a_sliding_window(all, {.period = period}, 0ns));
+  for (auto n = std::min(refusals.size(), refusals_max); n > 0; --n) {
+    auto const newest = std::span(refusals).last(n);
+    auto const begin = refusals.size() == n ? 0 : refusals[refusals.size() - n - 1] + 1;
+    for (auto const& kind : kinds) {
+      loads l;
+      for (auto i = begin; i < all.size(); ++i)
+        if (!all[i].refused()) l.accepted.push_back(kind[i]);
+      for (auto const i : newest) l.refused.push_back(kind[i]);
+      if (l.chance() < unlikely_load) return refused_at::high_load;
+    }
+  }
+  return refusals.size() < few_refusals ? refused_at::unsaid : refused_at::any_load;
 }
 
 refused_at load_of_refusals(recording const& r) {
   stretch all(r.attempts);
   all = all.last(std::min(all.size(), newest_max));
-  auto const found = first_refusals(all);
-  std::vector<std::vector<double>> kinds = {in_flight(all)};
-  for (duration const period :
-       {duration(100ms), duration(300ms), duration(1s), duration(3s), duration(30s)})
-    kinds.push_back(accepted_within(all, period));
-  for (auto n = std::min(found.size(), refusals_max); n > 0; --n) {
-    auto const begin = found.size() == n ? 0 : found[found.size() - n - 1] + 1;
-    for (auto const& kind : kinds) {
-      loads l;
-      for (auto i = begin; i < all.size(); ++i)
-        if (!met_refusal(all[i])) l.accepted.push_back(kind[i]);
-      for (auto i = found.size() - n; i < found.size(); ++i) l.refused.push_back(kind[found[i]]);
-      if (l.chance() < unlikely_load) return refused_at::high_load;
-    }
-  }
-  return found.size() < few_refusals ? refused_at::unsaid : refused_at::any_load;
+  return load_of(all, first_refusals(all));
 }
 
 bool refused_by_chance(recording const& r) {

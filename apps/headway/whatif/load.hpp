@@ -6,8 +6,38 @@
 #include <vector>
 
 #include "whatif/recording.hpp"
+#include "whatif/trial.hpp"
 
 namespace headway::app {
+
+/// How a server counts what it has to do.
+struct measure {
+  enum class kind : std::uint8_t {
+    in_flight,
+    sliding,    ///< in the `period` before
+    fixed,      ///< since the first of a `period`
+    renewed,    ///< as fixed, and what is accepted after a refusal is the first of the next
+    two_parts,  ///< since a `period` began, and a part of the one before: as HAProxy does
+  };
+  kind what = kind::in_flight;
+  duration period{};
+  bool refusals_too = false;  ///< refused ones count
+};
+
+/// Returns the load at each attempt, itself not counted: at least as much as there was where it was
+/// refused, at most as much where it was accepted, since a recording tells arrivals inexactly.
+std::vector<double> load_at(stretch, measure);
+
+/// A load from which on attempts are refused.
+struct threshold {
+  double load = 0;
+  trial of{};
+};
+
+/// Returns the load that explains those refusals best, beside all that was accepted from `begin`
+/// on.
+threshold threshold_of(stretch, std::vector<double> const& load, std::size_t begin,
+                       std::vector<std::size_t> const& refusals);
 
 /// Loads of some attempts, in any unit.
 struct loads {
@@ -25,8 +55,11 @@ enum class refused_at : std::uint8_t {
   unsaid,     ///< refusals are too few
 };
 
-/// Looks at the newest refusals, as many of them as agree on a load, whatever its kind: what was
-/// accepted in a time before them, or what was in flight.
+/// Looks at the newest of those refusals, as many of them as agree on a load, whatever its kind:
+/// what was accepted in a time before them, or what was in flight.
+refused_at load_of(stretch, std::vector<std::size_t> const& refusals);
+
+/// Of the newest attempts.
 refused_at load_of_refusals(recording const&);
 
 /// Returns whether nothing speaks for a limit: refusals came at any load, and the run went at its

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -141,7 +142,7 @@ recording of_results(std::string const& file, std::ifstream in) {
 }  // namespace
 
 double recording::throttled_share() const noexcept {
-  auto const timed_ones = std::ranges::count(attempts, outcome::throttle, &attempt::what);
+  auto const timed_ones = std::ranges::count_if(attempts, &attempt::refused);
   auto const refused = static_cast<double>(throttled + timed_ones);
   return refused / static_cast<double>(static_cast<std::int64_t>(attempts.size()) + throttled);
 }
@@ -157,6 +158,34 @@ recording recording::first(std::size_t n) const {
       part.took = std::max(part.took, later(a.sent, a.latency).time_since_epoch());
   part.last_request = std::min(last_request, part.took);
   return part;
+}
+
+std::int64_t accepted(stretch all) {
+  std::int64_t units = 0;
+  for (auto const& a : all) units += a.accepted();
+  return units;
+}
+
+std::int64_t busiest(stretch all, duration period) {
+  std::int64_t most = 0, now = 0;
+  std::size_t first = 0;
+  for (auto const& a : all) {
+    for (; all[first].sent + period <= a.sent; ++first) now -= all[first].accepted();
+    now += a.accepted();
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+std::vector<std::int64_t> in_flight(stretch all, duration slack) {
+  std::vector<std::int64_t> at;
+  std::multiset<time_point> ends;
+  for (auto const& a : all) {
+    ends.erase(ends.begin(), ends.upper_bound(a.sent + slack));
+    at.push_back(static_cast<std::int64_t>(ends.size()));
+    if (!a.refused()) ends.insert(later(a.sent, a.latency));
+  }
+  return at;
 }
 
 recording read_recording(std::string const& file) {

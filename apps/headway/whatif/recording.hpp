@@ -23,6 +23,10 @@ struct recording {
     bool advised = false;     ///< the refusal said when to come back
     bool quota_held = false;  ///< a quota that the server had told held it until then
     bool ended = false;       ///< its request has come to its end with it
+
+    bool refused() const noexcept { return what == outcome::throttle; }
+    /// Units.
+    std::int64_t accepted() const noexcept { return refused() ? 0 : cost; }
   };
 
   std::string file;
@@ -51,6 +55,15 @@ struct recording {
 
 /// Recorded attempts in a row.
 using stretch = std::span<recording::attempt const>;
+
+/// Returns how many units were accepted.
+std::int64_t accepted(stretch);
+
+/// Returns the most units that were accepted in any `period`.
+std::int64_t busiest(stretch, duration period);
+
+/// Returns, of each attempt, how many that were accepted were in flight `slack` after it was sent.
+std::vector<std::int64_t> in_flight(stretch, duration slack = {});
 
 /// Reads a trace of `headway run --trace`, or its results, whichever it is. Errors:
 /// fatal(exit_usage) that names file:line.

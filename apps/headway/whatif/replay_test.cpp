@@ -290,6 +290,8 @@ TEST(replay, what_is_no_trace_is_named_by_line) {
       {"{}\n", ":1: no trace begins so: see headway run --trace"},
       {changed(R"("headway_trace":2)", R"("headway_trace":3)"),
        R"(:1: "headway_trace" is not a whole number from 1 to 2)"},
+      {changed(R"("headway_trace":2)", R"("headway_trace":2,"leave":7)"),
+       ":1: \"leave\" is not from 0 to 1"},
       {changed(R"("stand_in_line")", R"("sit")"),
        R"(:1: "throttled" is not one of stand_in_line, back_off, share_level)"},
       {changed(R"("scope":0,"call")", R"("scope":1,"call")"), ":3: there is no scope 1 here"},

@@ -129,7 +129,7 @@ void trace_reader::read_head() {
   } catch (std::invalid_argument const& wrong) {
     fail(fmt::format("\"law\": {}", wrong.what()));
   }
-  if (o.has("leave")) leave(head_.law.law, o.real("leave"));
+  if (o.has("leave")) leave(head_.law.law, share_of(o, "leave"));
   head_.began = time_point(duration(o.whole("began", {0, instant_max})));
 
   auto& s = head_.settings;
@@ -146,6 +146,13 @@ void trace_reader::read_head() {
   s.budget.balance_max = budget.real("balance_max");
   s.budget.balance = budget.real("balance");
   s.rate_ceiling = rate_ceiling_of(o);
+}
+
+double trace_reader::share_of(object const& o, char const* key) const {
+  auto const share = o.real(key);
+  if (!(share >= 0 && share < 1)) fail(fmt::format("\"{}\" is not from 0 to 1", key));
+  if (!leave_of(head_.law.law)) fail("this law leaves nothing");
+  return share;
 }
 
 std::optional<gcra> trace_reader::rate_ceiling_of(object const& o) const {
@@ -223,9 +230,7 @@ std::optional<traced_call> trace_reader::next() {
     c.in_flight_max = o.whole<int>("in_flight_max");
   }
   if (c.what == kind::leave) {
-    c.share = o.real("share");
-    if (!(c.share >= 0 && c.share < 1)) fail("\"share\" is not from 0 to 1");
-    if (!leave_of(head_.law.law)) fail("this law leaves nothing");
+    c.share = share_of(o, "share");
   }
   auto const answers = c.what == kind::learn || c.what == kind::finish;
   auto const has_ticket = answers || c.what == kind::start || c.what == kind::cancel ||

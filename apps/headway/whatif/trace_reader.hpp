@@ -87,6 +87,7 @@ class trace_reader {
   bool read_line();
   object parse();
   void read_head();
+  double share_of(object const&, char const* key) const;
   std::optional<gcra> rate_ceiling_of(object const&) const;
   [[noreturn]] void fail(std::string_view what) const;
 
