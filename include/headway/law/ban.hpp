@@ -20,10 +20,9 @@ struct ban {
   static constexpr double answers = 10;  ///< … where it outlasts what was under way by so many
   static constexpr double other = 1.5;   ///< times as long is another kind
   static constexpr double below = 0.8;   ///< of the rate that is punished, one goes on
-  static constexpr double vain =
-      1.0 / 32;                      ///< of the first rate, and it shuts still: not our doing
-  static constexpr int proof = 100;  ///< then it takes so many more times
-  static constexpr int spared = 5;   ///< cuts, as many as fail2ban lets pass; one more is none
+  static constexpr double vain = 0.03;   ///< of the first rate, and it shuts still: not our doing
+  static constexpr int proof = 100;      ///< then it takes so many more times
+  static constexpr int spared = 5;       ///< cuts, as many as fail2ban lets pass; one more is none
 
   /// Takes a cut.
   void cut() noexcept {
