@@ -443,8 +443,7 @@ class Runs(Fixture):
             shared.psql(f"update headway1.block set parked = 'by hand' where {block}")
             process = work.start("--fleet", shared.url, "--out", "out.jsonl", "--rate", "800/s", jobs=f"{name}.jsonl")
             out = work.path / "out.jsonl"
-            wait_for(lambda: out.exists() and out.read_bytes().count(b"\n") == 1000, 20)
-            time.sleep(0.3)  # by now it has seen what is parked
+            wait_for(lambda: out.exists() and out.read_bytes().count(b"\n") >= 900, 20)  # it has asked for more by now
             shared.psql(f"select headway1.queue_stop('{name}', false)")
             self.assertEqual(work.wait(process, 30), 0, work.stderr())
             self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(1, 1601)))
