@@ -400,6 +400,20 @@ TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
   EXPECT_TRUE(law.top.resumed);
 }
 
+// A hint that holds them for longer than a bucket needs to fill again.
+TEST(seek, tests_that_a_hint_holds_tell_nothing) {
+  for (auto const held : {0ms, 5000ms}) {
+    time_point now{1s};
+    seek law;
+    answer_row(law, now, 200, 0);
+    law.luck.test(law.last.since.sends, true);
+    now = std::max(now, law.ready_at(1)) + held;
+    answer_row(law, now, chance::tests, 0);
+    EXPECT_EQ(law.luck.odds < 1, held == 0ms);
+    EXPECT_EQ(law.luck.unsent, 0);
+  }
+}
+
 /// Is refused until half a minute has passed since the first refusal, and accepted once.
 void ban_for_half_a_minute(seek& law, time_point& now) {
   auto const since = now;

@@ -89,6 +89,12 @@ struct chance {
     beyond = next_stamp + tests;
   }
 
+  /// Takes back tests of which none went: what they would have found empty is full again.
+  void take_back_tests() noexcept {
+    unsent = 0;
+    beyond = first;
+  }
+
   /// Takes an answer to the send of this stamp. Returns whether it was a test.
   bool answered(bool is_refused, std::uint64_t stamp) noexcept {
     answers = std::min(answers + 1, smoothing);

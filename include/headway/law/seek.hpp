@@ -173,6 +173,8 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / pace();
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
+    if (luck.unsent == chance::tests && to_seconds(now - turn.next) > chance::tests * seconds)
+      luck.take_back_tests();  // a hint has held them
     if (luck.unsent > 0)
       seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
     else if (last.row.unsent > 0)
