@@ -48,6 +48,7 @@ void answer_row(seek& law, time_point& now, int row, int refused) {
     else
       law.on_success(now, s, 0);
   }
+  law.turn.wait(now, 0);  // the pace is in use
 }
 
 TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {
@@ -75,6 +76,7 @@ TEST(seek, once_chance_is_found_again_goes_back_to_where_tests_told_of_a_limit) 
     law.luck.ceiling = limit;
     law.luck.share = 0.03;
     law.top.at = 30;  // what chance has made of it
+    law.turn.wait(now, 0);
     law.luck.test(law.last.since.sends, true);
     answer_row(law, now, chance::tests, 0);
     EXPECT_TRUE(law.luck.known());
