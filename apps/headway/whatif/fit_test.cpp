@@ -166,6 +166,22 @@ TEST(fit, is_a_scenario_file_that_reads_back) {
   EXPECT_NEAR(f.server.server.failures, 0.05, 0.02);
 }
 
+TEST(recording, of_a_long_run_keeps_the_first_attempts_and_the_newest) {
+  recording r;
+  auto const attempt_at = [](std::size_t i) {
+    return recording::attempt{.sent = time_point(i * 1ms)};
+  };
+  std::size_t i = 0;
+  for (; i < recording::attempts_max; ++i) r.take(attempt_at(i));
+  EXPECT_EQ(r.newest().back().sent, attempt_at(i - 1).sent);
+  EXPECT_EQ(r.newest().size(), recording::newest_max);
+  for (; i < recording::attempts_max + 7 * recording::newest_max + 3; ++i) r.take(attempt_at(i));
+  EXPECT_EQ(r.attempts.size(), recording::attempts_max);
+  EXPECT_LE(r.last.size(), 2 * recording::newest_max);
+  EXPECT_EQ(r.newest().size(), recording::newest_max);
+  EXPECT_EQ(r.newest().back().sent, attempt_at(i - 1).sent);
+}
+
 TEST(recording, names_the_line_of_what_is_neither_a_trace_nor_results) {
   temporary file;
   auto const said = [&](std::string_view text) -> std::string {

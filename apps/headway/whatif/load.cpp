@@ -8,7 +8,7 @@
 namespace headway::app {
 namespace {
 
-constexpr std::size_t newest_max = 5'000, refusals_max = 24;
+constexpr std::size_t refusals_max = 24;
 constexpr std::size_t few_refusals = 4;    // refusals
 constexpr std::size_t many_refusals = 12;  // by which alone chance is told
 constexpr double unlikely_load = 1e-3;
@@ -164,8 +164,7 @@ refused_at load_of(stretch all, std::vector<std::size_t> const& refusals) {
 }
 
 refused_at load_of_refusals(recording const& r) {
-  stretch all(r.attempts);
-  all = all.last(std::min(all.size(), newest_max));
+  auto const all = r.newest();
   return load_of(all, first_refusals(all));
 }
 

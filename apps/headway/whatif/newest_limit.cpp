@@ -15,13 +15,12 @@ namespace headway::app {
 namespace {
 
 constexpr std::int64_t bouts_min = 3, bouts_max = 24;
-constexpr std::size_t attempts_max = 5'000;  // that a limit is tried on
-constexpr double explains = 0.8;             // a score
-constexpr double likelier = 14;              // than chance: a gain
-constexpr double far_likelier = 36;          // whatever is tried, though loads do not tell
-constexpr double above_mean_max = 1.35;      // the run took nearly all that it could have
-constexpr double span_max = 1e6;             // seconds
-constexpr std::int64_t enough = 20;          // units: one of fewer would be more than 5 %
+constexpr double explains = 0.8;         // a score
+constexpr double likelier = 14;          // than chance: a gain
+constexpr double far_likelier = 36;      // whatever is tried, though loads do not tell
+constexpr double above_mean_max = 1.35;  // the run took nearly all that it could have
+constexpr double span_max = 1e6;         // seconds
+constexpr std::int64_t enough = 20;      // units: one of fewer would be more than 5 %
 
 /// The limit that explains most; of several, the one nearest to what is believed.
 struct best_limit {
@@ -109,11 +108,10 @@ void look_at_loads(best_limit& best, newest const& n, std::size_t begin) {
 }  // namespace
 
 std::optional<met_limit> newest_limit(recording const& r, double believed) {
-  stretch all(r.attempts);
+  auto const all = r.newest();
   auto const alike = [&](recording::attempt const& a) { return a.cost == all.front().cost; };
-  if (!r.timed || all.size() >= recording::attempts_max || !std::ranges::all_of(all, alike))
-    return std::nullopt;
-  newest const n(all.last(std::min(all.size(), attempts_max)));
+  if (!r.timed || !std::ranges::all_of(all, alike)) return std::nullopt;
+  newest const n(all);
   auto const at = load_of_refusals(r);
   auto const gain_min = at == refused_at::high_load ? likelier : far_likelier;
   auto const bouts_kept = std::min<std::int64_t>(std::ssize(n.bouts), bouts_max);

@@ -63,7 +63,7 @@ recording of_trace(std::string const& file) {
           a.ended = c.ended;
           a.advised = c.result.advice.retry_after.has_value();
           if (a.what == outcome::success) s.r.took = at(c.at).time_since_epoch();
-          if (s.r.attempts.size() < recording::attempts_max) s.r.attempts.push_back(a);
+          s.r.take(a);
         }
         if (c.ended) --s.live, s.costs.erase(c.id);
         break;
@@ -147,10 +147,22 @@ double recording::throttled_share() const noexcept {
   return refused / static_cast<double>(static_cast<std::int64_t>(attempts.size()) + throttled);
 }
 
+void recording::take(attempt const& a) {
+  if (attempts.size() < attempts_max) return attempts.push_back(a);
+  if (last.size() == 2 * newest_max) last.erase(last.begin(), last.end() - newest_max);
+  last.push_back(a);
+}
+
+std::span<recording::attempt const> recording::newest() const {
+  stretch const all = last.size() < newest_max ? attempts : last;
+  return all.last(std::min(all.size(), newest_max));
+}
+
 recording recording::first(std::size_t n) const {
   auto part = *this;
   if (n >= attempts.size()) return part;
   part.attempts.resize(n);
+  part.last.clear();
   part.requests = std::ranges::count(part.attempts, true, &attempt::ended);
   part.took = 0ns;
   for (auto const& a : part.attempts)
@@ -200,6 +212,7 @@ recording read_recording(std::string const& file) {
   auto r = traced ? of_trace(file) : of_results(file, std::move(in));
   r.file = file;
   std::ranges::stable_sort(r.attempts, {}, &recording::attempt::sent);
+  std::ranges::stable_sort(r.last, {}, &recording::attempt::sent);
   return r;
 }
 

@@ -35,7 +35,8 @@ struct recording {
   governor_settings settings{};
   std::optional<gcra> ceiling{};  ///< of its user, the latest: a rate
   std::optional<remembered> memory{};
-  std::vector<attempt> attempts{};  ///< by `sent`, at most `attempts_max`
+  std::vector<attempt> attempts{};  ///< by `sent`: the first, at most `attempts_max`
+  std::vector<attempt> last{};      ///< by `sent`: the last after these, twice `newest_max` at most
   std::int64_t requests = 0;
   duration last_request{};     ///< when the last one was there
   duration took{};             ///< until the last good answer
@@ -46,11 +47,17 @@ struct recording {
   std::int64_t throttled = 0;  ///< attempts, where they are not timed
 
   static constexpr std::size_t attempts_max = 1'000'000;
+  static constexpr std::size_t newest_max = 5'000;
+
+  /// Takes an attempt that has ended.
+  void take(attempt const& a);
 
   /// Of all attempts.
   double throttled_share() const noexcept;
   /// Returns its first `n` attempts, as a run of the requests that ended with them.
   recording first(std::size_t n) const;
+  /// Returns its newest attempts, at most `newest_max`; up to as many after them may be missing.
+  std::span<attempt const> newest() const;
 };
 
 /// Recorded attempts in a row.
