@@ -494,6 +494,7 @@ TEST(seek, slots_that_are_named_in_a_drain_end_it) {
   refuse(law, now, 200, 20);
   law.level = 200;
   for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
+  law.wait.delivered = 200;
   law.level = law.wait.drain(now, 2 * law.wait.mean, law.level);
   refuse(law, now, 50, 20);
   ASSERT_TRUE(law.top.slots);

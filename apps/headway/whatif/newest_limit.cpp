@@ -71,7 +71,7 @@ void look_at_buckets(best_limit& best, newest const& n, std::size_t begin) {
   if (units < enough || span < 1e-3 || span > span_max) return;
   auto const mean = static_cast<double>(units) / span;
   auto const try_it = [&](double rate, std::int64_t burst) {
-    if (rate > above_mean_max * mean) return;
+    if (rate <= 0 || rate > above_mean_max * mean) return;
     sim::token_bucket b{.interval = from_seconds(1 / rate), .burst = burst};
     b.tat = later(begins, burst * b.interval);
     best.look({.rate = rate}, rate, try_out(n.all.subspan(begin + 1), b, refusals_in_a_row::first));
