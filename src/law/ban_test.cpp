@@ -34,7 +34,7 @@ TEST(ban, closings_of_any_length_are_none) {
 
 TEST(ban, what_costs_little_is_none) {
   ban b;
-  for (int i = 0; i < 9; ++i) b.lasted(30, ban::units / 30, answer);
+  for (int i = 0; i < 9; ++i) b.lasted(30, ban::lost / 30, answer);
   EXPECT_FALSE(b.expected());
 }
 

@@ -208,12 +208,13 @@ traced_figures figures_of_trace(std::string const& path) {
 void find_limit(traced_figures& f, recording const& r) {
   auto const s = std::ranges::find(f.scopes, r.scope, &scope_figures::name);
   if (s == f.scopes.end() || s->throttled == 0) return;
-  if (auto const met = newest_limit(r, s->limit)) {
+  auto const at = load_of_refusals(r);
+  if (auto const met = newest_limit(r, s->limit, at)) {
     s->met = true;
     s->limit = met->rate, s->slots = static_cast<double>(met->slots);
     return;
   }
-  s->by_chance = refused_by_chance(r);
+  s->by_chance = refused_by_chance(r, at);
   if (s->by_chance) s->limit = s->slots = 0;
 }
 

@@ -503,8 +503,9 @@ fitted fit(recording const& r) {
     auto const off = distance(with_limit(r, c.words, "", 1).like);
     if (off < nearest) best = &c, nearest = off;
   }
-  auto sure = refused_by_chance(r) ? "a guess: refusals came at any pace, as if by chance"
-                                   : how_sure(*best, ranked);
+  auto sure = refused_by_chance(r, load_of_refusals(r))
+                  ? "a guess: refusals came at any pace, as if by chance"
+                  : how_sure(*best, ranked);
   return with_limit(r, best->words, std::move(sure));
 }
 

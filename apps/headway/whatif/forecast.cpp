@@ -45,7 +45,7 @@ forecast forecast_of(recording const& all, std::size_t attempts_max) {
     f.withheld = "nothing was accepted in what was looked at";
     return f;
   }
-  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part)) {
+  if (part.timed && part.throttled_share() > 0 && refused_by_chance(part, load_of_refusals(part))) {
     f.withheld = "refusals came at any pace: no limit of its own explains them";
     return f;
   }

@@ -144,7 +144,9 @@ std::vector<std::size_t> first_refusals(stretch all) {
   return found;
 }
 
-refused_at load_of(stretch all, std::vector<std::size_t> const& refusals) {
+refused_at load_of_refusals(recording const& r) {
+  auto const all = r.newest();
+  auto const refusals = first_refusals(all);
   std::vector<std::vector<double>> kinds = {flying(all, 0ns)};
   for (duration const period :
        {duration(100ms), duration(300ms), duration(1s), duration(3s), duration(30s)})
@@ -163,13 +165,7 @@ refused_at load_of(stretch all, std::vector<std::size_t> const& refusals) {
   return refusals.size() < few_refusals ? refused_at::unsaid : refused_at::any_load;
 }
 
-refused_at load_of_refusals(recording const& r) {
-  auto const all = r.newest();
-  return load_of(all, first_refusals(all));
-}
-
-bool refused_by_chance(recording const& r) {
-  auto const at = load_of_refusals(r);
+bool refused_by_chance(recording const& r, refused_at at) {
   if (at == refused_at::high_load) return false;
   if (goes_at_ceiling(r)) return true;
   return at == refused_at::any_load && first_refusals(r.attempts).size() >= many_refusals;

@@ -55,16 +55,13 @@ enum class refused_at : std::uint8_t {
   unsaid,     ///< refusals are too few
 };
 
-/// Looks at the newest of those refusals, as many of them as agree on a load, whatever its kind:
-/// what was accepted in a time before them, or what was in flight.
-refused_at load_of(stretch, std::vector<std::size_t> const& refusals);
-
-/// Of the newest attempts.
+/// Looks at the newest refusals, as many of them as agree on a load, whatever its kind: what was
+/// accepted in a time before them, or what was in flight.
 refused_at load_of_refusals(recording const&);
 
 /// Returns whether nothing speaks for a limit: refusals came at any load, and the run went at its
 /// user's own ceiling or there are many of them. Few at its own ceiling are not believed either.
-bool refused_by_chance(recording const&);
+bool refused_by_chance(recording const&, refused_at);
 
 /// The first refusals after something was accepted: those that follow tell nothing new.
 std::vector<std::size_t> first_refusals(stretch);

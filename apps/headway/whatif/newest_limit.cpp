@@ -1,14 +1,12 @@
 #include "whatif/newest_limit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "headway/sim/limit.hpp"
-#include "whatif/load.hpp"
 #include "whatif/trial.hpp"
 
 namespace headway::app {
@@ -107,12 +105,11 @@ void look_at_loads(best_limit& best, newest const& n, std::size_t begin) {
 
 }  // namespace
 
-std::optional<met_limit> newest_limit(recording const& r, double believed) {
+std::optional<met_limit> newest_limit(recording const& r, double believed, refused_at at) {
   auto const all = r.newest();
   auto const alike = [&](recording::attempt const& a) { return a.cost == all.front().cost; };
   if (!r.timed || !std::ranges::all_of(all, alike)) return std::nullopt;
   newest const n(all);
-  auto const at = load_of_refusals(r);
   auto const gain_min = at == refused_at::high_load ? likelier : far_likelier;
   auto const bouts_kept = std::min<std::int64_t>(std::ssize(n.bouts), bouts_max);
   for (auto some = bouts_kept; some >= bouts_min; --some) {

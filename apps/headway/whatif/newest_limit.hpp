@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "whatif/load.hpp"
 #include "whatif/recording.hpp"
 
 namespace headway::app {
@@ -16,6 +17,6 @@ struct met_limit {
 /// Returns the rate or the slots that explain the newest refusals, as many of them as one limit
 /// explains. nullopt where none does, where fewer than three tell, or where they may as well have
 /// come by chance. `believed`: a rate that decides where several explain as much.
-std::optional<met_limit> newest_limit(recording const&, double believed);
+std::optional<met_limit> newest_limit(recording const&, double believed, refused_at);
 
 }  // namespace headway::app

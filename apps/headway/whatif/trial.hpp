@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -43,17 +42,13 @@ struct trial {
 /// Of refusals in a row, which count.
 enum class refusals_in_a_row : std::uint8_t { all, first };
 
-/// Tries a limit on each attempt, if all before it went as recorded. Of the first `before` it only
-/// learns.
+/// Tries a limit on each attempt, if all before it went as recorded.
 template <class Limit>
-trial try_out(stretch all, Limit limit, refusals_in_a_row which = refusals_in_a_row::all,
-              std::size_t before = 0) {
+trial try_out(stretch all, Limit limit, refusals_in_a_row which = refusals_in_a_row::all) {
   trial t;
   bool was_refused = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    auto const& a = all[i];
-    auto const counts =
-        i >= before && !(was_refused && a.refused() && which == refusals_in_a_row::first);
+  for (auto const& a : all) {
+    auto const counts = !(was_refused && a.refused() && which == refusals_in_a_row::first);
     was_refused = a.refused();
     if (a.refused()) {
       t.refusals += counts;

@@ -11,12 +11,12 @@ namespace headway {
 /// Threads: a value. Source: design/003, "Bans".
 struct ban {
   double seconds = 0;  ///< that it was shut, the last time that this cost much
-  double rate = 0;     ///< units per second, before the first of them
+  double rate = 0;     ///< requests per second, before the first of them
   int alike = 0;       ///< such times in a row that lasted about as long; below 0: it was none
   int cuts = 0;        ///< since the last such time
   friend bool operator==(ban const&, ban const&) = default;
 
-  static constexpr double units = 50;    ///< that do not go meanwhile: it costs much …
+  static constexpr double lost = 50;     ///< requests that do not go meanwhile: it costs much …
   static constexpr double answers = 10;  ///< … where it outlasts what was under way by so many
   static constexpr double other = 1.5;   ///< times as long is another kind
   static constexpr double below = 0.8;   ///< of the rate that is punished, one goes on
@@ -29,15 +29,15 @@ struct ban {
     if (++cuts > spared + 1) alike = std::min(alike, 0);
   }
 
-  /// Takes that the server was shut for so many seconds, after `sent` units per second; an answer
-  /// takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked as
-  /// before.
+  /// Takes that the server was shut for so many seconds, after `sent` requests per second; an
+  /// answer takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked
+  /// as before.
   bool lasted(double shut, double sent, double answer) noexcept {
     if (expected() && sent < vain * rate) {
       alike = -proof;
       return true;
     }
-    if (shut * sent <= units || shut <= answers * answer) return false;
+    if (shut * sent <= lost || shut <= answers * answer) return false;
     bool const as_before = shut < other * seconds && seconds < other * shut;
     alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
     if (alike <= 1) rate = sent;

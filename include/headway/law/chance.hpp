@@ -44,12 +44,11 @@ struct chance {
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
-  static constexpr double again = 0.5;      ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;  ///< … and so many times as many as chance
-  static constexpr double row_for = 20;     ///< what a row says for a limit, at most
-  static constexpr double row_against = 8;  ///< … and against it: limits, too, let rows pass
-  static constexpr double missed =
-      6;  ///< refusals that do not come after a cut: by chance one in 400
+  static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;   ///< … and so many times as many as chance
+  static constexpr double row_for = 20;      ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
+  static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.01;       ///< … and so many more
 

@@ -47,6 +47,11 @@ struct period {
   /// Takes units back: refused, or not sent after all.
   void take_back(double units) noexcept { accepted -= units; }
 
+  /// Takes a cut after some were accepted.
+  void cut() noexcept {
+    ++cuts;
+    banned.cut();
+  }
   /// Takes a refusal that cuts, of what was sent at `sent`.
   void refuse(time_point sent) noexcept {
     if (!shut) since = refused = sent;

@@ -204,7 +204,7 @@ struct seek {
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) {
       ++last.since.successes;
-      if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
+      luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
@@ -465,7 +465,7 @@ struct seek {
     top.count_rejects();
     last.in_vain = accepted < cuts::hardly ? last.in_vain + 1 : 0;
     server.refuse(s.sent.sent);
-    if (accepted >= cuts::hardly) ++server.cuts, server.banned.cut();
+    if (accepted >= cuts::hardly) server.cut();
     name_limit(out);
     auto const since = std::max(to_seconds(now - last.at), 1e-6);
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
@@ -521,8 +521,7 @@ struct seek {
 
   /// Takes a refusal by a rate; `mean` is what was accepted per second since the cut before.
   void refused_rate(sample const& s, double since, double mean, std::uint64_t accepted) noexcept {
-    if (bans() && !ramping()) return stay_below(level);
-    if (!ramping()) return met(level, mean, accepted, since);
+    if (!ramping()) return bans() ? stay_below(level) : met(level, mean, accepted, since);
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
     auto held = s.sent.in_flight - 1.0;
@@ -660,7 +659,7 @@ struct seek {
         break;
       case latency::load::ours:
         level = std::min(rate_of(wait.resume), usable);
-        top.slots = false;
+        count(false);
         top.at = level / ceiling::below;
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
