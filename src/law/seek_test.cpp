@@ -456,6 +456,22 @@ TEST(seek, one_ban_changes_nothing) {
   EXPECT_EQ(after_one(true), after_one(false));
 }
 
+// It was 200 a second, hence 20 at once, before the first ban.
+TEST(seek, what_bans_whatever_is_sent_is_asked_as_before_in_the_unit_of_the_level) {
+  for (bool const slots : {false, true}) {
+    time_point now{1s};
+    seek law{.with = {.periods = false}};
+    law.server.banned = {.seconds = 30, .rate = 200, .alike = 2};
+    while (law.ready_at(1) < time_point{31s}) refuse(law, now);
+    law.top.slots = slots;
+    law.level = slots ? 0.1 : 1;
+    law.wait.mean = 0.1;
+    answer(law, now, outcome::success);
+    EXPECT_FALSE(law.server.banned.expected());
+    EXPECT_NEAR(law.top.at, slots ? 20 : 200, 1e-9);
+  }
+}
+
 TEST(seek, refusals_that_a_cut_ends_are_no_more_taken_for_chance) {
   time_point now{1s};
   seek law;

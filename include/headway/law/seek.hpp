@@ -592,7 +592,7 @@ struct seek {
     auto const unit = so_far.unit;
     auto const c = server.open(sent, unit);
     if (server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean))
-      top.at = std::max(top.at, server.banned.rate * unit);
+      top.at = std::max(top.at, server.banned.rate * (top.slots ? wait.mean : unit));
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     auto const long_enough =
         c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
