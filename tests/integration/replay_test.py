@@ -84,7 +84,7 @@ class Replay(unittest.TestCase):
                 self.assertIn('"page":"', (w.path / "trace").read_text())
                 measured(said.split("\n")[0])
             text = (works[0].path / "trace").read_text()
-            changed = re.sub(r'("page":"[^"]*r\d+=)[^,"\s]+', r"\g<1>9e99", text, count=1)
+            changed = re.sub(r'("page":"[^"]*r\d+=)[^,"\s]+', r"\g<1>9e99", text)  # all: some decide nothing
             self.assertNotEqual(changed, text)
             (works[0].path / "trace").write_text(changed)
             self.assertIn(replay(works[0])[0], (1, 2))

@@ -27,6 +27,7 @@ http {{
   fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;
   split_clients $request_id $latency {{ {latencies} * {last}; }}
   {http}
+  server {{ listen unix:probe; access_log off; return 204; }}
   server {{
     listen {host}:{port} reuseport backlog=4096 {tls};
     location / {{ {location} error_page 429 = @throttled; echo_sleep $latency; echo ok; }}
@@ -64,7 +65,16 @@ class Server:
         self.folder = folder
         self.unit = unit  # of the times in the log, in seconds
 
+    def settle(self):
+        """Returns once nginx, which writes its log after the answer, has done so."""
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:  # it may be down, or HAProxy
+            probe.settimeout(5)
+            probe.connect(str(self.folder / "probe"))
+            probe.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            probe.recv(1)
+
     def log(self):
+        self.settle()
         return log.read(self.folder / "access.log", self.unit)
 
 
