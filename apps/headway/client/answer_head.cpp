@@ -13,6 +13,8 @@ bool answer_head::take(std::string_view line) {
     ended_ = two_lengths_ = false;
     length_.clear();
     lines_.clear();
+    switches_ = line.substr(std::min(line.find(' '), line.size())).starts_with(" 101");
+    return !switches_;
   } else if (line == "\r\n" || line == "\n") {
     ended_ = true;
     return !two_lengths_;
@@ -27,7 +29,7 @@ bool answer_head::take(std::string_view line) {
 
 void answer_head::clear() {
   bytes_ = 0;
-  ended_ = two_lengths_ = false;
+  ended_ = two_lengths_ = switches_ = false;
   length_.clear();
   lines_.clear();
   if (lines_.capacity() > (1U << 14)) std::string().swap(lines_);

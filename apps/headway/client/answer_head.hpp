@@ -27,6 +27,8 @@ class answer_head {
   bool too_long() const noexcept { return bytes_ > header_max; }
   /// Two different Content-Lengths (RFC 9112 §6.3).
   bool two_lengths() const noexcept { return two_lengths_; }
+  /// A protocol that was not asked for follows (RFC 9110 §15.2.2): no answer comes.
+  bool switches() const noexcept { return switches_; }
   /// Its Content-Length as it was written, "" without one.
   std::string_view length() const noexcept { return length_; }
 
@@ -39,6 +41,7 @@ class answer_head {
   std::size_t bytes_ = 0;
   bool ended_ = false;
   bool two_lengths_ = false;
+  bool switches_ = false;
   std::string length_;
   std::string lines_;  // one for each field
 };

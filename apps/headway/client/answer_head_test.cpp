@@ -40,6 +40,12 @@ TEST(answer_head, is_of_the_last_answer_and_without_trailers) {
             "A=b|");
 }
 
+TEST(answer_head, ends_where_another_protocol_begins) {
+  EXPECT_EQ(read({"HTTP/1.1 101 Switching Protocols\r\n"}), "!");
+  EXPECT_EQ(read({"HTTP/1.1 101\r\n"}), "!");
+  EXPECT_EQ(read({"HTTP/1.1 100 Continue 101\r\n", "\r\n", "HTTP/1.1\r\n", "\r\n"}), "");
+}
+
 TEST(answer_head, has_one_length) {
   struct {
     std::initializer_list<std::string_view> lines;

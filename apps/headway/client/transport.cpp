@@ -397,6 +397,8 @@ class transport::impl {
       r.error = "the connection was closed before there was an answer";
     else if (e.head.two_lengths())
       r.error = "the answer has two different Content-Lengths";
+    else if (e.head.switches())
+      r.error = "the answer is 101: a protocol that was not asked for";
     else if (e.head.too_long())
       r.error = "the header of the answer is longer than 256 KiB";
     else if (e.crowded_out)

@@ -256,6 +256,8 @@ TEST_F(transport_test, an_answer_that_breaks_off_is_told_by_how) {
             "the answer has two different Content-Lengths"},
            {head + "Content-Length: 2, 3\r\n\r\nok",
             "the answer has two different Content-Lengths"},
+           {"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+            "the answer is 101: a protocol that was not asked for", send_state::sent},
            {head + "Content-Length: 9\r\n\r\nok", "transfer closed with 7 bytes remaining to read"},
            {head + "X: " + std::string(90'000, 'x') + "\r\nY: " + std::string(90'000, 'x') +
                 "\r\nZ: " + std::string(90'000, 'x') + "\r\n\r\n",
