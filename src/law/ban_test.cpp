@@ -61,6 +61,8 @@ TEST(ban, closings_after_cuts_that_shut_nothing_are_none) {
     b.lasted(30, 100, answer);
   }
   EXPECT_FALSE(b.expected());
+  b.lasted(30, 100, answer);
+  EXPECT_FALSE(b.expected()) << "one without them is the first";
 }
 
 TEST(ban, one_that_bans_no_more_is_seen_by_cuts_that_shut_nothing) {

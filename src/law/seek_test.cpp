@@ -444,6 +444,16 @@ TEST(seek, stays_below_what_bans_it_twice) {
   }
 }
 
+TEST(seek, a_refusal_that_is_to_ban_keeps_it_below_where_it_came) {
+  time_point now{1s};
+  seek law;
+  law.server.banned = {.seconds = 30, .rate = 100, .alike = 2};
+  law.top.at = 100;
+  refuse(law, now, 100, 1);
+  EXPECT_EQ(law.level, ban::below * 100);
+  EXPECT_EQ(law.top.at, law.level);
+}
+
 TEST(seek, one_ban_changes_nothing) {
   auto const after_one = [](bool bans) {
     time_point now{1s};
@@ -511,10 +521,11 @@ TEST(seek, slots_that_are_named_in_a_drain_end_it) {
   law.level = 200;
   for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
   law.wait.delivered = 200;
-  law.level = law.wait.drain(now, 2 * law.wait.mean, law.level);
+  law.level = law.wait.drain(now, 10, law.level);
   refuse(law, now, 50, 20);
   ASSERT_TRUE(law.top.slots);
-  now += 1s;
+  EXPECT_FALSE(law.wait.draining());
+  now += 60s;
   for (int i = 0; i < 30; ++i) answer(law, now, outcome::success);
   EXPECT_LE(law.level, 1.25 * 20);
 }
