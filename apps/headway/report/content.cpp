@@ -31,7 +31,7 @@ std::string share(std::int64_t part, std::int64_t all) {
 }
 
 std::string limit_of(scope_figures const& s) {
-  auto const about = s.slots > 0 ? fmt::format("{:.0f} at once", s.slots) : rate_in_words(s.limit);
+  auto about = s.slots > 0 ? fmt::format("{:.0f} at once", s.slots) : rate_in_words(s.limit);
   if (s.met) return about;
   if (s.kept_to > 0) return rate_in_words(s.kept_to) + ", as the server told";
   auto const own =
