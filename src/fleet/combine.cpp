@@ -340,12 +340,35 @@ class step {
     return outs;
   }
 
+  /// Returns what all have out at `t`. One that has not reported by then is taken to have used its
+  /// turns, which wait for no permit, and each to be out for as long as an answer takes.
+  int out_at(time_point t) const {
+    auto outs = outs_at(t);
+    auto const answer = from_seconds(s_.law.wait.mean);
+    auto const late = [&](member_state const& m) { return m.live && m.reported < t; };
+    auto const is_out = [&](time_point sent) { return sent <= t && later(sent, answer) > t; };
+    auto const count = [&](member_id of, time_point sent) {
+      if (!is_out(sent)) return;
+      auto const m = place_of(s_.members, of);
+      if (m != s_.members.end() && late(*m))
+        ++outs[static_cast<std::size_t>(m - s_.members.begin())];
+    };
+    if (answer > 0ns && !permits_bind()) {
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        auto const& m = s_.members[i];
+        if (late(m))
+          outs[i] = static_cast<std::int32_t>(std::ranges::count_if(
+              m.planned, [&](turn const& p) { return !p.withdrawn && is_out(p.at); }));
+      }
+      for (auto const& f : s_.flights) count(f.of, f.sent);
+      for (auto const& p : s_.pending)
+        if (p.on) count(p.from, p.what.at);
+    }
+    return std::accumulate(outs.begin(), outs.end(), 0);
+  }
+
   /// Hears a refusal before its time: what is out by then is counted from what is known.
   void refused_early(state::pending_event& p) {
-    auto const out_at = [&](time_point t) {
-      auto const outs = outs_at(t);
-      return std::accumulate(outs.begin(), outs.end(), 0);
-    };
     // … and so are the successes since it went, of which the law knows only those before these.
     auto const unheard_at = [&](time_point t) {
       return static_cast<std::uint64_t>(std::ranges::count_if(s_.pending, [&](auto const& q) {
