@@ -341,28 +341,31 @@ class step {
   }
 
   /// Returns what all have out at `t`. One that has not reported by then is taken to have used its
-  /// turns, which wait for no permit, and each to be out for as long as an answer takes.
+  /// turns since, which wait for no permit, and all that it has out to take as long as an answer.
   int out_at(time_point t) const {
     auto outs = outs_at(t);
     auto const answer = from_seconds(s_.law.wait.mean);
-    auto const late = [&](member_state const& m) { return m.live && m.reported < t; };
-    auto const is_out = [&](time_point sent) { return sent <= t && later(sent, answer) > t; };
-    auto const count = [&](member_id of, time_point sent) {
-      if (!is_out(sent)) return;
+    auto const since = [&](member_state const& m, time_point at) {
+      return m.reported < at && at <= t;
+    };
+    auto const ends = [&](member_id of, time_point sent) {
+      if (later(sent, answer) > t) return;
       auto const m = place_of(s_.members, of);
-      if (m != s_.members.end() && late(*m))
-        ++outs[static_cast<std::size_t>(m - s_.members.begin())];
+      if (m != s_.members.end() && since(*m, later(sent, answer)))
+        --outs[static_cast<std::size_t>(m - s_.members.begin())];
     };
     if (answer > 0ns && !permits_bind()) {
+      for (auto const& f : s_.flights) ends(f.of, f.sent);
+      for (auto const& p : s_.pending)
+        if (p.on) ends(p.from, p.what.at);
       for (std::size_t i = 0; i < outs.size(); ++i) {
         auto const& m = s_.members[i];
-        if (late(m))
-          outs[i] = static_cast<std::int32_t>(std::ranges::count_if(
-              m.planned, [&](turn const& p) { return !p.withdrawn && is_out(p.at); }));
+        outs[i] = std::max(outs[i], 0);
+        if (!m.live) continue;
+        outs[i] += static_cast<std::int32_t>(std::ranges::count_if(m.planned, [&](turn const& p) {
+          return !p.withdrawn && since(m, p.at) && later(p.at, answer) > t;
+        }));
       }
-      for (auto const& f : s_.flights) count(f.of, f.sent);
-      for (auto const& p : s_.pending)
-        if (p.on) count(p.from, p.what.at);
     }
     return std::accumulate(outs.begin(), outs.end(), 0);
   }

@@ -24,13 +24,13 @@ class Board:
     def join(self, was=0, token="00000000000000000000000000000001"):
         return int(self.ask(f"select id from headway1.join({was}, '{token}', 'a', '1')"))
 
-    def exchange(self, me, number, report=None, epoch=-1, hold=0, leaves=0, has=0, keeps=0):
+    def exchange(self, me, number, report=None, epoch=-1, hold=0, urgent=0, leaves=0, has=0, keeps=0):
         """now, told, v, own, combine, made_of, state, unheard."""
         report = report or f"{me:02x}{number:04x}"
         line = self.ask(
             f"select told, coalesce(v, 0), coalesce(own, ''), combine, made_of, coalesce(state, ''), coalesce(unheard::text, '') "
             rf"from headway1.exchange({me}, array[{KEY}]::bytea[], array[{number}], array['\x{report}']::bytea[], array[{epoch}], "
-            f"array[{hold}], array[{leaves}], array[{has}], array[{keeps}])"
+            f"array[{hold}], array[{urgent}], array[{leaves}], array[{has}], array[{keeps}])"
         )
         told, v, own, combine, made_of, state, unheard = line.split("|")
         return int(told), int(v), own, combine == "t", int(made_of), state, unheard
