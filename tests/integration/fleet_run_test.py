@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import time
@@ -540,6 +541,19 @@ class Runs(Fixture):
             self.assertEqual([r["line"] for r in results], list(range(1, 151)))
             self.assertEqual({r["outcome"] for r in results}, {"success"})
             self.assertEqual(server.log().twice(), [])  # what flew was finished
+
+    def test_the_summary_counts_what_this_run_has_ended(self):
+        with servers.nginx(latency_ms=(5, 10)) as server:
+            work, name = self.queue(gets(server, 400))
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+            self.assertEqual(self.upload(work, name, "--rate", "60/s", "--time-max", "1s"), 75, work.stderr())  # within a look at all
+            ended = len(server.log())
+            self.assertGreater(ended, 20)
+            self.assertIn(f"queue {name}: {ended} of 400 requests ended, {ended} succeeded", work.stderr())
+            self.assertEqual(self.upload(work, name), 0, work.stderr())
+            (printed,) = [line.removeprefix("results: headway ") for line in work.stderr().splitlines() if line.startswith("results: ")]
+            done = subprocess.run([BINARY, *shlex.split(printed)], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout.count("\n")), (0, 400), done.stderr)
 
     def test_what_ails_the_database_is_said_and_nothing_is_lost(self):
         with self.small_disk() as folder, contextlib.ExitStack() as stack:
