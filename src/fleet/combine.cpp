@@ -340,12 +340,38 @@ class step {
     return outs;
   }
 
+  /// Returns what all have out at `t`. One that has not reported by then is taken to have used its
+  /// turns since, which wait for no permit, and all that it has out to take as long as an answer.
+  int out_at(time_point t) const {
+    auto outs = outs_at(t);
+    auto const answer = from_seconds(s_.law.wait.mean);
+    auto const since = [&](member_state const& m, time_point at) {
+      return m.reported < at && at <= t;
+    };
+    auto const ends = [&](member_id of, time_point sent) {
+      if (later(sent, answer) > t) return;
+      auto const m = place_of(s_.members, of);
+      if (m != s_.members.end() && since(*m, later(sent, answer)))
+        --outs[static_cast<std::size_t>(m - s_.members.begin())];
+    };
+    if (answer > 0ns && !permits_bind()) {
+      for (auto const& f : s_.flights) ends(f.of, f.sent);
+      for (auto const& p : s_.pending)
+        if (p.on) ends(p.from, p.what.at);
+      for (std::size_t i = 0; i < outs.size(); ++i) {
+        auto const& m = s_.members[i];
+        outs[i] = std::max(outs[i], 0);
+        if (!m.live) continue;
+        outs[i] += static_cast<std::int32_t>(std::ranges::count_if(m.planned, [&](turn const& p) {
+          return !p.withdrawn && since(m, p.at) && later(p.at, answer) > t;
+        }));
+      }
+    }
+    return std::accumulate(outs.begin(), outs.end(), 0);
+  }
+
   /// Hears a refusal before its time: what is out by then is counted from what is known.
   void refused_early(state::pending_event& p) {
-    auto const out_at = [&](time_point t) {
-      auto const outs = outs_at(t);
-      return std::accumulate(outs.begin(), outs.end(), 0);
-    };
     // … and so are the successes since it went, of which the law knows only those before these.
     auto const unheard_at = [&](time_point t) {
       return static_cast<std::uint64_t>(std::ranges::count_if(s_.pending, [&](auto const& q) {

@@ -82,6 +82,24 @@ TEST(combine, deals_the_first_turn_after_a_cut_when_all_have_dropped_theirs) {
   EXPECT_GE(turns_of(s, 1).front().at, refused + 12ms);
 }
 
+TEST(combine, counts_as_out_the_turns_of_members_that_have_not_reported_since) {
+  auto s = knowing();
+  s.law.top.warm = false;
+  s.law.last.since.successes = 100;
+  s = step(s, {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto const one = turns_of(s, 1), other = turns_of(s, 2);
+  auto const refused = one[2].at + 5ms;
+  ASSERT_LT(other[1].at, one[2].at);
+  ASSERT_GT(other[2].at, refused);
+  s = step(s,
+           {told(1, 2, refused, 97,
+                 {sent(one[0], 1), sent(one[1], 2), sent(one[2], 3),
+                  answer(event::kind::throttle, one[2], 5ms, 2)})},
+           refused + 2ms);
+  EXPECT_EQ(s.law.so_far.epoch, 1U);
+  EXPECT_EQ(s.law.last.out, 5);
+}
+
 TEST(combine, takes_in_no_more_members_than_a_state_may_have) {
   std::vector<report> all;
   for (member_id id = 1; id <= static_cast<member_id>(members_max) + 5; ++id)

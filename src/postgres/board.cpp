@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "headway/driver/clock.hpp"
 #include "headway/fleet/blob.hpp"
 #include "headway/postgres/schema.hpp"
 
@@ -44,12 +45,7 @@ constexpr duration leap = 1s;          // a clock that differs by more is anothe
 constexpr duration learns_again = 5s;  // what differs, …
 constexpr duration keeps_again = 60s;  // … and what does not
 constexpr double differs = 0.02;
-constexpr std::int64_t long_ago = 1;        // a hold until then holds none, and wakes the combiner
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
-
-time_point steady_now() noexcept {
-  return time_point(std::chrono::steady_clock::now().time_since_epoch());
-}
 
 bytes bytes_of(std::string_view text) {
   auto const view = std::as_bytes(std::span(text));
@@ -513,7 +509,7 @@ struct board::office {
       auto const version = static_cast<std::uint64_t>(number_in(words));
       auto const epoch = number_in(words), hold = number_in(words);
       if (by == id) return;
-      auto const held = hold > long_ago ? time_point(micros(hold)) : time_point::min();
+      auto const held = hold > 0 ? time_point(micros(hold)) : time_point::min();
       m.held = std::max(m.held, held);
       if (epoch >= 0)
         m.member->cut(now, version, static_cast<std::uint64_t>(epoch), held);
@@ -531,7 +527,7 @@ struct board::office {
   /// What is told of all scopes, a column each.
   struct told {
     std::vector<bytes> keys{}, reports{};
-    std::vector<std::int64_t> reported{}, epochs{}, holds{}, leave{}, has{}, keeps{};
+    std::vector<std::int64_t> reported{}, epochs{}, holds{}, urgent{}, leave{}, has{}, keeps{};
 
     void add(membership& m) {
       std::lock_guard const inner(m.guard);
@@ -542,7 +538,8 @@ struct board::office {
       reports.push_back(bytes_of(fleet::to_blob(r)));
       reported.push_back(static_cast<std::int64_t>(r.number));
       epochs.push_back(r.refused ? static_cast<std::int64_t>(*r.refused) : -1);
-      holds.push_back(r.held > m.held ? micros_of(r.held) : m.member->urgent() ? long_ago : 0);
+      holds.push_back(r.held > m.held ? micros_of(r.held) : 0);
+      urgent.push_back(m.member->urgent());
       m.held = std::max(m.held, r.held);
       leave.push_back(r.leaves);
       has.push_back(static_cast<std::int64_t>(m.granted.version));
@@ -569,9 +566,9 @@ struct board::office {
     for (auto const& m : those) t.add(*m);
     auto const sent = steady_now();
     auto const r = session->execute(
-        "select * from headway1.exchange($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "select * from headway1.exchange($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         {id, blobs(t.keys), numbers(t.reported), blobs(t.reports), numbers(t.epochs),
-         numbers(t.holds), numbers(t.leave), numbers(t.has), numbers(t.keeps)});
+         numbers(t.holds), numbers(t.urgent), numbers(t.leave), numbers(t.has), numbers(t.keeps)});
     auto const answered = steady_now();
     if (r.size() != static_cast<int>(those.size()))
       throw error(failure::refused, "", "the database answers what no board does");

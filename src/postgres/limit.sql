@@ -71,10 +71,12 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if was > 0 then
     insert into headway1.host as h values (was, its, named, its_version, headway1.micros(), headway1.micros())
-      on conflict on constraint host_pkey do update set seen = excluded.seen where h.token = excluded.token returning h.id into id;
+      on conflict on constraint host_pkey do update set seen = excluded.seen where h.token = excluded.token
+      returning h.id into id;
   end if;
   while id is null loop
-    insert into headway1.host as h values (nextval('headway1.host_id'::regclass), its, named, its_version, headway1.micros(), headway1.micros())
+    insert into headway1.host as h
+      values (nextval('headway1.host_id'::regclass), its, named, its_version, headway1.micros(), headway1.micros())
       on conflict do nothing returning h.id into id;
   end loop;
   select s.bytes, headway1.micros() into salt, now from headway1.salt s;
@@ -82,15 +84,15 @@ end $$;
 
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what
 -- has become of it. `epoch`: it was refused in that one, which all hear at once; -1: it was not. `hold`: nothing
--- goes before, which all hear at once, and the combiner hears the report; 0: nothing new. `has`: the version whose grant it has; `keeps`: the one
--- that it made and has the state of.
+-- goes before, which all hear at once; 0: nothing new. `urgent`: the combiner is to hear it at once. `has`: the version
+-- whose grant it has; `keeps`: the one that it made and has the state of.
 --
 -- `combine`: it is to make the next state; then there are `made_of` and `state` (null where it has that, and
 -- where there is none), all reports that are not heard, each after its length, and what was learned unless it has
 -- the state.
 create or replace function headway1.exchange(
-  me int, keys bytea[], numbers bigint[], reports bytea[], epoch bigint[], hold bigint[], leaves bigint[],
-  has bigint[], keeps bigint[])
+  me int, keys bytea[], numbers bigint[], reports bytea[], epoch bigint[], hold bigint[], urgent bigint[],
+  leaves bigint[], has bigint[], keeps bigint[])
 returns table (
   now bigint, told bigint, v bigint, common bytea, own bytea, absent int, combine boolean, made_of bigint,
   state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint)
@@ -124,7 +126,8 @@ begin
       update headway1.member m set seen = headway1.micros() where m.key = keys[i] and m.id = me;
       told := mine.told;
     end if;
-    if told = numbers[i] and (mine.told is null or told > mine.told) and (epoch[i] >= 0 or hold[i] > 0) then
+    if told = numbers[i] and (mine.told is null or told > mine.told)
+        and (epoch[i] >= 0 or hold[i] > 0 or urgent[i] > 0) then
       perform pg_notify(headway1.channel(keys[i]), format('cut %s %s %s %s', me, coalesce(valid.v, 0), epoch[i], hold[i]));
     end if;
 
@@ -196,8 +199,8 @@ declare old bigint := headway1.micros() - 600000000;
 begin
   perform set_config('synchronous_commit', 'off', true);  -- a combiner need not wait for the disk
   insert into headway1.learned as l values (scope_key, its_title, rate, slots, latency, headway1.micros())
-    on conflict on constraint learned_pkey do update set rate = excluded.rate, slots = excluded.slots, latency = excluded.latency,
-      at = excluded.at;
+    on conflict on constraint learned_pkey do update set rate = excluded.rate, slots = excluded.slots,
+      latency = excluded.latency, at = excluded.at;
   delete from headway1.granted g using headway1.member m where g.key = m.key and g.id = m.id and m.seen < old;
   delete from headway1.member m where m.seen < old;
   delete from headway1.scope s where s.lease < old - 86400000000

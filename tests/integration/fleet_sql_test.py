@@ -24,13 +24,13 @@ class Board:
     def join(self, was=0, token="00000000000000000000000000000001"):
         return int(self.ask(f"select id from headway1.join({was}, '{token}', 'a', '1')"))
 
-    def exchange(self, me, number, report=None, epoch=-1, hold=0, leaves=0, has=0, keeps=0):
+    def exchange(self, me, number, report=None, epoch=-1, hold=0, urgent=0, leaves=0, has=0, keeps=0):
         """now, told, v, own, combine, made_of, state, unheard."""
         report = report or f"{me:02x}{number:04x}"
         line = self.ask(
             f"select told, coalesce(v, 0), coalesce(own, ''), combine, made_of, coalesce(state, ''), coalesce(unheard::text, '') "
             rf"from headway1.exchange({me}, array[{KEY}]::bytea[], array[{number}], array['\x{report}']::bytea[], array[{epoch}], "
-            f"array[{hold}], array[{leaves}], array[{has}], array[{keeps}])"
+            f"array[{hold}], array[{urgent}], array[{leaves}], array[{has}], array[{keeps}])"
         )
         told, v, own, combine, made_of, state, unheard = line.split("|")
         return int(told), int(v), own, combine == "t", int(made_of), state, unheard
@@ -138,7 +138,7 @@ class LimitSql(unittest.TestCase):
         board = Board(self.server)
         board.ask(
             r"do $$ begin for n in 1 .. 259 loop perform headway1.exchange(1, array['\x01']::bytea[], array[n], array['\xaa']::bytea[], "
-            "array[-1], array[0], array[0], array[0], array[0]); end loop; end $$"
+            "array[-1], array[0], array[0], array[0], array[0], array[0]); end loop; end $$"
         )
         self.assertEqual(self.server.psql("select cardinality(reports) from headway1.member"), "200")
         board.exchange(1, 260, "00" * 1_000_000), board.exchange(1, 261, "00" * 1_100_000), board.exchange(1, 262)
@@ -154,7 +154,7 @@ class LimitSql(unittest.TestCase):
         )
         size = int(board.ask(
             rf"select length(unheard) from headway1.exchange(1, array[{KEY}]::bytea[], array[1], array['\xaa']::bytea[], "
-            "array[-1], array[0], array[0], array[0], array[0])"
+            "array[-1], array[0], array[0], array[0], array[0], array[0])"
         ))  # fmt: skip
         measured(f"unheard reports of 12 members: {size} bytes at once")
         self.assertGreater(size, 14_000_000)
@@ -173,6 +173,14 @@ class LimitSql(unittest.TestCase):
             with self.subTest(changed):
                 self.server.psql(changed), board.ask(learn)
                 self.assertEqual(self.server.psql("select count(*) from headway1.scope"), left)
+
+    def test_the_combiner_hears_of_what_is_urgent_and_no_one_is_held(self):
+        board = Board(self.server)
+        listen = "do $$ begin execute 'listen ' || headway1.channel('\\x01'); end $$"
+        for urgent, said in ((0, ""), (1, "cut 1 0 -1 0")):
+            with self.subTest(urgent):
+                tick = rf"select 1 from headway1.exchange(1, array[{KEY}]::bytea[], array[{urgent + 1}], array['\xaa']::bytea[], array[-1], array[0], array[{urgent}], array[0], array[0], array[0])"
+                self.assertRegex(board.ask(f"{listen}; {tick}"), f'with payload "{said}"' if said else r"^\D*1$")
 
     def test_people_are_shown_a_state_once(self):
         board = Board(self.server)

@@ -78,12 +78,12 @@ TEST(fleet, ten_climb_to_ten_thousand_a_second_as_one_does) {
   EXPECT_LE(to_seconds(ten.completion), 1.3 * to_seconds(one.completion));
 }
 
-/// Five seeds of it by one client and by the fleet: the median times.
+/// 41 seeds of it by one client and by the fleet: the median times.
 std::pair<double, double> one_and_all(scenario const& s) {
   auto alone = s;
   alone.fleet.reset();
   std::vector<double> one, all;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 41; ++seed) {
     one.push_back(to_seconds(simulate(alone, *contender_named("seek"), {.seed = seed}).completion));
     auto const f = simulate(s, *contender_named("seek"), {.seed = seed, .audit = true});
     EXPECT_TRUE(f.finished);
@@ -91,14 +91,14 @@ std::pair<double, double> one_and_all(scenario const& s) {
   }
   std::ranges::sort(one);
   std::ranges::sort(all);
-  return {one[2], all[2]};
+  return {one[20], all[20]};
 }
 
 TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   auto s = shared(10, 200, 20, 6'000);
   s.net.misread = 0.02;  // good answers that are taken for refusals
   auto const [one, all] = one_and_all(s);
-  EXPECT_LE(all, 2 * one);  // 1.4 to 2; after forty cuts 6.4
+  EXPECT_LE(all, 2 * one);  // 1.9; 1.7 of 301 seeds; after forty cuts 6.4
 }
 
 TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
@@ -188,7 +188,7 @@ TEST(fleet, shares_slots_among_more_members_than_there_are_slots) {
   s.server.limits = {concurrency{.max_busy = 20}};
   s.server.latency = spread{100ms, 100ms};
   s.fleet->round_trip = 2ms;
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) expect_near_best(s, 1.07, 0.004, seed);
+  for (std::uint64_t seed = 1; seed <= 41; ++seed) expect_near_best(s, 1.07, 0.004, seed);
 }
 
 TEST(fleet, members_of_another_law_than_the_default_are_one_client) {

@@ -19,7 +19,7 @@ MAY_INCLUDE = {  # layer: headway layers, and whether headers of others
     "shared": ({"core", "shared"}, False),
     "fleet": ({"core", "fleet", "shared"}, False),
     "driver": ({"core", "driver", "shared"}, True),
-    "postgres": ({"core", "fleet", "postgres", "shared"}, True),
+    "postgres": ({"core", "driver", "fleet", "postgres", "shared"}, True),
 }
 ROOMS = {  # folder of apps/headway: the others that it may include
     "base": set(),

@@ -298,7 +298,13 @@ std::optional<fleet_ledger::absence> fleet_ledger::away() const {
 }
 
 fleet_ledger::state fleet_ledger::status() const {
-  return locked([&] { return status_; });
+  return locked([&] {
+    auto s = status_;
+    s.all.success += ours_[1] - std::exchange(s.success, ours_[1]);
+    s.all.failed += ours_[2] - std::exchange(s.failed, ours_[2]);
+    s.all.unknown += ours_[3] - std::exchange(s.unknown, ours_[3]);
+    return s;
+  });
 }
 
 bool fleet_ledger::collected() const {

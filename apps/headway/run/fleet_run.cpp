@@ -36,6 +36,11 @@ postgres::endpoint endpoint_of(queue_options const& q) {
   }
 }
 
+/// What a command for the same fleet has to say of it.
+std::string fleet_option(run_options const& o) {
+  return o.queue.from_arguments ? fmt::format(" --fleet '{}'", printable(o.queue.url)) : "";
+}
+
 /// The lines of JOBS that say how others are read: see jobs_part.
 std::string preface_of(run_options const& o, steady_file& jobs, record_lines const& records) {
   if (!o.body && o.url.find("{{") == o.url.npos) return {};
@@ -91,11 +96,9 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
   auto const facts = joins ? join(o.queue.join) : start(o, headers, has_secrets);
   waits_since_.reset();
   if (!joins && !o.quiet)
-    say(fmt::format(
-        "on other hosts{}: headway run --join {}{}{}",
-        o.queue.from_arguments ? "" : ", with HEADWAY_FLEET", facts.name,
-        o.queue.from_arguments ? fmt::format(" --fleet '{}'", printable(o.queue.url)) : "",
-        has_secrets ? " --header-for HOST -H …" : ""));
+    say(fmt::format("on other hosts{}: headway run --join {}{}{}",
+                    o.queue.from_arguments ? "" : ", with HEADWAY_FLEET", facts.name,
+                    fleet_option(o), has_secrets ? " --header-for HOST -H …" : ""));
   if (!o.again.empty()) reopen(facts, o.again);
   if (!joins && facts.options != own_text_)
     say(fmt::format("queue {} was uploaded with other options; those hold", facts.name));
@@ -221,7 +224,8 @@ std::string fleet_run::words() const {
   if (s.parked > 0) text += fmt::format("; {} blocks are parked", s.parked);
   text += '\n';
   if (s.waiting > 0 && !options_.queue.collects)
-    text += fmt::format("results: headway fleet results {}\n", s.facts.name);
+    text +=
+        fmt::format("results: headway fleet results {}{}\n", s.facts.name, fleet_option(options_));
   return text;
 }
 

@@ -351,6 +351,8 @@ class runner {
   void heed(time_point now) {
     auto news = input_.look(now);
     purse_.hear(news);
+    if (input_.remembers() && !purse_.unlimited() && !std::exchange(all_is_announced_, true))
+      traffic_.announce_flying();  // what it costs is to count even if we are killed
     auto const rested = purse_.rested(now);
     if (rested || (news.spent && !purse_.unlimited())) lanes_.wake(now);
     for (auto const& text : news.said) course_.tell(text);
@@ -673,6 +675,7 @@ class runner {
   bool starved_ = false;  // bodies in flight leave no room to send
   purse purse_{options_, journal_of()};
   bool spent_up_ = false;
+  bool all_is_announced_ = false;  // before it goes, as long as there is a limit
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
   silence silence_;

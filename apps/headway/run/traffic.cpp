@@ -121,6 +121,14 @@ void traffic::announce(std::uint32_t index) {
   announced_.push_back(index);
 }
 
+void traffic::announce_flying() {
+  all_.each([](request const& r) { return r.out && !r.intended && !r.lost; },
+            [this](std::uint32_t index) {
+              all_[index].intended = true;
+              log_->intend(all_[index].what.line);
+            });
+}
+
 std::optional<std::uint32_t> traffic::announced() const noexcept {
   return announced_.empty() ? std::nullopt : std::optional(announced_.front());
 }

@@ -57,6 +57,8 @@ class traffic {
 
   /// Its turn has come, and the journal is to know of it.
   void announce(std::uint32_t);
+  /// What is out and was not announced is so from now on.
+  void announce_flying();
   /// The first that was announced; nullopt: none waits.
   std::optional<std::uint32_t> announced() const noexcept;
   void pop_announced() noexcept { announced_.pop_front(); }

@@ -124,6 +124,16 @@ TEST_F(traffic_test, what_is_announced_is_handed_out_in_order) {
   EXPECT_FALSE(all.announced());
 }
 
+TEST_F(traffic_test, what_flies_unannounced_is_announced_and_waits_for_nothing) {
+  for (int const n : {1, 2, 3}) all.enter(now, line(n));
+  auto const flies = *turn(), announced = *turn();
+  all.announce(announced);
+  all.announce_flying();
+  EXPECT_TRUE(all[flies].intended);
+  EXPECT_EQ(all.announced_count(), 1U);
+  EXPECT_FALSE(all[2].intended);
+}
+
 TEST_F(traffic_test, what_waits_aside_goes_back_once_it_may_go_and_loses_no_time) {
   all.enter(now, line(1));
   auto const first = turn();
