@@ -12,6 +12,12 @@ TEST(acceptances, an_early_refusal_tells_of_what_was_sent_before_it) {
   EXPECT_EQ(a, (acceptances{.sends = 12, .begin = 12}));
 }
 
+TEST(acceptances, a_refusal_tells_if_it_takes_less_than_a_quarter_of_an_answer) {
+  EXPECT_TRUE(acceptances::tells(0.1, 0.5));
+  EXPECT_FALSE(acceptances::tells(0.125, 0.5));
+  EXPECT_FALSE(acceptances::tells(0, 0)) << "no answer yet";
+}
+
 TEST(acceptances, a_refusal_as_late_as_answers_tells_of_nothing_but_itself) {
   EXPECT_EQ((acceptances{.sends = 12}).cut(10, 1.5, 6), 0U);
   EXPECT_EQ((acceptances{.sends = 12, .successes = 4}).cut(10, 1.5, 6), 4U);

@@ -326,6 +326,80 @@ TEST(seek, ramps_until_a_refusal_and_then_approaches) {
   EXPECT_FALSE(law.top.touched);
 }
 
+/// Returns by how much each of so many answers raises the level, in an application that always has
+/// more.
+std::vector<double> raises(seek& law, time_point now, int many, duration took) {
+  std::vector<double> list;
+  for (int i = 0; i < many; ++i) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    auto const before = law.level;
+    law.on_success(now + took, {.sent = sent, .rtt = took}, 0);
+    list.push_back(law.level / before);
+  }
+  return list;
+}
+
+TEST(seek, the_first_eight_answers_double_the_level_once) {
+  seek law;
+  auto const by = raises(law, time_point{1s}, 30, 50ms);
+  for (std::size_t i = 0; i < by.size(); ++i)
+    if (i + 1 == seek::first_answers)
+      EXPECT_GT(by[i], 2);
+    else
+      EXPECT_LT(by[i], 1.1) << i;
+}
+
+TEST(seek, a_failure_or_a_refusal_among_the_first_answers_doubles_nothing) {
+  time_point now{1s};
+  seek failed;
+  answer(failed, now, outcome::failure);
+  auto by = raises(failed, now, 20, 50ms);
+  EXPECT_LT(*std::max_element(by.begin(), by.end()), 1.1);
+  seek refused = refused_after(3, now);
+  by = raises(refused, now, 20, 50ms);
+  EXPECT_LT(*std::max_element(by.begin(), by.end()), 1.1);
+}
+
+// At 20/s 20 are out when the first answer comes: eight answers are not yet a flight.
+TEST(seek, answers_of_a_second_double_nothing) {
+  seek law;
+  auto const by = raises(law, time_point{1s}, 20, 1s);
+  EXPECT_LT(*std::max_element(by.begin(), by.end()), 1.1);
+}
+
+TEST(seek, a_known_limit_is_not_doubled) {
+  seek law;
+  law.remember({.rate = 100, .latency = 0.05}, 0s);
+  auto const by = raises(law, time_point{1s}, 20, 50ms);
+  EXPECT_LT(*std::max_element(by.begin(), by.end()), 1.1);
+}
+
+/// Returns the ceiling that company hears of where twenty go in 400 ms, of which so many have come
+/// back, and the next is refused after `took`.
+double heard_of(int came_back, duration took) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 50, .latency = 0.05}, 0s);
+  law.top.warm = false;
+  law.last.at = now;
+  for (int i = 0; i < 20; ++i) {
+    now += 20ms;
+    auto const sent = law.take(now, 1, 0);
+    if (i < came_back) law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
+  }
+  auto const sent = law.take(now, 1, 0);
+  law.on_throttle(now + took, {.sent = sent, .rtt = took}, resource::unknown, 0);
+  return law.others.all.found;
+}
+
+TEST(seek, a_ceiling_is_counted_by_its_sends_where_refusals_tell_of_them) {
+  EXPECT_NEAR(heard_of(20, 1ms), 50, 0.01);
+  EXPECT_NEAR(heard_of(15, 1ms), 50, 0.01) << "five are on their way, and accepted";
+  EXPECT_NEAR(heard_of(15, 100ms), 16 / 0.5, 0.01)
+      << "as late as answers: nothing is known of the five";
+}
+
 TEST(seek, creeps_from_just_below_the_ceiling_on) {
   time_point now{1s};
   auto law = refused_after(200, now);

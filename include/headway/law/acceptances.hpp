@@ -23,6 +23,10 @@ struct acceptances {
   /// A refusal is early if it takes less than this share of an answer's time.
   static constexpr double early = 0.25;
 
+  /// Returns whether a refusal that took so long tells of all that went before its request, where
+  /// an answer takes `answer`, both in seconds.
+  static bool tells(double took, double answer) noexcept { return took < early * answer; }
+
   /// Returns the answers to what was sent since the cut, but its refusals.
   std::uint64_t answers() const noexcept { return successes + failures; }
 
@@ -31,7 +35,7 @@ struct acceptances {
   /// mean time of an answer, both in seconds.
   std::uint64_t cut(std::uint64_t sends_before, double took, double answer) noexcept {
     auto const sent = sends_before - std::min(begin, sends_before);
-    auto const silent = took < early * answer ? sent - std::min(failures, sent) : 0;
+    auto const silent = tells(took, answer) ? sent - std::min(failures, sent) : 0;
     auto const accepted = std::max(successes, silent);
     *this = {.sends = sends, .begin = sends};
     return accepted;

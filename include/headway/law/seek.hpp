@@ -124,10 +124,11 @@ struct seek {
   static constexpr double ramp_waits = 4;           ///< … nor in less than so many answers' time
   static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
   static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
-  static constexpr double known_factor = 1.5;       ///< less steep, a ramp above a known ceiling
-  static constexpr double moved = 1.25;      ///< above the ceiling without a reject: it has moved
-  static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
-  static constexpr double guess_cut = 0.8;   ///< … above a guess
+  static constexpr int first_answers = 8;      ///< once they have come, all good, the level doubles
+  static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
+  static constexpr double moved = 1.25;        ///< above the ceiling without a reject: it has moved
+  static constexpr double search_cut = 0.5;    ///< of the level, once a search is refused …
+  static constexpr double guess_cut = 0.8;     ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
@@ -320,6 +321,7 @@ struct seek {
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / doubling_units(rate);
+        if (begins_well(rate)) level *= 2;
         break;
       case phase::approach:
         level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
@@ -341,6 +343,11 @@ struct seek {
          above -= others.stride())
       needed /= 2;
     return std::max(needed, needed_min);
+  }
+  /// Returns whether the first answers have come, all of them good and more than fly.
+  bool begins_well(double rate) const noexcept {
+    return so_far.epoch == 0 && top.at == 0 && last.since.successes == first_answers &&
+           last.since.failures == 0 && rate * wait.mean < first_answers * so_far.unit;
   }
   /// Returns the units in which the ramp doubles.
   double doubling_units(double rate) const noexcept {
@@ -469,14 +476,20 @@ struct seek {
     name_limit(out);
     auto const since = std::max(to_seconds(now - last.at), 1e-6);
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
+    auto const sent = to_seconds(s.sent.sent - last.at);
+    bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean) && sent > 0;
+    harvest const had{.seconds = since,
+                      .accepted = accepted,
+                      .mean = mean,
+                      .told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean};
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
     if (top.slots) {
-      refused_slots(since, accepted, out);
+      refused_slots(had, out);
     } else if (accepted < cuts::hardly && top.at > 0) {
       if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
-      refused_rate(s, since, mean, accepted);
+      refused_rate(s, had);
       if (accepted >= period::many) server.alike = 0;
     }
     if (with.chance && unexpected && doubts == 0 && !server.shut && !top.slots && others.crowd() &&
@@ -504,12 +517,20 @@ struct seek {
     }
   }
 
-  void refused_slots(double since, std::uint64_t accepted, int out) noexcept {
+  /// The harvest of the time since the cut before.
+  struct harvest {
+    double seconds = 0;          ///< of it
+    std::uint64_t accepted = 0;  ///< of the requests that were sent in it
+    double mean = 0;             ///< units per second that came back
+    double told = 0;             ///< units per second accepted between the two refused sends
+  };
+
+  void refused_slots(harvest had, int out) noexcept {
     server.shut = false;
-    if (accepted >= cuts::hardly) {
-      met(std::max(static_cast<double>(out), slots_proven * level), slots_fell * level, accepted,
-          since);
-    } else if (since > 2 * wait.mean) {
+    if (had.accepted >= cuts::hardly) {
+      had.mean = slots_fell * level;
+      met(std::max(static_cast<double>(out), slots_proven * level), had);
+    } else if (had.seconds > 2 * wait.mean) {
       top.at = level;
       level *= search_cut;
       top.touched = false;
@@ -519,9 +540,8 @@ struct seek {
     level = std::max(level, 1.0);
   }
 
-  /// Takes a refusal by a rate; `mean` is what was accepted per second since the cut before.
-  void refused_rate(sample const& s, double since, double mean, std::uint64_t accepted) noexcept {
-    if (!ramping()) return bans() ? stay_below(level) : met(level, mean, accepted, since);
+  void refused_rate(sample const& s, harvest const& had) noexcept {
+    if (!ramping()) return bans() ? stay_below(level) : met(level, had);
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
     auto held = s.sent.in_flight - 1.0;
@@ -548,12 +568,12 @@ struct seek {
                                            : std::max(search_cut * level, proven);
   }
 
-  /// Takes a ceiling, outside the ramp; `mean` is what was accepted per second since the cut
-  /// before, `accepted` how many of those were sent since: the more, the rarer the rejects.
-  void met(double at, double mean, std::uint64_t accepted, double since) noexcept {
-    if (accepted >= cuts::hardly)
-      others.met(top.slots ? at : mean, top.slots ? at : static_cast<double>(accepted),
-                 with.prompt ? since : 0, wait.mean);
+  /// Takes a ceiling, outside the ramp. To tell whether others share it, only the sends are counted
+  /// where that can be: successes that came back differ by those on their way.
+  void met(double at, harvest const& had) noexcept {
+    if (had.accepted >= cuts::hardly)
+      others.met(top.slots ? at : had.told, top.slots ? at : static_cast<double>(had.accepted),
+                 with.prompt ? had.seconds : 0, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
       count(false);
@@ -562,9 +582,9 @@ struct seek {
       level *= 1 - others.stride();
     } else if (at < ceiling::fallen * top.at) {
       top.fall(at);
-      level = std::clamp(mean, ceiling::fallen_min * at, ceiling::fallen_max * at);
+      level = std::clamp(had.mean, ceiling::fallen_min * at, ceiling::fallen_max * at);
     } else {
-      top.touch(at, mean, accepted, with.confidence);
+      top.touch(at, had.mean, had.accepted, with.confidence);
       level = ceiling::dip * top.at;
     }
   }
