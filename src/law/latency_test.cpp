@@ -137,5 +137,16 @@ TEST(latency, room_grows_while_it_is_used_and_shrinks_with_failures) {
   EXPECT_EQ(l.room, 4);
 }
 
+TEST(latency, a_block_that_begins_anew_has_the_answers_that_count_for_it) {
+  time_point const now{5s};
+  latency l;
+  l.answers = 20;
+  l.gap(now, 8);
+  EXPECT_EQ(l.answers, 8);
+  EXPECT_EQ(l.block, now);
+  l.gap(now);
+  EXPECT_EQ(l.answers, 0);
+}
+
 }  // namespace
 }  // namespace headway
