@@ -113,12 +113,18 @@ TEST(fleet, members_that_rest_ask_the_board_rarely) {
   EXPECT_LE(static_cast<double>(f.exchanges), 1.4 * 400 * to_seconds(f.completion));  // 1.32; 1.78
 }
 
+// Of 101 seeds the median refuses .41 %, one in six more than .6 %.
 TEST(fleet, a_way_of_twenty_milliseconds_to_the_board_costs_little) {
   auto s = shared(10, 200, 20, 6'000);
   s.fleet->round_trip = 20ms;
-  expect_near_best(s, 1.1, 0.006);
+  std::vector<double> refused;
+  for (std::uint64_t seed = 1; seed <= 9; ++seed) {
+    expect_near_best(s, 1.1, 0.012, seed);
+    refused.push_back(share_throttled(simulate(s, *contender_named("seek"), {.seed = seed})));
+  }
+  std::ranges::sort(refused);
+  EXPECT_LE(refused[4], 0.006);
 }
-
 TEST(fleet, the_way_to_the_board_may_be_half_a_second) {
   struct {
     duration way;
