@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <memory>
 #include <span>
 #include <string>
@@ -167,6 +169,14 @@ std::string why_wrong(CLI::App const& program, words const& given, CLI::ParseErr
   return fmt::format("{} (see headway {}--help)", what, known ? first + " " : "");
 }
 
+/// Returns `code`, or why standard output could not be written, which it says.
+int written(int code) {
+  if (std::cout.flush() && std::fflush(stdout) == 0) return code;
+  if (errno == EPIPE) return headway::app::exit_pipe;
+  std::fprintf(stderr, "headway: cannot write standard output: %s\n", std::strerror(errno));
+  return headway::app::exit_io;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -192,9 +202,9 @@ int main(int argc, char** argv) {
     if (auto const why = why_no_command(program, given); !why.empty()) throw fatal(exit_usage, why);
     program.parse(words(given.rbegin(), given.rend()));
     hide_secrets({argv, static_cast<std::size_t>(argc)});
-    return chosen();
+    return written(chosen());
   } catch (CLI::Success const& shown) {  // --help, --version
-    return program.exit(shown);
+    return written(program.exit(shown));
   } catch (CLI::ParseError const& wrong) {
     std::fprintf(stderr, "headway: %s\n", why_wrong(program, given, wrong).c_str());
     return exit_usage;

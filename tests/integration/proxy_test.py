@@ -153,6 +153,18 @@ class Passing(unittest.TestCase):
             old = proxy.raw("GET /chunks HTTP/1.0\r\n\r\n")
         self.assertEqual(old.partition(b"\r\n\r\n")[2], text)
 
+    def test_a_head_as_long_as_may_be_is_passed_on(self):
+        """Before: one of more than 32 KiB waited for ever, as nothing wrote it."""
+        answer = lambda r, _: b"HTTP/1.1 200 OK\r\nX-A: %s\r\nContent-Length: 2\r\n\r\nok" % (b"a" * int(r.path[1:]))
+        with Server(answer) as origin, Proxy(origin.url, *COLD) as proxy:
+            for size in (30_000, 32_600, 33_000, 60_000):
+                _, fields, body = proxy.ask("GET", f"/{size}")
+                self.assertEqual((len(fields["x-a"]), body), (size, b"ok"))
+
+    def test_a_status_that_only_its_server_knows_is_passed_on(self):
+        with Server(lambda *_: b"HTTP/1.1 999 Denied\r\nContent-Length: 2\r\n\r\nno") as origin, Proxy(origin.url, *COLD) as proxy:
+            self.assertEqual(proxy.ask("GET", "/")[::2], (999, b"no"))
+
     def test_trailers_are_read_and_dropped_or_refused(self):
         """As they trickle in, too. Before: more than 4 KiB of them were malformed, and an answer was cut off."""
         lines = lambda size: b"".join(b"T%07d: %s\r\n" % (n, b"t" * 1000) for n in range(size >> 10))

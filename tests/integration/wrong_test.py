@@ -95,6 +95,9 @@ COMMANDS = (
     ("run blank.txt", 2, "blank.txt: there is no request in it: one URL or JSON object a line"),
     ("run bom.txt", 0, FINE),
     ("run crlf.txt", 0, FINE),
+    ("run /dev/null", 2, "/dev/null: is not a regular file; want one, or - and the requests on standard input"),
+    ("exec bomcsv.csv -- echo is {id} {q}", 0, "is 1 a"),
+    ("exec bom.txt --dry-run -- echo is {}", 0, "is http://"),
     ("run dup.jsonl", 2, 'dup.jsonl:2: id "a" is already used at line 1'),
     ("run badjson.jsonl", 2, "badjson.jsonl:2: not valid JSON: "),
     ("run badkey.jsonl", 2, 'badkey.jsonl:1: unknown key "bdoy"; did you mean "body"?; known: url, id, method'),
@@ -300,6 +303,19 @@ class Wrong(unittest.TestCase):
                 done = subprocess.run(["bash", "-c", whole], cwd=folder, capture_output=True, text=True, timeout=30)
                 self.assertEqual(done.stdout.count("\n"), 3)
                 self.assertEqual(done.stderr, "code 141\n", options)
+
+    def test_what_cannot_be_printed_is_said(self):
+        """Before: exit 0, and nothing was said."""
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w") as full:
+            Path(folder, "r.jsonl").write_text('{"id":"1","line":1,"url":"http://a.example/","outcome":"success","status":200,"attempts":1,"throttled":0}\n')
+            environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "XDG_RUNTIME_DIR": folder}
+            for command in ("report --results r.jsonl", "limits", "ctl", "--help", "--version", "simulate --list",
+                            "exec -- echo ::: 1", "exec --dry-run -- echo ::: 1", "exec -j1 -- echo ::: 1 2 3 4"):
+                done = subprocess.run([BINARY, *command.split()], cwd=folder, env=environment, stdout=full, stdin=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True, timeout=30)
+                self.assertEqual(done.returncode, 74, command)
+                self.assertIn("headway: cannot write", done.stderr, command)
+                self.assertIn("No space left on device\n", done.stderr, command)
 
     def test_the_ceiling_of_a_host_holds_for_it_alone(self):
         with sockets.Scripted(lambda *_: (200, {}, b"")) as other, tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,8 @@
 
 namespace headway::app {
 
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // which a file may begin with
+
 constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -147,10 +148,16 @@ bool job_outputs::full() const noexcept {
           (printer_->pending_bytes() >= waiting_bytes_max || printer_->pending() >= waiting_max));
 }
 
+std::exception_ptr job_outputs::failure() const {
+  auto const error = print_failure();
+  if (error == 0 || error == EPIPE) return nullptr;
+  return std::make_exception_ptr(
+      fatal(exit_io, fmt::format("cannot write standard output: {}", std::strerror(error))));
+}
+
 void job_outputs::conclude() {
   if (!printer_) return;
-  printer_->flush();
-  closed_ = printer_->closed();
+  print_failure_ = printer_->end();
   printer_.reset();
 }
 

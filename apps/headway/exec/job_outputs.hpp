@@ -1,6 +1,7 @@
 /// The outputs of a run of commands: results, the journal, what is printed, the job log.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -52,7 +53,9 @@ class job_outputs {
   /// No more may start until some of it is written.
   bool full() const noexcept;
   /// Nothing reads our standard output.
-  bool closed() const noexcept { return closed_ || (printer_ && printer_->closed()); }
+  bool closed() const noexcept { return print_failure() == EPIPE; }
+  /// Returns why our standard output could not be written, or null.
+  std::exception_ptr failure() const;
   bool ordered() const noexcept { return printer_ && options_.keep_order; }
   /// All that can be printed is. Nothing follows.
   void conclude();
@@ -68,6 +71,7 @@ class job_outputs {
   std::string spool_path(task const&, std::string_view kind) const;
   std::string keep(std::vector<kept_body>&, task const&, spooled const&,
                    std::string_view kind) const;
+  int print_failure() const noexcept { return printer_ ? printer_->failure() : print_failure_; }
 
   exec_options const& options_;
   bool const folder_ = !options_.out_dir.empty();
@@ -78,7 +82,7 @@ class job_outputs {
   std::optional<attempt_files> attempts_{};
   std::optional<printer> printer_{};
   std::deque<acknowledgement> acks_{};  // not durable yet
-  bool closed_ = false;
+  int print_failure_ = 0;
 };
 
 }  // namespace headway::app

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 #include <vector>
@@ -26,12 +27,7 @@ printer::printer(bool ordered) : ordered_(ordered) {
 }
 
 printer::~printer() {
-  {
-    std::lock_guard const held(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
+  stop();
 }
 
 void printer::print(std::int64_t number, printed p) {
@@ -44,12 +40,22 @@ void printer::print(std::int64_t number, printed p) {
   wake_.notify_one();
 }
 
-void printer::flush() {
+int printer::end() {
   {
     std::lock_guard const held(mutex_);
     gaps_ = false;
   }
+  stop();
+  return failure();
+}
+
+void printer::stop() {
+  {
+    std::lock_guard const held(mutex_);
+    stopping_ = true;
+  }
   wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
 }
 
 void printer::work() {
@@ -83,7 +89,7 @@ void printer::write(int fd, std::string const& tag, spooled const& s) {
     return;
   }
   std::vector<char> block(std::size_t{256} << 10);
-  for (std::int64_t at = 0; at < s.size && !closed();) {
+  for (std::int64_t at = 0; at < s.size && failure() == 0;) {
     auto const want = std::min(static_cast<std::int64_t>(block.size()), s.size - at);
     auto const n = ::pread(s.in->fd(), block.data(), static_cast<std::size_t>(want), at);
     if (n <= 0) return;
@@ -93,7 +99,7 @@ void printer::write(int fd, std::string const& tag, spooled const& s) {
 }
 
 void printer::put(int fd, std::string const& tag, std::string_view bytes, bool& line_begins) {
-  if (bytes.empty() || closed()) return;
+  if (bytes.empty() || failure() != 0) return;
   std::string tagged;
   if (!tag.empty()) {
     for (char const c : bytes) {
@@ -104,7 +110,7 @@ void printer::put(int fd, std::string const& tag, std::string_view bytes, bool& 
     bytes = tagged;
   }
   if (write_all(fd, bytes) < bytes.size() && fd == STDOUT_FILENO)
-    closed_.store(true, std::memory_order_relaxed);
+    failure_.store(errno, std::memory_order_relaxed);
 }
 
 }  // namespace headway::app

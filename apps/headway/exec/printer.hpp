@@ -37,12 +37,14 @@ class printer {
   /// Bytes of memory, and how many, that wait.
   std::size_t pending_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::size_t pending() const noexcept { return count_.load(std::memory_order_relaxed); }
-  /// The reader of our output is gone.
-  bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
-  /// There is no gap any more: what waits behind one goes out.
-  void flush();
+  /// Returns the errno that ended it, 0 while it can write. EPIPE: the reader of our output is
+  /// gone.
+  int failure() const noexcept { return failure_.load(std::memory_order_relaxed); }
+  /// Writes what waits, behind a gap or not; nothing follows. Returns failure().
+  int end();
 
  private:
+  void stop();
   void work();
   void write(printed const&);
   void write(int fd, std::string const& tag, spooled const&);
@@ -55,7 +57,7 @@ class printer {
   std::int64_t next_ = 1;
   bool stopping_ = false, gaps_ = true;
   std::atomic<std::size_t> bytes_{0}, count_{0};
-  std::atomic<bool> closed_{false};
+  std::atomic<int> failure_{0};
   std::thread thread_;
 };
 

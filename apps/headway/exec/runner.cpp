@@ -140,6 +140,7 @@ class runner {
   void check_halts(time_point now) {
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
+    if (auto failed = outputs_->failure()) io_failed(std::move(failed));
     if (outputs_->closed()) halt_.drain();
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
@@ -613,6 +614,7 @@ class runner {
       acknowledge();
     }
     outputs_->conclude();
+    if (!failed) failed = outputs_->failure();
     auto const closed = outputs_->closed();
     crew_.end();
     course_.sum_up("", log_ != nullptr, "outputs", closed);

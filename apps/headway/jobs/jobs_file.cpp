@@ -54,6 +54,10 @@ std::int64_t as_line_number(std::string const& id) noexcept {
 
 }  // namespace
 
+void check_jobs(std::string const& path) {
+  open_jobs(path);
+}
+
 /// Lines by id, in a database that SQLite keeps in a cache of fixed size and else in a nameless
 /// temporary file.
 class id_register::table {

@@ -95,6 +95,10 @@ struct jobs_survey {
   record_lines records{};
 };
 
+/// Checks that JOBS can be read. Errors: fatal(exit_usage) where it is neither - nor a regular
+/// file.
+void check_jobs(std::string const& path);
+
 /// Reads a file twice, survey() and then next(), which refuses what has changed since, and standard
 /// input once.
 class jobs_file {

@@ -23,8 +23,8 @@ void add_proxy(CLI::App& program, action& chosen) {
       "  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 python3 app.py\n\n"
       "Point the base URL of any client here: its requests go on as fast as the API lets them, a\n"
       "refused one is sent again, and the page at --admin shows what waits and why.\n"
-      "Exit codes: 0 stopped and all was answered, 2 usage or configuration error, 130/143 "
-      "stopped before all was answered.");
+      "Exit codes: 0 stopped and all was answered, 2 usage or configuration error, 74 the access "
+      "log cannot be opened, 130/143 stopped before all was answered.");
   auto const option = [&](char const* name, auto& value, char const* type,
                           std::string const& what) {
     return sub->add_option(name, value, what)->type_name(type);

@@ -335,6 +335,7 @@ void session::answer_begins(std::string head) {
     out_ = std::move(head);
   else
     out_ += head;
+  if (is_full()) flush();  // nothing is added before it has gone
 }
 
 void session::answer_goes_on(std::string_view bytes, bool chunked) {

@@ -108,7 +108,7 @@ std::optional<objection> objection_to(head const& r) {
 }
 
 std::string_view flaw_of(head const& a) noexcept {
-  if (a.status < 100 || a.status > 599) return "a status that is none";
+  if (a.status < 100 || a.status > 999) return "a status that is none";
   if (a.fields.size() > answer_fields_max) return "too many fields";
   auto const lengths = a.count("content-length");
   if (auto const codings = a.count("transfer-encoding"); codings > 0) {

@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "command.hpp"
+#include "jobs/jobs_file.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/result.hpp"
 #include "os/file.hpp"
@@ -262,7 +263,10 @@ struct arguments {
       o.out = "-";
     } else if (o.out.empty())
       o.out = o.jobs == "-" ? "-" : results_beside(o.jobs);
-    if (o.journal.empty() && o.jobs != "-" && !o.raw && !o.queue) o.journal = o.jobs + ".headway";
+    if (o.journal.empty() && o.jobs != "-" && !o.raw && !o.queue) {
+      check_jobs(o.jobs);  // before a journal is made beside it
+      o.journal = o.jobs + ".headway";
+    }
     if (!o.failed.empty()) {
       if (o.jobs == "-")
         throw fatal(exit_usage,
