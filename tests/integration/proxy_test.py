@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import select
+import signal
 import socket
 import threading
 import time
@@ -300,6 +301,28 @@ class Again(unittest.TestCase):
             self.assertEqual(proxy.ask("GET", "/die")[0], 200)
             self.assertEqual(proxy.ask("POST", "/die", b"1")[0], 502)
             self.assertEqual(proxy.ask("POST", "/die", b"1")[0], 200)
+
+    def test_a_kept_connection_that_ends_as_a_request_comes_is_not_used(self):
+        """Before: 502, in 8 of 100 POSTs to nginx with a keepalive_timeout of 1 s."""
+        for path in ("/get", "/post"):
+            over = threading.Event()
+
+            def answer(request, _):
+                yield ok()
+                if request.path == "/first":
+                    over.wait(20)
+
+            with Server(answer) as origin, Proxy(origin.url, *COLD) as proxy, contextlib.closing(proxy.connect()) as client:
+                client.request("GET", "/first")
+                self.assertEqual(client.getresponse().read(), b"ok")
+                proxy.process.send_signal(signal.SIGSTOP)
+                client.request(path[1:].upper(), path, b"1")
+                time.sleep(0.1)
+                over.set()
+                time.sleep(0.1)
+                proxy.process.send_signal(signal.SIGCONT)
+                self.assertEqual(client.getresponse().status, 200)
+                self.assertEqual([r.path for r in origin.heard], ["/first", path])
 
     def test_what_we_give_up_on_says_so_to_the_client(self):
         with Scripted(lambda *_: (429, {"Retry-After": "7200"}, b"no")) as origin:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -27,6 +29,7 @@ namespace {
 constexpr std::size_t read_bytes = 16 * 1024;
 constexpr std::size_t idle_wires_max = 1024;
 constexpr duration idle_for = 60s;
+constexpr duration rested = 10ms;  // that its server may have closed it, and we not read that yet
 constexpr duration addresses_for = 30s;
 constexpr std::chrono::milliseconds next_address_after{250};  // RFC 8305's connection attempt delay
 constexpr std::chrono::seconds connect_max{10};
@@ -233,6 +236,11 @@ void wire::on_read(error_code e, std::size_t n) {
   if (user != nullptr) user->on_end(e == asio::error::eof ? std::string_view() : why);
 }
 
+bool wire::is_over() {
+  char c = 0;
+  return ::recv(socket_.native_handle(), &c, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+}
+
 void wire::close() {
   closed_ = true;
   open_ = false;
@@ -356,9 +364,13 @@ bool wires::leads_here(wire const& w) const noexcept {
 
 std::shared_ptr<wire> wires::take(wire_user& u, bool fresh) {
   ++busy_;
-  if (!fresh && !idle_.empty()) {
+  while (!fresh && !idle_.empty()) {
     auto w = std::move(idle_.back());
     idle_.pop_back();
+    if (clock_now() - w->idle_since() > rested && w->is_over()) {
+      w->close();
+      continue;
+    }
     w->user_ = &u;
     w->used_before_ = true;
     w->has_sent_ = false;

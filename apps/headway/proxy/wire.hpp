@@ -76,6 +76,9 @@ class wire : public std::enable_shared_from_this<wire> {
   void fail(std::string_view why, bool futile = false);
   void read();
   void on_read(error_code, std::size_t);
+  /// Returns whether anything has come on one that is idle: a server has nothing to say then, but
+  /// its end.
+  bool is_over();
   template <class F>
   void with_stream(F f);
 
