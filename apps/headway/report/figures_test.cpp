@@ -49,24 +49,37 @@ TEST(figures, say_the_limit_that_was_met_last) {
         19);
 }
 
-/// In how many of 20 runs on a server without a limit, whose refusals come by chance, none is told.
-int none(int requests, beside const& more) {
+/// Of 20 runs on a server without a limit, whose refusals come by chance.
+struct by_chance {
+  int untold = 0, seen = 0;  ///< no limit is told; that it was chance is
+};
+by_chance without_limit(int requests, beside const& more) {
   temporary file;
-  int count = 0;
+  by_chance count;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     record({.latency = {20ms, 60ms}}, "seek", requests, file.path, seed, more);
     auto f = figures_of_trace(file.path);
     find_limit(f, read_recording(file.path));
     auto const& found = f.scopes.at(0);
-    count += found.by_chance && found.limit == 0 && found.slots == 0;
+    count.untold += !found.met;
+    count.seen += found.by_chance && found.limit == 0 && found.slots == 0;
   }
   return count;
 }
 
-TEST(figures, refusals_by_chance_make_no_limit_of_an_own_pace) {
-  EXPECT_GE(none(300, {.ceiling = gcra::per(20, 1s), .noise = 0.05}), 17);   // before: 0 …
-  EXPECT_GE(none(600, {.ceiling = gcra::per(100, 1s), .noise = 0.03}), 15);  // … told each
-  EXPECT_GE(none(600, {.noise = 0.03}), 16);
+TEST(figures, refusals_by_chance_make_no_limit) {
+  struct {
+    int requests;
+    beside what;
+    int untold, seen;
+  } const rows[] = {{300, {.ceiling = gcra::per(20, 1s), .noise = 0.05}, 19, 17},
+                    {600, {.ceiling = gcra::per(100, 1s), .noise = 0.03}, 18, 15},
+                    {600, {.noise = 0.03}, 15, 13}};  // of 100: 72
+  for (auto const& row : rows) {
+    auto const found = without_limit(row.requests, row.what);
+    EXPECT_GE(found.untold, row.untold) << row.requests;
+    EXPECT_GE(found.seen, row.seen) << row.requests;
+  }
 }
 
 TEST(figures, a_limit_below_an_own_ceiling_is_told) {
