@@ -105,7 +105,7 @@ class Report(unittest.TestCase):
             self.agrees(work, self.of_log(server), 20, " at once")
 
     def test_windows(self):
-        with counts_rejects(50) as server, Work(gets(server, 300)) as work:
+        with counts_rejects(50) as server, Work(gets(server, 750)) as work:
             self.agrees(work, self.of_log(server), 50)
 
     def test_a_quota_that_the_server_tells(self):
