@@ -71,7 +71,7 @@ class From(unittest.TestCase):
         self.check("nginx 16 slots", slots(16, 50), lambda s: gets(s, 1500), "concurrent=")
 
     def test_haproxy(self):
-        self.check("HAProxy 50/s", counts_rejects(50), lambda s: gets(s, 400), "(sliding|rate|window)=")
+        self.check("HAProxy 50/s", counts_rejects(50), lambda s: gets(s, 750), "(sliding|rate|window)=")
 
     def test_openai(self):
         mock = Mock("--requests", "3000/min,burst=20", "--latency", "20ms..60ms")
