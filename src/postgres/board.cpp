@@ -486,10 +486,7 @@ struct board::office {
       if (at <= later(now, together)) speak.push_back(m);
     }
     if (everyone.empty() && is_ending()) return false;
-    auto const until = std::max(due, now);
-    for (auto const& n :
-         session->wait(std::chrono::steady_clock::time_point(until.time_since_epoch())))
-      hear(n, everyone);
+    for (auto const& n : session->wait(std::max(due, now))) hear(n, everyone);
     if (due <= now) exchange(speak);
     return true;
   }

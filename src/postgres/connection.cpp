@@ -20,10 +20,11 @@
 #include <system_error>
 #include <utility>
 
+#include "headway/driver/clock.hpp"
+
 namespace headway::postgres {
 namespace {
 
-using clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 // pg_type.dat, by which clients have known them since 1997.
@@ -301,9 +302,9 @@ struct connection::session {
 
   /// Waits for the socket to be ready for `events`, for `wake`, or until `deadline`. Leaves in
   /// `events` what it is ready for.
-  woke wait_for(short& events, clock::time_point deadline) {
+  woke wait_for(short& events, time_point deadline) {
     for (;;) {
-      auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock::now());
+      auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_now());
       auto const most = std::clamp<std::chrono::milliseconds>(left, 0ms, 1h);
       std::array<pollfd, 2> both = {{{PQsocket(pq.get()), events, 0}, {waker[0], POLLIN, 0}}};
       auto const ready = poll(both.data(), both.size(), static_cast<int>(most.count()));
@@ -325,7 +326,7 @@ struct connection::session {
 
   /// The same for what must not be ended by `wake` but by the stop token; returns what it is ready
   /// for.
-  short wait_on(short events, clock::time_point deadline, failure during) {
+  short wait_on(short events, time_point deadline, failure during) {
     for (;;) {
       if (stop.stop_requested()) give_up(during, "stopped");
       auto const by = wait_for(events, deadline);
@@ -350,7 +351,7 @@ struct connection::session {
                         PQERRORS_VERBOSE);  // with SQLSTATE, which says it in any language
     PQsetNoticeReceiver(
         pq.get(), [](void*, PGresult const*) {}, nullptr);
-    auto const deadline = clock::now() + waits.connect;
+    auto const deadline = steady_now() + waits.connect;
     auto status =
         PQstatus(pq.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
     while (status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING) {
@@ -401,7 +402,7 @@ struct connection::session {
       give_up(failure::unknown_fate, "the connection was lost while a statement ran");
     };
     if (!sent) lost();
-    auto const from_now = [&] { return clock::now() + waits.statement + (pooled ? 0s : 1s); };
+    auto const from_now = [&] { return steady_now() + waits.statement + (pooled ? 0s : 1s); };
     // What is large may take longer, while the server takes some of it; not for ever.
     constexpr std::size_t least_a_second = 64 << 10;
     auto deadline = from_now();
@@ -537,7 +538,7 @@ void connection::listen(std::string_view channel) {
   session_->execute_unprepared(std::string("listen ") + name.get(), {});
 }
 
-std::vector<notification> connection::wait(clock::time_point until) {
+std::vector<notification> connection::wait(time_point until) {
   auto& s = *session_;
   if (s.pq) s.expect_answer();
   for (;;) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "headway/driver/clock.hpp"
 #include "headway/postgres/connection.hpp"
 #include "headway/postgres/schema.hpp"
 
@@ -44,14 +45,13 @@ void carry_out(connection& database, endpoint const& where, std::string const& l
     std::cout << "ok" << std::endl;
   } else if (verb == "wait") {
     std::cout << "heard";
-    auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds(stoi(rest));
+    auto const until = headway::steady_now() + std::chrono::milliseconds(stoi(rest));
     for (auto const& [channel, payload] : database.wait(until))
       std::cout << ' ' << channel << '=' << payload;
     std::cout << std::endl;
   } else if (verb == "woken") {  // a wait that another thread ends
     std::jthread const waker([&] { database.wake(); });
-    auto const begin = std::chrono::steady_clock::now();
-    database.wait(begin + 1h);
+    database.wait(headway::steady_now() + 1h);
     std::cout << "ok" << std::endl;
   } else if (verb == "pooled") {
     std::cout << (database.pooled() ? "yes" : "no") << std::endl;

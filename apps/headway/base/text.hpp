@@ -7,8 +7,6 @@
 
 namespace headway::app {
 
-inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // which a file may begin with
-
 constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
@@ -34,6 +32,12 @@ inline std::string lower(std::string_view text) {
 inline bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// Without the byte order mark that a file may begin with.
+constexpr std::string_view without_mark(std::string_view text) noexcept {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.substr(text.starts_with(mark) ? mark.size() : 0);
 }
 
 /// Without the characters of `set` at both ends.

@@ -169,7 +169,7 @@ std::optional<exec_item> exec_input::of_sources() {
 
 std::optional<exec_item> exec_input::of_line(std::string_view line) {
   auto const number = lines_.count();
-  if (number == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+  if (number == 1) line = without_mark(line);
   exec_item item;
   if (settings_.names.empty()) {
     begins_ = number;

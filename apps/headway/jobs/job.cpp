@@ -329,7 +329,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     if (text.size() > line_bytes_max)
       throw malformed{
           fmt::format("the line has {} bytes; want at most {}", text.size(), line_bytes_max)};
-    if (line == 1 && text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    if (line == 1) text = without_mark(text);
     if (line == 1)
       if (auto const other = mistaken_for(text, options_.file); !other.empty())
         throw malformed{other};

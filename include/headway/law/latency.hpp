@@ -83,7 +83,7 @@ struct latency {
     return drain_share * level;
   }
 
-  /// Begins a block anew, since samples were lost; so many answers count for it.
+  /// Begins a block anew, since samples were lost or the level leapt; `before` answers count.
   void gap(time_point now, int before = 0) noexcept {
     answers = before;
     block = std::max(block, now);

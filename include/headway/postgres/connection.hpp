@@ -16,6 +16,7 @@
 
 #include "headway/export.hpp"
 #include "headway/postgres/error.hpp"
+#include "headway/time.hpp"
 
 struct pg_result;  // libpq's
 
@@ -141,7 +142,7 @@ class HEADWAY_EXPORT connection {
   void listen(std::string_view channel);
   /// Waits until something is notified, `wake` is called or `until`; returns all that was notified
   /// since the last call.
-  std::vector<notification> wait(std::chrono::steady_clock::time_point until);
+  std::vector<notification> wait(time_point until);
   /// Ends a wait; if there is none, the next one.
   void wake() noexcept;
 
