@@ -141,9 +141,13 @@ class lazy_heap : public heap<Item> {
  public:
   /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
   void make_room(std::size_t live_count) { this->reserve(size_max(live_count) + 1); }
+  /// Returns whether it has so much room.
+  bool has_room(std::size_t live_count) const noexcept {
+    return this->capacity() > size_max(live_count);
+  }
   /// Drops stale members from the top, and all of them once they are the majority.
   template <class Live>
-  void prune(Live live, std::size_t live_count) {
+  [[gnu::noinline]] void prune(Live live, std::size_t live_count) {
     while (!this->empty() && !live(this->top())) this->pop();
     if (this->size() > size_max(live_count)) [[unlikely]]
       this->erase_if([&](Item const& item) { return !live(item); });
@@ -190,11 +194,13 @@ class governor {
     if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
     auto const index = allocate();
     auto& r = requests_[index];
-    r.terms = terms;
-    r.failures = terms.failures;
-    r.refused = blame_.begin(terms.throttles);
-    r.ready_since = now;
-    r.sequence = next_sequence_++;
+    r = {.ready_since = now,
+         .terms = terms,
+         .failures = terms.failures,
+         .refused = blame_.begin(terms.throttles),
+         .sequence = next_sequence_++,
+         .waits = r.waits,
+         .generation = r.generation};
     enqueue(index);
     if (terms.deadline != never) deadlines_.push(turn{terms.deadline, r.sequence, index}, r.waits);
     return ticket_of(index);
@@ -219,7 +225,7 @@ class governor {
     r.in_order = told_.send(now, r.terms.cost);
     auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
-    r.permit = law_.take(now, r.terms.cost, u);
+    new (&r.permit) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
     r.permit.sent = now;
     r.permit.in_flight = std::max(r.permit.in_flight, in_flight_);
     r.permit.cost = r.terms.cost;
@@ -262,7 +268,8 @@ class governor {
     if (!r.heard)
       told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
                       !its_own && tells(result.advice));
-    if (!its_own) obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
+    if (!its_own && result.advice != hint{})
+      obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
     switch (result.what) {
       case outcome::success:
         if (!r.heard) succeed(now, s, u);
@@ -613,13 +620,14 @@ class governor {
   std::uint32_t allocate() {
     auto const used = requests_.size();
     bool const outgrown = free_ == none && used == requests_.capacity();
-    make_room(outgrown ? 2 * used + 1 : used);
+    if (outgrown || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
+      make_room(outgrown ? 2 * used + 1 : used);
     if (free_ != none) return std::exchange(free_, requests_[free_].next_free);
     requests_.push_back({});
     return static_cast<std::uint32_t>(used);
   }
   /// Makes room for all that the acts on so many requests may push: only submit() can lack memory.
-  void make_room(std::size_t count) {
+  [[gnu::noinline]] void make_room(std::size_t count) {
     queue_.make_room(count);
     deadlines_.make_room(count);
     requests_.reserve(count);
@@ -628,8 +636,9 @@ class governor {
     auto& r = requests_[index];
     auto const waited = r.where == place::waiting;
     blame_.end(r.refused);
-    r = {
-        .waits = r.waits, .generation = r.generation + 1, .next_free = std::exchange(free_, index)};
+    r.where = place::nowhere;
+    ++r.generation;
+    r.next_free = std::exchange(free_, index);
     if (waited) prune();
   }
   void enqueue(std::uint32_t index) {

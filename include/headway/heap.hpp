@@ -16,6 +16,8 @@ class heap {
   bool empty() const noexcept { return items_.empty(); }
   /// Returns the number of items.
   std::size_t size() const noexcept { return items_.size(); }
+  /// Returns the number of items that it has memory for.
+  std::size_t capacity() const noexcept { return items_.capacity(); }
   /// Reserves memory for `count` items.
   void reserve(std::size_t count) { items_.reserve(count); }
   /// Returns the least item. Requires: not empty. O(1).
@@ -24,7 +26,7 @@ class heap {
   /// Adds an item, in O(1) if it comes after all others. The item is built from `parts` in place:
   /// copying one just written part by part stalls the processor for some 5 ns.
   template <class... Parts>
-  void push(Parts const&... parts) {
+  void push(Parts... parts) {
     auto const& item = items_.emplace_back() = Item{parts...};
     auto const last = items_.size() - 1;
     if (last > 0 && item < items_[parent(last)]) sift_up(last, Item(item));
