@@ -213,7 +213,7 @@ class governor {
   }
 
   /// Sends it: takes a permit and the law's units. Requires: next(now) == t.
-  void start(time_point now, ticket t, fraction u) {
+  [[gnu::flatten]] void start(time_point now, ticket t, fraction u) {
     HEADWAY_REQUIRE(next(now) == t);
     auto& r = requests_[index_of(t)];
     r.where = place::flying;
@@ -253,7 +253,8 @@ class governor {
 
   /// Ends an attempt. After learn() a success frees its permit and teaches nothing more; a body
   /// that breaks or refuses teaches that. One of a cancelled or unknown ticket teaches nothing.
-  decision finish(time_point now, ticket t, attempt_result const& result, fraction u) {
+  [[gnu::flatten]] decision finish(time_point now, ticket t, attempt_result const& result,
+                                   fraction u) {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
     auto& r = requests_[index];
@@ -270,25 +271,11 @@ class governor {
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
-    switch (result.what) {
-      case outcome::success:
-        if (!r.heard) succeed(now, s, u);
-        settings_.budget.deposit();
-        break;
-      case outcome::throttle:
-        if (!result.held_elsewhere) {
-          law_.on_throttle(now, s, result.short_of, derive(u, 0));
-          level_.on_throttle();
-        }
-        return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
-      case outcome::failure:
-        law_.on_failure(now, s, derive(u, 0));
-        if (!probed) ++r.failures;
-        if (r.failures >= settings_.attempts_max || !result.may_retry)
-          return give_up(index, reason::attempts);
-        return wait_again(now, index, after_failed(now, r, derive(u, 1)));
-      case outcome::ignore:
-        break;
+    if (refused_it || result.what == outcome::failure)
+      return unserved(now, index, s, result, probed, u);
+    if (result.what == outcome::success) {
+      if (!r.heard) succeed(now, s, u);
+      settings_.budget.deposit();
     }
     release(index);
     return {};
@@ -479,6 +466,24 @@ class governor {
     law_.on_success(now, s, derive(u, 0));
     level_.on_success();
     blame_.accept();
+  }
+
+  /// Takes a throttle or a failure; `probed`: it asked whether a broken server is back.
+  [[gnu::noinline]] decision unserved(time_point now, std::uint32_t index, sample const& s,
+                                      attempt_result const& result, bool probed, fraction u) {
+    auto& r = requests_[index];
+    if (result.what == outcome::throttle) {
+      if (!result.held_elsewhere) {
+        law_.on_throttle(now, s, result.short_of, derive(u, 0));
+        level_.on_throttle();
+      }
+      return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
+    }
+    law_.on_failure(now, s, derive(u, 0));
+    if (!probed) ++r.failures;
+    if (r.failures >= settings_.attempts_max || !result.may_retry)
+      return give_up(index, reason::attempts);
+    return wait_again(now, index, after_failed(now, r, derive(u, 1)));
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left.

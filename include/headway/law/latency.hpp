@@ -64,8 +64,10 @@ struct latency {
 
   /// Takes an answer that leaves so many permits without one; `usual` may have none.
   void make_room(double unheard, double usual) noexcept {
-    room = unheard >= room - 1 ? room + 1
-                               : std::max(usual, room + (usual - room) / std::max(smoothing, room));
+    if (unheard >= room - 1)
+      room += 1;
+    else
+      room = usual < room ? room + (usual - room) / std::max(smoothing, room) : usual;
   }
   /// Takes a failure; `usual` permits may have no answer.
   void shrink_room(double usual) noexcept { room = std::max(std::min(room, usual), room - 1); }
