@@ -142,9 +142,7 @@ class lazy_heap : public heap<Item> {
   /// Makes room for `live_count` live members and as many stale ones as prune() may leave.
   void make_room(std::size_t live_count) { this->reserve(size_max(live_count) + 1); }
   /// Returns whether it has so much room.
-  bool has_room(std::size_t live_count) const noexcept {
-    return this->capacity() > size_max(live_count);
-  }
+  bool has_room(std::size_t live) const noexcept { return this->capacity() > size_max(live); }
   /// Drops stale members from the top, and all of them once they are the majority.
   template <class Live>
   [[gnu::noinline]] void prune(Live live, std::size_t live_count) {
@@ -263,7 +261,6 @@ class governor {
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
-    auto const probed = broken_since() != never && r.failures == 0;
     if (refused_it) blame_.refuse(now, r.refused);
     auto const its_own = refused_it && r.refused.alone();
     if (!r.heard)
@@ -271,12 +268,9 @@ class governor {
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
-    if (refused_it || result.what == outcome::failure)
-      return unserved(now, index, s, result, probed, u);
-    if (result.what == outcome::success) {
-      if (!r.heard) succeed(now, s, u);
-      settings_.budget.deposit();
-    }
+    if (refused_it || result.what == outcome::failure) return unserved(now, index, s, result, u);
+    if (result.what == outcome::success) settings_.budget.deposit();
+    if (result.what == outcome::success && !r.heard) succeed(now, s, u);
     release(index);
     return {};
   }
@@ -468,9 +462,9 @@ class governor {
     blame_.accept();
   }
 
-  /// Takes a throttle or a failure; `probed`: it asked whether a broken server is back.
+  /// Takes a throttle or a failure.
   [[gnu::noinline]] decision unserved(time_point now, std::uint32_t index, sample const& s,
-                                      attempt_result const& result, bool probed, fraction u) {
+                                      attempt_result const& result, fraction u) {
     auto& r = requests_[index];
     if (result.what == outcome::throttle) {
       if (!result.held_elsewhere) {
@@ -479,8 +473,8 @@ class governor {
       }
       return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
     }
+    if (broken_since() == never || r.failures > 0) ++r.failures;
     law_.on_failure(now, s, derive(u, 0));
-    if (!probed) ++r.failures;
     if (r.failures >= settings_.attempts_max || !result.may_retry)
       return give_up(index, reason::attempts);
     return wait_again(now, index, after_failed(now, r, derive(u, 1)));

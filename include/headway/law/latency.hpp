@@ -111,9 +111,9 @@ struct latency {
     }
     auto const rtt = to_seconds(s.rtt);
     lowest = answers == 0 ? rtt : std::min(lowest, rtt);
-    ++answers;
+    if (++answers < (drains ? drain_answers : block_answers)) return load::unknown;
     auto const lasted = to_seconds(now - block);
-    if (answers < (drains ? drain_answers : block_answers) || lasted < mean) return load::unknown;
+    if (lasted < mean) return load::unknown;
     auto const delivers = answers * how.unit / std::max(lasted, 1e-9);
     answers = 0;
     block = now;
