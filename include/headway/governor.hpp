@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -236,9 +237,8 @@ class governor {
   /// end; the permit stays out, and finish() must follow. Any other head is for finish() alone.
   /// Returns whether it taught: never twice for one attempt, nor for a cancelled or unknown ticket.
   bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
-    if (!holds(t, place::flying) || head.what != outcome::success) return false;
+    if (!flies(t) || head.what != outcome::success || requests_[index_of(t)].heard) return false;
     auto& r = requests_[index_of(t)];
-    if (r.heard) return false;
     auto const s = sample_of(now, r, head);
     first_answered_ = true;
     told_.come_back(r.in_order, true, tells(head.advice));
