@@ -262,14 +262,15 @@ void fields(C& c, typename C::template as<breakage>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, unsent, refused, heard, low, tells, first,
-         beyond] = x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, unsent, refused, heard, low, tells,
+         first, beyond] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
   c.real(usual, 0, 1);
   c.real(ceiling);
   c.real(before, 0, 1);
+  c.real(highest);
   c.whole(unsent, 0, chance::tests);
   c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);
@@ -289,10 +290,13 @@ void fields(C& c, typename C::template as<company::ceilings>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<company>& x) {
-  auto& [all, lasting, brief] = x;
+  auto& [all, lasting, brief, shown, window] = x;
   fields(c, all);
   fields(c, lasting);
-  c.flags(brief);
+  c.flags(brief, shown);
+  c.real(window.seconds, 0);
+  c.real(window.units);
+  c.whole(window.step, 0, 2);
 }
 
 template <class C>
@@ -421,9 +425,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans] = with;
+           of_vacancy, bans, spurts] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans);
+    c.flags(prompt, of_vacancy, bans, spurts);
   }
 }
 

@@ -65,6 +65,8 @@ std::vector<contender> all_variants() {
               {.with = {.periods = false}}),
       variant("seek-no-bans", "counts a refusal as one request where it shuts the server",
               {.with = {.bans = false}}),
+      variant("seek-no-spurts", "never asks whether others share a window",
+              {.with = {.spurts = false}}),
       variant("seek-no-failures", "no number of failures is overload",
               {.with = {.failures = false}}),
       variant("seek-no-confidence", "climbs as often at a ceiling that proves true",

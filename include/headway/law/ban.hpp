@@ -29,12 +29,15 @@ struct ban {
     if (++cuts > spared + 1) alike = std::min(alike, 0);
   }
 
+  /// Takes that it was none.
+  void deny() noexcept { alike = -proof; }
+
   /// Takes that the server was shut for so many seconds, after `sent` requests per second; an
   /// answer takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked
   /// as before.
   bool lasted(double shut, double sent, double answer) noexcept {
     if (expected() && sent < vain * rate) {
-      alike = -proof;
+      deny();
       return true;
     }
     if (shut * sent <= lost || shut <= answers * answer) return false;

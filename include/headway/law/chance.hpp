@@ -18,17 +18,18 @@ namespace headway {
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
 struct chance {
-  double share = 0;          ///< of answers that are refusals, smoothed
-  double answers = 0;        ///< that `share` is a mean of, at most `smoothing`
-  double odds = 1;           ///< of a limit against chance
-  double usual = 0;          ///< share of refusals when chance was found; 0: it is not
-  double ceiling = 0;        ///< where tests last told of a limit, units per second; 0: nowhere yet
-  double before = 0;         ///< share of refusals at the latest cut; 0: it has not ended them
-  int unsent = 0;            ///< tests that go before anything else
-  int refused = 0;           ///< of the latest tests
-  int heard = 0;             ///< answers to them
-  int low = 0;               ///< refusals so far that came well below the ceiling
-  bool tells = false;        ///< the latest tests followed a refusal well below the ceiling
+  double share = 0;    ///< of answers that are refusals, smoothed
+  double answers = 0;  ///< that `share` is a mean of, at most `smoothing`
+  double odds = 1;     ///< of a limit against chance
+  double usual = 0;    ///< share of refusals when chance was found; 0: it is not
+  double ceiling = 0;  ///< where tests last told of a limit, units per second; 0: nowhere yet
+  double before = 0;   ///< share of refusals at the latest cut; 0: it has not ended them
+  double highest = 0;  ///< units per second accepted between two refusals, until tests tell a limit
+  int unsent = 0;      ///< tests that go before anything else
+  int refused = 0;     ///< of the latest tests
+  int heard = 0;       ///< answers to them
+  int low = 0;         ///< refusals so far that came well below the ceiling
+  bool tells = false;  ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
   friend bool operator==(chance const&, chance const&) = default;
@@ -43,6 +44,8 @@ struct chance {
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
+  static constexpr double per_share = 14;               ///< more of them, for a share of 1
+  static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
   static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
   static constexpr double again_times = 2;   ///< … and so many times as many as chance
@@ -73,7 +76,14 @@ struct chance {
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
     if (odds > doubtful || share > more_times * usual + more) return 0;
-    return odds > incredible ? few : several;
+    return (odds > incredible ? few : several) + frequent();
+  }
+
+  /// Takes that so much a second was accepted between two refusals.
+  void accepted(double rate) noexcept { highest = std::max(highest, rate); }
+  /// Returns whether so little is left of what was accepted that chance may have taken the rest.
+  bool collapsed(double rate) const noexcept {
+    return rate < collapse * highest && !known() && !limit();
   }
 
   /// Takes a refusal well below the ceiling. Returns whether tests are to follow it.
@@ -109,12 +119,17 @@ struct chance {
       row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
+    if (limit()) highest = 0;
     if (odds > doubtful)
       usual = 0;
-    else if (usual == 0 || refused < few)
+    else if (usual == 0 || refused < few + frequent())
       usual = std::max(usual, share);  // a row that passes says that the rest was chance, too
     return true;
   }
+
+ private:
+  /// Returns how many tests more chance refuses where it refuses often.
+  int frequent() const noexcept { return static_cast<int>(per_share * std::min(usual, 0.3)); }
 };
 
 }  // namespace headway

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "headway/law/spurt.hpp"
+
 namespace headway {
 
 /// Tells whether others share the limit, by how much the ceiling differs from one time that it is
@@ -37,6 +39,8 @@ struct company {
   ceilings all{};      ///< a short count differs by what was on its way, too
   ceilings lasting{};  ///< of counts that were not short
   bool brief = false;  ///< the latest count was short, and the one since then is
+  bool shown = false;  ///< a spurt has shown them
+  spurt window{};      ///< that asks whether a window is shared
   friend bool operator==(company const&, company const&) = default;
 
   static constexpr double smoothing = 8;        ///< ceilings
@@ -50,6 +54,7 @@ struct company {
   static constexpr double stride_max = 0.25;    ///< of the level
   static constexpr double crowded = 0.05;       ///< a longer stride than this: a crowd
   static constexpr double seconds = 12;         ///< to grow by a stride, whatever the rate
+  static constexpr double shown_variation = 0.04;  ///< of what a spurt has shown
 
   /// Takes a ceiling that was found by counting so many for `lasted` seconds, where an answer takes
   /// `answer` seconds.
@@ -57,6 +62,13 @@ struct company {
     brief = is_brief(lasted, answer);
     all.met(ceiling, count);
     if (!brief) lasting.met(ceiling, count);
+    shown = shown && crowd();
+  }
+  /// Takes that others have been shown.
+  void show() noexcept {
+    shown = true;
+    all.variation = std::max(all.variation, shown_variation);
+    lasting.variation = std::max(lasting.variation, shown_variation);
   }
   /// Takes an acceptance `lasted` seconds after the latest refusal.
   void accepted(double lasted, double answer) noexcept {

@@ -77,6 +77,7 @@ struct period {
     double least = 0;     ///< units per second of all of it
     double most = 0;      ///< … of the time that it was open
     double closed = 0;    ///< seconds that it was shut
+    double seconds = 0;   ///< of all of it
     int cuts = 0;         ///< while it was open
     bool again = false;   ///< it was shut about as long as before
   };
@@ -85,12 +86,13 @@ struct period {
   cycle open(time_point sent, double unit) noexcept {
     auto const units = std::max(accepted - unit, unit);
     auto const lasted = to_seconds(sent - since);
-    auto const least = units / std::max(to_seconds(sent - began), 1e-6);
+    auto const seconds = std::max(to_seconds(sent - began), 1e-6);
+    auto const least = units / seconds;
     auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
     auto const times = lasted > much * closed ? 1 : alike + 1;
     auto const cuts_before = cuts;
     *this = {.began = sent, .accepted = unit, .closed = lasted, .alike = times, .banned = banned};
-    return {units, least, most, lasted, cuts_before, times >= 2};
+    return {units, least, most, lasted, seconds, cuts_before, times >= 2};
   }
 };
 

@@ -113,6 +113,7 @@ struct seek {
     bool prompt = true;      ///< turns go as they are dealt, and answers are heard as they come
     bool vacancy = true;     ///< ask whether slots are vacant before they are named
     bool bans = true;        ///< count what a refusal costs in time
+    bool spurts = true;      ///< ask whether others share a window
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -172,7 +173,7 @@ struct seek {
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     auto const units = static_cast<double>(cost);
     server.sent(now, units);
-    auto seconds = units / pace();
+    auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
     if (luck.unsent == chance::tests && to_seconds(now - turn.next) > chance::tests * seconds)
       luck.take_back_tests();  // a hint has held them
@@ -197,7 +198,7 @@ struct seek {
             .prompt = due || wanted.prompt(now, wait.mean)};
   }
 
-  void on_success(time_point now, sample const& s, fraction) noexcept {
+  void on_success(time_point now, sample const& s, fraction u) noexcept {
     auto const cost = static_cast<double>(s.sent.cost);
     so_far.succeed(cost);
     if (broken.succeeded(s.sent.sent)) turn.hurry(now, so_far.unit / pace());
@@ -209,11 +210,10 @@ struct seek {
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
-    auto const known = luck.known();
-    if (luck.answered(false, s.sent.sends) && !known && luck.known()) search_anew();
+    hear_of_test(now, s, false);
     judge_trial();
     hear_of_row(now, s);
-    if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent);
+    if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
       grow(now, cost);
@@ -288,10 +288,16 @@ struct seek {
   bool ramping() const noexcept { return level > moved * top.at && (top.at == 0 || !crowd()); }
   /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
-    return with.company && others.crowd() && (top.slots || luck.limit() || !with.chance);
+    return with.company && others.crowd() &&
+           (top.slots || luck.limit() || others.shown || !with.chance);
   }
   /// Returns whether a refusal costs the time that it shuts the server.
   bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
+  /// Returns whether it may send faster, to ask whether others share a window.
+  bool spurts() const noexcept {
+    return with.spurts && others.window.step > 0 && !server.shut && !crowd() && !bans() &&
+           server.cuts == 0;
+  }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
@@ -392,14 +398,29 @@ struct seek {
     if (std::exchange(top.slots, slots) != slots) wait.drained = 0;
   }
 
-  /// Begins the search anew: below where tests last told of a limit, if they ever did.
+  /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
+  /// below what was accepted before chance was found.
   void search_anew() noexcept {
-    if (top.slots) level = rate_of(level);
+    level = std::max(rate_of(level), search_cut * luck.highest);
     count(false);
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
     top.resumed = top.at > 0;
     others = {};
+  }
+
+  /// Takes an answer, which may be a test's. Returns whether it is.
+  bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
+    auto const known = luck.known();
+    bool const test = luck.answered(is_refused, s.sent.sends);
+    if (!known && luck.known()) {
+      search_anew();
+      turn.hurry(now, so_far.unit / pace());
+    } else if (test && luck.heard == chance::tests && luck.collapsed(rate_of(level))) {
+      luck.test(last.since.sends, true);
+      turn.hurry(now, 0);
+    }
+    return test;
   }
 
   /// Goes on with a row that asks for slots, where enough are vacant, and names them once it has
@@ -438,7 +459,7 @@ struct seek {
     ++top.flight_rejects;
     server.take_back(static_cast<double>(s.sent.cost));
     auto const doubts = top.slots ? 0 : luck.doubts();
-    auto const test = luck.answered(true, s.sent.sends);
+    auto const test = hear_of_test(now, s, true);
     if (s.sent.epoch != so_far.epoch) return;
     luck.before = 0;
     if (last.row.refused(s.sent.sends)) return;
@@ -485,6 +506,7 @@ struct seek {
                       .accepted = accepted,
                       .mean = mean,
                       .told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean};
+    if (accepted >= cuts::few && server.began < last.at) luck.accepted(mean);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
     if (top.slots) {
@@ -495,8 +517,8 @@ struct seek {
       refused_rate(s, had);
       if (accepted >= period::many) server.alike = 0;
     }
-    if (with.chance && unexpected && doubts == 0 && !server.shut && !top.slots && others.crowd() &&
-        luck.wants_tests())
+    if (with.chance && doubts == 0 && !server.shut && !top.slots &&
+        (luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests())))
       luck.test(last.since.sends, true);
     if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
   }
@@ -611,9 +633,13 @@ struct seek {
   /// Takes the first success after a row of refusals, of a request sent at `sent`. The first time
   /// the server is taken to have a period if nothing was known or refused before; when it happens
   /// again, it has one. Else it was away, and is what it was.
-  void opened(time_point now, time_point sent) noexcept {
+  void opened(time_point now, time_point sent, double u) noexcept {
     auto const unit = so_far.unit;
     auto const c = server.open(sent, unit);
+    if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
+      others.show();
+      server.banned.deny();
+    }
     if (server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean))
       top.at = std::max(top.at, server.banned.rate * (top.slots ? wait.mean : unit));
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
