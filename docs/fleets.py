@@ -56,7 +56,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("scenarios", nargs="*")
     parser.add_argument("--headway", default=str(ROOT / "build" / "headway"))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=9)
     wanted = parser.parse_args()
     all_of_them = {p.stem: tomllib.loads(p.read_text()) for p in sorted((ROOT / "scenarios").glob("*.toml"))}
     names = [n for n, s in all_of_them.items() if one_client(s) and n in (wanted.scenarios or all_of_them)]

@@ -47,15 +47,16 @@ auto place_of(auto& members, member_id id) {
   return at != members.end() && at->id == id ? at : members.end();
 }
 
-/// Returns whether tests of chance go. They go at once, and what members hear of each other is a
-/// quarter second old: before the law knows the limit they cost more than they tell (1,000 members
-/// at 2,000/s: 1.32 of the best time with 30). As many cuts as active members will do, and one more
-/// for each ms of the way: with 40, ten took 6.4 times as long as one where 3 % are refused by
-/// chance at 1,000/s.
+/// Returns how long the news of turns takes to the members, where the first is due after `first`.
+duration news_of(state const& s, duration first) {
+  return first + s.way + std::min(s.way, 2 * tick);
+}
+
+/// Returns whether a row of tests would tell a limit from chance: what a bucket gets back before
+/// members hear of the row is less than half of it. Else rows pass that a limit would have refused.
 bool tests_chance(state const& s) {
-  constexpr std::int64_t most = 40;
-  auto const active = std::ranges::count(s.members, true, &member_state::active);
-  return s.law.so_far.epoch > static_cast<std::uint64_t>(std::min(most, active + s.way / 1ms));
+  auto const requests = s.law.pace() / s.law.so_far.unit;
+  return requests * to_seconds(news_of(s, lead_cut)) < chance::tests / 2.0;
 }
 
 /// One step of combine(): the state, and the time.
@@ -419,6 +420,7 @@ class step {
   }
 
   void tell(event const& e, flight const& f, int out, int heads) {
+    bool const before_cut = e.at < s_.law.last.at;  // heard after it: nothing grows by that
     sample const s{.sent = {.sent = f.sent,
                             .epoch = f.on.epoch,
                             .successes = f.successes,
@@ -429,8 +431,8 @@ class step {
                             .cost = f.on.cost},
                    .in_flight = std::max({out, 1, parted(e)}),
                    .rtt = std::max(e.at - f.sent, duration(0)),
-                   .app_limited = e.app_limited || (e.idle && !f.on.paced),
-                   .capped = e.capped,
+                   .app_limited = before_cut || e.app_limited || (e.idle && !f.on.paced),
+                   .capped = before_cut || e.capped,
                    .heard = heads};
     auto const u = mix(f.on.number);
     auto const hear = [&] {
@@ -443,10 +445,13 @@ class step {
     };
     auto const before = s_.law;
     hear();
-    if (s_.law.so_far.epoch == before.so_far.epoch) return;
+    bool const cut = s_.law.so_far.epoch != before.so_far.epoch;
+    if (!cut && s_.law.luck.unsent <= before.luck.unsent) return;
     cut_ = true;
-    s_.law = before;  // the cut is one of what has gone, not of what is planned
-    take_back(e.at, [](turn const&) { return true; });
+    s_.law = before;  // the cut is one of what has gone, not of what is planned; a row goes at once
+    s_.recalled = s_.recalled || !cut;
+    auto const from = cut ? e.at : later(now_, news_of(s_, lead_cut));
+    take_back(from, [&](turn const& t) { return cut || t.at >= from; });
     hear();
   }
 
@@ -477,6 +482,7 @@ class step {
   }
 
   void charge(turn const& t) {
+    s_.law.server.sent(now_, static_cast<double>(t.cost));
     if (s_.remaining) *s_.remaining -= t.cost;
     if (s_.ceiling) s_.ceiling->take(now_, t.cost);
   }
@@ -670,7 +676,7 @@ class step {
   }
 
   time_point ready(std::int64_t cost) const {
-    auto const news = (cut_ ? lead_cut : lead) + s_.way + std::min(s_.way, 2 * tick);
+    auto const news = news_of(s_, cut_ ? lead_cut : lead);
     auto t = std::max({s_.law.ready_at(cost), s_.held, later(now_, news)});
     if (s_.ceiling)
       t = std::max(t, s_.ceiling->ready_at(std::min<std::int64_t>(

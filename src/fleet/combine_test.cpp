@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -98,6 +99,84 @@ TEST(combine, counts_as_out_the_turns_of_members_that_have_not_reported_since) {
            refused + 2ms);
   EXPECT_EQ(s.law.so_far.epoch, 1U);
   EXPECT_EQ(s.law.last.out, 5);
+}
+
+TEST(combine, counts_a_turn_that_was_used_after_it_was_taken_back) {
+  auto s = knowing();
+  s.law.top.warm = false;
+  s.law.last.since.successes = 100;
+  s = step(s, {told(1, 1, start, 5), told(2, 1, start, 5)}, start);
+  auto const one = turns_of(s, 1), other = turns_of(s, 2);
+  auto const refused = other[0].at + 5ms;
+  s = step(
+      s, {told(1, 2, refused, 5, {sent(one[0], 1), answer(event::kind::throttle, one[0], 5ms, 1)})},
+      refused);
+  ASSERT_EQ(s.law.so_far.epoch, 1U);
+  auto const dealt = static_cast<double>(unused(s));
+  EXPECT_EQ(s.law.server.accepted, dealt);
+  s = step(s, {told(2, 2, refused + 1ms, 4, {sent(other[0], 1)})}, refused + 1ms);
+  EXPECT_EQ(s.law.server.accepted, static_cast<double>(unused(s)) + 1);
+}
+
+TEST(combine, grows_by_no_answer_that_came_before_a_cut) {
+  auto s = knowing();
+  s.law.top.warm = false;
+  s.law.last.since.successes = 100;
+  s.law.level = 50;
+  s = step(s, {told(1, 1, start, 5), told(2, 1, start, 5)}, start);
+  auto const one = turns_of(s, 1), other = turns_of(s, 2);
+  auto const refused = other[0].at + 60ms;
+  s = step(s,
+           {told(1, 2, refused, 5,
+                 {sent(one[0], 1), answer(event::kind::throttle, one[0], refused - one[0].at, 1)})},
+           refused);
+  ASSERT_EQ(s.law.so_far.epoch, 1U);
+  auto const level = s.law.level;
+  auto const hear = [&](duration after) {
+    return step(s,
+                {told(2, 2, refused + 80ms, 4,
+                      {sent(other[0], 1), answer(event::kind::success, other[0], after, 1)}),
+                 told(1, 3, refused + 80ms, 4)},
+                refused + 80ms);
+  };
+  EXPECT_EQ(hear(50ms).law.level, level);
+  EXPECT_GT(hear(70ms).law.level, level);
+}
+
+TEST(combine, a_row_of_tests_of_chance_goes_at_once) {
+  auto s = knowing();
+  s.law.top.warm = false;
+  s.law.luck = {.share = 0.03, .answers = 128, .odds = 1 / chance::odds_max, .usual = 0.03};
+  s = step(s, {told(1, 1, start, 20), told(2, 1, start, 20)}, start);
+  auto const t = turns_of(s, 1).front();
+  auto const refused = t.at + 20ms;
+  s = step(s, {told(1, 2, refused, 20, {sent(t, 1), answer(event::kind::throttle, t, 20ms, 1)})},
+           refused + 1ms);
+  ASSERT_EQ(s.law.so_far.epoch, 0U);  // no cut
+  EXPECT_TRUE(s.recalled);
+  std::map<time_point, int> at;
+  for (auto const& m : s.members)
+    for (auto const& p : m.planned)
+      if (!p.withdrawn) ++at[p.at];
+  auto const row = std::ranges::max_element(at, {}, [](auto const& p) { return p.second; });
+  EXPECT_EQ(row->second, chance::tests);
+  EXPECT_LE(row->first, refused + 30ms);
+}
+
+TEST(combine, asks_by_rows_where_a_bucket_gets_back_less_than_half_of_one_meanwhile) {
+  auto const asks = [](double rate, duration way) {
+    state s;
+    s.law.remember({.rate = rate, .latency = 0.05}, 0s);
+    s = step(s, {told(1, 1, start, 5)}, start);
+    auto r = told(1, 2, start + 100ms, 5);
+    r.age = tick + way;
+    s = step(step(s, {r}, start + 100ms), {}, start + 200ms);
+    return s.law.with.chance;
+  };
+  EXPECT_TRUE(asks(380, 0ms));
+  EXPECT_FALSE(asks(420, 0ms));
+  EXPECT_TRUE(asks(125, 10ms));
+  EXPECT_FALSE(asks(140, 10ms));
 }
 
 TEST(combine, takes_in_no_more_members_than_a_state_may_have) {

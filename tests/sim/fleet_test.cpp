@@ -100,14 +100,14 @@ TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   auto s = shared(10, 200, 20, 6'000);
   s.net.misread = 0.02;  // good answers that are taken for refusals
   auto const [one, all] = one_and_all(s);
-  EXPECT_LE(all, 2 * one);  // 1.9; 1.7 of 301 seeds; after forty cuts 6.4
+  EXPECT_LE(all, 1.65 * one);  // 1.41; 1.9 where a row waits for the turns before it
 }
 
 TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
   auto s = shared(100, 200, 20, 6'000);
   s.net.misread = 0.03;
   auto const [one, all] = one_and_all(s);
-  EXPECT_LE(all, 2.6 * one);  // 2.3; of 41 seeds 2.4
+  EXPECT_LE(all, 1.8 * one);  // 1.51; 2.3
 }
 
 TEST(fleet, members_that_rest_ask_the_board_rarely) {
