@@ -26,7 +26,7 @@ TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
 TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse", "late", "overtaking")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
-PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "chance", "demand"]
+PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "chance", "demand"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 
@@ -46,6 +46,7 @@ TROUBLE = [
     *(("rows-30", "--sweep", f"clients.poisoned={count}") for count in (17, 85, 255)),
     ("held-out/rows-12",), ("held-out/rows-60",),
     *((f"noise-{rate}", "--sweep", f"misread={share}%") for rate in (50, 200, 1000) for share in (1, 3, 10)),
+    ("noise-50", "--sweep", "misread=20%"),
     ("held-out/noise-80",), ("held-out/noise-350",), ("held-out/noise-700",), ("held-out/noise-slots",),
     *(("unrelated-500s-15", "--sweep", f"failures={share}%") for share in (5, 15, 30)),
     ("failures-1000",), ("held-out/failures-60",), ("held-out/rate-300-failures",),

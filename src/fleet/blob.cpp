@@ -262,8 +262,8 @@ void fields(C& c, typename C::template as<breakage>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, highest, unsent, refused, heard, low, tells,
-         first, beyond] = x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, unsent, refused, heard, repeats,
+         low, tells, first, beyond] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
@@ -274,6 +274,7 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.whole(unsent, 0, chance::tests);
   c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);
+  c.whole(repeats, 0, count_max);
   c.whole(low, 0, count_max);
   c.flags(tells);
   c.count(first);

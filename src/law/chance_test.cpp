@@ -81,6 +81,51 @@ TEST(chance, more_refusals_than_usual_are_a_limit_after_all) {
   EXPECT_EQ(c.doubts(), 0);
 }
 
+// By chance three of eight are refused every fifth time where a quarter of all is.
+TEST(chance, where_many_are_refused_by_chance_more_tests_must_be) {
+  auto const doubts = [](double usual) {
+    return chance{.share = usual, .odds = 0.1, .usual = usual}.doubts();
+  };
+  EXPECT_EQ(doubts(0.03), chance::few);
+  EXPECT_EQ(doubts(0.1), chance::few + 1);
+  EXPECT_EQ(doubts(0.25), chance::few + 3);
+  EXPECT_EQ(doubts(0.9), chance::few + 4);  // a limit refuses them, too
+}
+
+TEST(chance, a_rate_that_collapses_is_asked_about_until_tests_decide) {
+  chance c;
+  EXPECT_FALSE(c.collapsed(0.01));
+  c.accepted(40);
+  c.accepted(20);
+  EXPECT_FALSE(c.collapsed(10));
+  EXPECT_TRUE(c.collapsed(9.9));
+  chance is_limit = c;
+  test(is_limit, 2, chance::tests);
+  EXPECT_FALSE(is_limit.collapsed(1));
+  EXPECT_EQ(is_limit.highest, 0);
+  test(c, 2, 0);
+  EXPECT_TRUE(c.known());
+  EXPECT_FALSE(c.collapsed(1));
+}
+
+// A server could refuse half of each row for ever.
+TEST(chance, rows_that_decide_nothing_are_repeated_a_few_times) {
+  chance c;
+  c.accepted(40);
+  c.answers = chance::smoothing;
+  c.share = 0.3;
+  int rows = 0;
+  std::uint64_t stamp = 0;
+  do {
+    c.test(stamp, true);
+    for (int t = 0; t < chance::tests; ++t) c.answered(t < 3, stamp++);
+    c.odds = 1;
+  } while (c.wants_another(1) && ++rows < 100);
+  EXPECT_EQ(rows, chance::repeats_max);
+  c.cut();
+  EXPECT_TRUE(c.wants_another(1));
+}
+
 TEST(chance, what_was_found_is_unlearned) {
   chance c;
   test(c, 100, 0);

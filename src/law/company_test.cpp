@@ -62,6 +62,15 @@ TEST(company, what_longer_counts_say_stays) {
   }
 }
 
+TEST(company, that_a_spurt_has_shown_lasts_until_ceilings_stay) {
+  company c;
+  c.show();
+  EXPECT_TRUE(c.crowd());
+  for (int i = 0; i < 100; ++i) c.met(100, 1000, 10, 0.05);
+  EXPECT_FALSE(c.crowd());
+  EXPECT_FALSE(c.shown);
+}
+
 TEST(company, the_stride_has_bounds) {
   company c;
   for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000, 1, 0);

@@ -88,6 +88,33 @@ TEST(seek, once_chance_is_found_again_goes_back_to_where_tests_told_of_a_limit) 
   EXPECT_FALSE(found(0).top.resumed);
 }
 
+TEST(seek, once_chance_has_explained_a_collapse_half_of_what_was_accepted_goes_again) {
+  time_point now{1s};
+  seek law;
+  law.luck.accepted(100);
+  law.luck.share = 0.2;
+  law.level = 1;
+  law.turn.wait(now, 0);
+  law.luck.test(law.last.since.sends, true);
+  answer_row(law, now, chance::tests, 0);
+  ASSERT_TRUE(law.luck.known());
+  EXPECT_GE(law.level, 50);
+}
+
+TEST(seek, a_row_that_leaves_a_collapse_unexplained_is_followed_by_another_at_once) {
+  time_point now{1s};
+  seek law;
+  law.luck.accepted(100);
+  law.luck.share = 0.3;
+  law.level = law.top.at = 1;
+  law.turn.wait(now, 0);
+  law.luck.test(law.last.since.sends, true);
+  answer_row(law, now, chance::tests, 3);
+  EXPECT_FALSE(law.luck.known());
+  EXPECT_EQ(law.luck.unsent, chance::tests);
+  EXPECT_LE(law.ready_at(1), now);
+}
+
 /// Sends one and answers it 50 ms later.
 void answer(seek& law, time_point& now, outcome what) {
   now = std::max(now, law.ready_at(1));
@@ -474,6 +501,28 @@ TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
   answer(law, now, outcome::success);
   EXPECT_EQ(law.top.at, was);
   EXPECT_TRUE(law.top.resumed);
+}
+
+TEST(seek, a_spurt_hastens_requests_until_the_first_refusal) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+  law.server.cuts = 0;  // as after an opening
+  auto const interval = [&] {
+    auto const before = law.turn.next;
+    answer(law, now, outcome::success);
+    return to_seconds(law.turn.next - before) * law.pace();
+  };
+  for (int i = 0; i < 3; ++i) answer(law, now, outcome::success);
+  EXPECT_NEAR(interval(), 1, 0.05);
+  law.others.window.step = 2;
+  EXPECT_NEAR(interval(), 1 / spurt::second, 0.05);
+  law.with.spurts = false;
+  EXPECT_NEAR(interval(), 1, 0.05);
+  law.with.spurts = true;
+  refuse(law, now);
+  answer(law, now, outcome::success);
+  EXPECT_NEAR(interval(), 1, 0.05);
 }
 
 // A hint that holds them for longer than a bucket needs to fill again.

@@ -28,6 +28,7 @@ struct chance {
   int unsent = 0;      ///< tests that go before anything else
   int refused = 0;     ///< of the latest tests
   int heard = 0;       ///< answers to them
+  int repeats = 0;     ///< rows since the latest cut that followed another at once
   int low = 0;         ///< refusals so far that came well below the ceiling
   bool tells = false;  ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
@@ -35,6 +36,7 @@ struct chance {
   friend bool operator==(chance const&, chance const&) = default;
 
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
+  static constexpr int repeats_max = 8;     ///< whatever is answered
   static constexpr int seldom = 16;         ///< one refusal in so many is tested once it is known
   static constexpr double smoothing = 128;  ///< answers
   static constexpr double smoothing_min = 16;           ///< at first
@@ -56,7 +58,10 @@ struct chance {
   static constexpr double more = 0.01;       ///< … and so many more
 
   /// Takes a cut.
-  void cut() noexcept { before = known() ? std::min(share, usual) : 0; }
+  void cut() noexcept {
+    before = known() ? std::min(share, usual) : 0;
+    repeats = 0;
+  }
 
   /// Takes that so many were accepted since a cut and none refused: where chance would have refused
   /// some, it was a limit.
@@ -96,6 +101,12 @@ struct chance {
     refused = heard = 0;
     first = next_stamp;
     beyond = next_stamp + tests;
+  }
+
+  /// Returns whether a row of tests has been heard that leaves a rate that has collapsed
+  /// unexplained, so that another is to follow at once.
+  bool wants_another(double rate) noexcept {
+    return heard == tests && collapsed(rate) && ++repeats <= repeats_max;
   }
 
   /// Takes back tests of which none went: what they would have found empty is full again.

@@ -295,8 +295,8 @@ struct seek {
   bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
   /// Returns whether it may send faster, to ask whether others share a window.
   bool spurts() const noexcept {
-    return with.spurts && others.window.step > 0 && !server.shut && !crowd() && !bans() &&
-           server.cuts == 0;
+    return with.spurts && leave == 0 && others.window.step > 0 && !server.shut && !crowd() &&
+           !bans() && server.cuts == 0;
   }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
@@ -416,7 +416,7 @@ struct seek {
     if (!known && luck.known()) {
       search_anew();
       turn.hurry(now, so_far.unit / pace());
-    } else if (test && luck.heard == chance::tests && luck.collapsed(rate_of(level))) {
+    } else if (test && luck.wants_another(rate_of(level))) {
       luck.test(last.since.sends, true);
       turn.hurry(now, 0);
     }

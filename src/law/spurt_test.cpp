@@ -1,0 +1,83 @@
+#include "headway/law/spurt.hpp"
+
+#include <gtest/gtest.h>
+
+namespace headway {
+namespace {
+
+/// Opens once a cycle, closes once in it, and accepts so many of 1 each. Returns whether that shows
+/// others.
+bool cycle(spurt& s, double accepted, double seconds = 10, int closings = 1, double u = 0) {
+  return s.opened(seconds, accepted, 1, closings, u);
+}
+
+/// A spurt about to be told of its second step, after so many in the first.
+spurt second_step(double accepted = 100) {
+  spurt s;
+  cycle(s, 100);
+  cycle(s, 100);
+  cycle(s, accepted);
+  return s;
+}
+
+TEST(spurt, follows_two_cycles_that_are_as_long) {
+  spurt s;
+  EXPECT_FALSE(cycle(s, 100));
+  EXPECT_EQ(s.factor(), 1);
+  EXPECT_FALSE(cycle(s, 100, 10.9));
+  EXPECT_EQ(s.factor(), spurt::first);
+  EXPECT_FALSE(cycle(s, 100));
+  EXPECT_EQ(s.factor(), spurt::second);
+  EXPECT_FALSE(cycle(s, 100));
+  EXPECT_EQ(s.factor(), 1);
+}
+
+TEST(spurt, follows_no_other_cycle) {
+  auto const steps_after = [](double accepted, double seconds, int closings, double u) {
+    spurt s;
+    cycle(s, 100);
+    cycle(s, accepted, seconds, closings, u);
+    return s.step;
+  };
+  EXPECT_EQ(steps_after(100, 10, 1, 0), 1);
+  EXPECT_EQ(steps_after(100, 11.1, 1, 0), 0);            // longer
+  EXPECT_EQ(steps_after(spurt::requests, 10, 1, 0), 0);  // too few to tell
+  EXPECT_EQ(steps_after(100, 10, 2, 0), 0);              // refused at a rate, too
+  EXPECT_EQ(steps_after(100, 10, 1, spurt::often), 0);
+}
+
+TEST(spurt, that_is_refused_before_the_window_closes_ends) {
+  spurt s;
+  cycle(s, 100);
+  cycle(s, 100);
+  ASSERT_EQ(s.step, 1);
+  cycle(s, 100, 10, 2);
+  EXPECT_EQ(s.step, 0);
+}
+
+// Equal shares of eight clients: 125 and 222 of 1,000 in the two cycles. A client with two thirds
+// of a window: 714 and 800.
+TEST(spurt, that_takes_more_shows_others) {
+  auto first = second_step(139);
+  EXPECT_TRUE(cycle(first, 222));
+  auto second = second_step(714);
+  EXPECT_TRUE(cycle(second, 800));
+}
+
+TEST(spurt, that_takes_as_many_shows_none) {
+  auto s = second_step(1000);
+  EXPECT_FALSE(cycle(s, 1000));
+  auto few = second_step(20);
+  EXPECT_FALSE(cycle(few, 23));  // two requests tell nothing
+}
+
+// A longer cycle accepts more, and no more a second.
+TEST(spurt, is_judged_by_the_cycle_and_by_the_second) {
+  auto longer = second_step(1000);
+  EXPECT_FALSE(cycle(longer, 1090, 10.9));
+  auto shorter = second_step(1000);
+  EXPECT_FALSE(cycle(shorter, 1000, 9.1));
+}
+
+}  // namespace
+}  // namespace headway

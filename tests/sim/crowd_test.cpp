@@ -1,0 +1,63 @@
+// What the default law reaches where refusals are not only its own doing, in virtual time.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "headway/sim/simulation.hpp"
+
+namespace headway::sim {
+namespace {
+
+/// Returns the median over nine seeds of what `of` finds in a run.
+double median(scenario const& s, std::function<double(figures const&)> const& of) {
+  std::vector<double> found;
+  for (std::uint64_t seed = 1; seed <= 9; ++seed)
+    found.push_back(of(simulate(s, *contender_named("seek"), {.seed = seed})));
+  std::ranges::nth_element(found, found.begin() + 4);
+  return found[4];
+}
+
+/// So many clients on one window, for half an hour.
+scenario window(int clients, std::int64_t count, duration period) {
+  scenario s{.name = "window", .about = {}};
+  s.server.limits = {fixed_window{.count = count, .period = period}};
+  s.server.latency = distribution(lognormal{50ms, 0.2});
+  s.groups = {group{.clients = clients, .work = closed_loop{.workers = 20}}};
+  s.told = {.rate = static_cast<double>(count) / to_seconds(period)};
+  s.lasts = 30min;
+  return s;
+}
+
+// One that had most of a window met its end at the same ceiling each time, and kept it: .30.
+TEST(crowd, shares_a_window) {
+  auto const jain = [](figures const& f) { return f.jain_late; };
+  EXPECT_GE(median(window(8, 1000, 10s), jain), 0.85);
+  EXPECT_GE(median(window(4, 900, 15s), jain), 0.85);
+}
+
+TEST(crowd, of_one_loses_nothing_to_a_window) {
+  auto const per_second = [](figures const& f) {
+    return static_cast<double>(f.done) / to_seconds(f.completion);
+  };
+  EXPECT_GE(median(window(1, 1000, 10s), per_second), 95);
+}
+
+// Of 50 a second 0.3 were used: each refusal lowered the ceiling, until one request a minute went.
+TEST(crowd, of_refusals_by_chance_is_no_limit) {
+  scenario s{.name = "chance", .about = {}};
+  s.server.limits = {token_bucket{.interval = 20ms, .burst = 10}};
+  s.server.latency = distribution(lognormal{80ms, 0.3});
+  s.net.misread = 0.15;
+  s.groups = {group{.work = batch{.requests = 3000}}};
+  s.told = {.rate = 50};
+  s.lasts = 12h;
+  EXPECT_LE(median(s, [](figures const& f) { return to_seconds(f.completion); }), 20 * 60);
+}
+
+}  // namespace
+}  // namespace headway::sim
