@@ -171,8 +171,8 @@ class Fleet(unittest.TestCase):
                 self.assertEqual(refused.returncode, 2)
                 self.assertIn("a role that may make roles", refused.stderr)
 
-            def psql(who, sql, on=server):
-                return subprocess.run([postgres.binaries() / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", on.url_of(who, "work")],
+            def psql(role, sql, on=server):
+                return subprocess.run([postgres.binaries() / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", on.url_of(role, "work")],
                                       input=sql, text=True, capture_output=True)  # fmt: skip
 
             # The owner: no role can be made, and what it may do instead is said, and does.
