@@ -30,6 +30,8 @@ constexpr duration one_more_for = 1s;   // of two whose shares differ by one per
 constexpr duration ahead_ramping = 150ms;  // while the pace doubles: later turns would be too few
 constexpr duration first_alone = 250ms;    // the first turn of all
 constexpr int early_max = 64;              // refusals that are heard before their time, at once
+constexpr std::int64_t unproven_max = 8;   // turns that nothing has answered, …
+constexpr std::int64_t unproven_more = 4;  // … and so many for each success, from a memory on
 constexpr member_id none = -1;             // of a flight that has ended
 
 std::uint64_t micros_of(time_point t) {
@@ -59,6 +61,13 @@ bool tests_chance(state const& s) {
   return requests * to_seconds(news_of(s, lead_cut)) < chance::tests / 2.0;
 }
 
+/// Returns a law with the settings of `law` that begins with what that knew, so long ago.
+seek with_memory_of(seek const& law, duration age) {
+  seek fresh{.waste = law.waste, .leave = law.leave, .with = law.with};
+  fresh.remember(law.knows(), age);
+  return fresh;
+}
+
 /// One step of combine(): the state, and the time.
 class step {
  public:
@@ -72,9 +81,13 @@ class step {
     // Numbers of turns ascend also where a state was lost: they begin with the clock.
     if (s_.version == 0) s_.dealt = std::max(s_.dealt, micros_of(now_));
     s_.recalled = false;
+    std::vector<member_id> were;
+    for (auto const& m : s_.members)
+      if (m.live) were.push_back(m.id);
     excuse();
     bury();  // what a member sent before it was stopped teaches nothing when it is back
     for (auto const& r : reports) take_in(r);
+    if (s_.at != time_point{} && !goes_on(std::move(were), reports)) begin_with_memory();
     std::ranges::stable_sort(s_.pending, {}, [](auto const& p) { return p.what.at; });
     measure();
     bury();
@@ -95,6 +108,26 @@ class step {
   void begin_anew() {
     auto const held = s_.held > s_.at ? later(now_, s_.held - s_.at) : time_point::min();
     s_ = {.version = s_.version, .law = begun_anew(s_.law), .held = held, .dealt = s_.dealt};
+  }
+
+  /// Returns whether one of those that were live is there still: after a pause, one that reports.
+  bool goes_on(std::vector<member_id> were, std::span<report const> reports) const {
+    auto const silent = silent_resting + delay_of(s_.way);
+    for (auto const& r : reports)
+      if (r.leaves) std::erase(were, r.from);
+    if (now_ - s_.at <= silent) return !were.empty();
+    return std::ranges::any_of(reports, [&](report const& r) {
+      return std::ranges::binary_search(were, r.from) && later(r.at, silent) >= now_;
+    });
+  }
+
+  /// The first member after a pause begins as a run does that is alone: with what was known.
+  void begin_with_memory() {
+    for (auto& m : s_.members)
+      if (m.live) leave(m);
+    s_.flights.clear();
+    s_.began.reset();
+    s_.law = with_memory_of(s_.law, now_ - s_.at);
   }
 
   member_state* find(member_id id) {
@@ -653,7 +686,8 @@ class step {
     auto const by_permits = permits_bind();
     if (by_permits) std::ranges::make_heap(ring, after);
     std::size_t next = 0;
-    for (std::size_t turns = 0; !ring.empty() && turns < turns_max; ++turns) {
+    auto const most = turns_may();
+    for (std::int64_t turns = 0; !ring.empty() && turns < most; ++turns) {
       if (by_permits) {
         std::ranges::pop_heap(ring, after);
         next = ring.size() - 1;
@@ -673,6 +707,18 @@ class step {
         ++next;
       if (!std::exchange(s_.began, s_.began.value_or(now_)) && first) return;
     }
+  }
+
+  /// Returns how many turns may be dealt. What is remembered may be wrong by a factor, and what
+  /// goes before that is heard is in vain.
+  std::int64_t turns_may() const {
+    std::int64_t most = turns_max;
+    if (!s_.law.top.warm || permits_bind()) return most;
+    most = std::min(
+        most, unproven_max + unproven_more * static_cast<std::int64_t>(s_.law.so_far.successes));
+    for (auto const& m : s_.members) most -= turns_of(m);
+    most -= std::ranges::count_if(s_.flights, [](flight const& f) { return f.of != none; });
+    return most - std::ranges::count_if(s_.pending, [](auto const& p) { return p.on.has_value(); });
   }
 
   time_point ready(std::int64_t cost) const {
@@ -714,9 +760,7 @@ class step {
 }  // namespace
 
 seek begun_anew(seek const& law) {
-  seek fresh{.waste = law.waste, .leave = law.leave, .with = law.with};
-  fresh.remember(law.knows(), 0s);
-  return fresh;
+  return with_memory_of(law, 0s);
 }
 
 state combine(state before, std::span<report const> reports, time_point now) {

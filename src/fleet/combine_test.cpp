@@ -34,10 +34,11 @@ event answer(event::kind what, turn const& t, duration after, int out) {
   return {.what = what, .out = out, .turn = t.number, .at = t.at + after};
 }
 
-/// A fleet whose law knows 100/s and answers of 50 ms.
+/// A fleet whose law knows 100/s and answers of 50 ms, and has met that limit.
 state knowing() {
   state s;
   s.law.remember({.rate = 100, .latency = 0.05}, 0s);
+  s.law.top.warm = false;
   return s;
 }
 
@@ -401,7 +402,9 @@ TEST(combine, turns_that_a_new_ceiling_has_not_paid_for_do_not_go) {
 }
 
 TEST(combine, bears_a_ceiling_and_a_cut_in_one_step) {
-  auto s = step(knowing(), {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
+  auto remembering = knowing();
+  remembering.law.top.warm = true;
+  auto s = step(remembering, {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
   auto const a = turns_of(s, 1);
   auto refused =
       told(1, 2, start + 60ms, 100, {sent(a[0], 1), answer(event::kind::throttle, a[0], 30ms, 1)});
@@ -484,6 +487,69 @@ TEST(combine, of_a_state_made_in_the_future_believes_only_what_was_learned) {
   ASSERT_FALSE(turns_of(s, 1).empty());
   EXPECT_GT(turns_of(s, 1).front().number, last);
   EXPECT_LT(turns_of(s, 1).front().at, start + 250ms);
+}
+
+/// A fleet that knew 2,000/s, met no refusal, and has one member, which leaves.
+state deserted(time_point at) {
+  state s;
+  s.law.remember({.rate = 2000, .latency = 0.005}, 0s);
+  s.law.top.warm = false;
+  s.law.so_far = {.epoch = 3, .successes = 5000, .units = 5000};
+  s = step(s, {told(1, 1, at, 1)}, at);
+  auto goes = told(1, 2, at + 100ms, 0);
+  goes.leaves = true;
+  return step(s, {goes}, at + 100ms);
+}
+
+TEST(combine, after_all_have_gone_begins_with_a_memory) {
+  auto const later = start + 45s;
+  auto s = step(deserted(start), {told(2, 1, later, 1000)}, later);
+  EXPECT_TRUE(s.law.top.warm);
+  EXPECT_EQ(s.law.knows().rate, 2000);
+  auto const t = turns_of(s, 2);
+  ASSERT_FALSE(t.empty());
+  EXPECT_LE(t.size(), 8U);  // until the first answer is heard
+  auto const refused = t[0].at + 5ms;
+  s = step(s,
+           {told(2, 2, refused, 999, {sent(t[0], 1), answer(event::kind::throttle, t[0], 5ms, 0)})},
+           refused + 1ms);
+  EXPECT_EQ(s.law.top.at, 0);  // dropped at the first sign
+  EXPECT_LE(s.law.pace(), 20);
+}
+
+TEST(combine, a_memory_that_proves_true_is_dealt_ever_more_turns) {
+  auto now = start + 45s;
+  auto s = step(deserted(start), {told(2, 1, now, 1000)}, now);
+  std::size_t dealt = 0, before = 0;
+  for (std::uint64_t n = 2; n < 8; ++n) {
+    auto const t = turns_of(s, 2);
+    dealt = t.size();
+    EXPECT_GT(dealt, before);
+    before = std::min<std::size_t>(dealt, 400);
+    now = t.back().at + 10ms;
+    std::vector<event> all;
+    for (auto const& one : t) {
+      all.push_back(sent(one, 1));
+      all.push_back(answer(event::kind::success, one, 100us, 0));
+    }
+    s = step(s, {told(2, n, now, 1000, std::move(all))}, now);
+  }
+  EXPECT_GE(dealt, 400U);  // a quarter second of 2,000/s
+}
+
+TEST(combine, of_members_that_were_killed_keeps_a_memory) {
+  auto s = step(knowing(), {told(1, 1, start, 5)}, start);
+  s.law.top.warm = false;
+  s = step(s, {told(2, 1, start + 45s, 5)}, start + 45s);
+  EXPECT_TRUE(s.law.top.warm);
+  EXPECT_TRUE(std::ranges::none_of(s.members, [](auto const& m) { return m.id == 1 && m.live; }));
+}
+
+TEST(combine, an_outage_of_the_board_is_no_end_of_its_members) {
+  auto s = step(knowing(), {told(1, 1, start, 5)}, start);
+  s.law.top.warm = false;
+  s = step(s, {told(1, 2, start + 45s, 5)}, start + 45s);
+  EXPECT_FALSE(s.law.top.warm);
 }
 
 TEST(combine, numbers_turns_on_where_the_state_was_lost) {

@@ -84,6 +84,13 @@ std::vector<std::string> parted(std::string_view list) {
   return out;
 }
 
+/// Returns whether the connection was to be one to the first of several hosts that would do.
+bool lists_several(PGconn* c) {
+  owned<PQconninfoOption> const all(PQconninfo(c));
+  return value_of(all.get(), "host").find(',') != std::string::npos ||
+         value_of(all.get(), "hostaddr").find(',') != std::string::npos;
+}
+
 bool on_this_machine(std::string_view host) {
   return host.empty() || host.starts_with('/') || host.starts_with('@') || host == "localhost" ||
          host == "::1" || host.starts_with("127.");
@@ -101,6 +108,7 @@ std::string without(std::string text, std::vector<std::string> const& secrets) {
               "the URL of a database " + what + "; want postgresql://ROLE@HOST[:PORT]/DATABASE");
 }
 
+constexpr char const* read_only = "25006";
 constexpr std::size_t greeting_max = std::size_t{1} << 20;  // bytes until a statement can be sent
 
 constexpr char const* unverified =
@@ -361,6 +369,10 @@ struct connection::session {
     }
     if (status == PGRES_POLLING_FAILED) {
       auto j = judge_connection(PQerrorMessage(pq.get()), where.role(), where.database_);
+      if (j.sqlstate == read_only && lists_several(pq.get())) {
+        j.kind = failure::unavailable;
+        j.sentence = "none of the hosts that are listed can be written to: one may be failing over";
+      }
       pq.reset();
       if (auto const missing = where.missing_file(); j.kind == failure::usage && !missing.empty())
         j.sentence = missing;
@@ -383,7 +395,7 @@ struct connection::session {
         "set_config('default_transaction_isolation', 'read committed', false) end",
         {mine, limit});
     pooled = found.number(0, 0) == 0;
-    if (found.number(0, 1) != 0) fail(judge_statement("25006", "", where.role()));
+    if (found.number(0, 1) != 0) fail(judge_statement(read_only, "", where.role()));
   }
 
   /// Throws if the session ended while nothing ran, so that nothing is sent into it.

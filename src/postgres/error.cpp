@@ -147,7 +147,8 @@ judgement judge_connection(std::string_view text, std::string_view role,
     return is(goes_by ? unavailable : usage, "it refuses the connection: " + message);
   }
   for (auto const& [part, kind, sentence] : sayings)
-    if (has(text, part)) return is(kind, std::string(sentence));
+    if (has(text, part))
+      return {kind, part == "session is read-only" ? "25006" : "", std::string(sentence)};
   auto const line = in_one_line(text);
   auto const wrong = line.starts_with("invalid ") || line.starts_with("could not match ") ||
                      has(line, "certificate file") || has(line, "private key file") ||
@@ -167,7 +168,7 @@ judgement judge_statement(std::string_view sqlstate, std::string_view message,
               "default_transaction_read_only");
   if (sqlstate == "42501")
     return is(usage, quoted(role) + " lacks a right (" + said +
-                         "): let the owner of the database run what `headway fleet init --sql` "
+                         "): let a role that may make roles run what `headway fleet init --sql` "
                          "prints, then grant headway_worker to the role");
   if (sqlstate == "3F000" || sqlstate == "42883" || sqlstate == "42P01")
     return is(failure::refused,

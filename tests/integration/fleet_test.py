@@ -160,6 +160,39 @@ class Fleet(unittest.TestCase):
                 "and not coalesce(proconfig::text ~ 'search_path', false)")
             self.assertEqual(loose, "")  # each that runs as its owner has a fixed search_path
 
+    def test_rights_after_the_first_use(self):
+        """An owner without CREATEROLE has made the schema; then another role is to work, in each way that is said."""
+        statements = fleet("init", "--sql").stdout
+        with postgres.postgres() as server, postgres.postgres() as other:
+            for each in (server, other):
+                each.psql("create role w login; create role norights login; create role also login; create database work owner w")
+                self.assertEqual(fleet("status", "--fleet", each.url_of("w", "work")).returncode, 0)
+                refused = fleet("status", "--fleet", each.url_of("norights", "work"))
+                self.assertEqual(refused.returncode, 2)
+                self.assertIn("a role that may make roles", refused.stderr)
+
+            def psql(role, sql, on=server):
+                return subprocess.run([postgres.binaries() / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", on.url_of(role, "work")],
+                                      input=sql, text=True, capture_output=True)  # fmt: skip
+
+            # The owner: no role can be made, and what it may do instead is said, and does.
+            done = psql("w", statements)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rights = re.search(r"grant usage on schema .*;", done.stderr)[0].replace("THE_ROLE", "norights")
+            self.assertEqual(psql("w", rights).returncode, 0)
+            self.assertEqual(fleet("status", "--fleet", server.url_of("norights", "work")).returncode, 0)
+            for on in (server, other):
+                if on is other:  # the roles are there by now, of another database
+                    on.psql("create role headway_owner nologin; create role headway_worker nologin")
+                    self.assertEqual(psql("w", statements, on).returncode, 0)
+                for _ in range(2):
+                    done = psql(postgres.SUPERUSER, statements + "grant headway_worker to also;", on)
+                    self.assertEqual((done.returncode, "ERROR" in done.stderr), (0, False), done.stderr)
+                for role in ("w", "also"):
+                    self.assertEqual(fleet("status", "--fleet", on.url_of(role, "work")).returncode, 0, role)
+                with servers.nginx() as api, Work(gets(api, 5)) as work:
+                    self.assertEqual(work.run("--limit-at", on.url_of("w", "work")), 0, work.stderr())
+
     def test_faults_at_the_start(self):
         with servers.nginx() as api, Work(gets(api, 20)) as work:
             with postgres.postgres(max_connections="5", superuser_reserved_connections="1") as server:

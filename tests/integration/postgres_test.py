@@ -241,6 +241,10 @@ class Postgres(unittest.TestCase):
             (server.data / "standby.signal").touch()
             server.start()
             self.fails("a standby", server.url, "usage 25006", "URL of the primary")
+            dead = postgres.free_port()
+            for attributes in ("", "?target_session_attrs=read-write"):  # it may be made the primary
+                both = f"postgresql://{server.name}@127.0.0.1:{dead},127.0.0.1:{server.port}/{server.name}{attributes}"
+                self.fails("a failover", both, "unavailable", "none of the hosts that are listed can be written to")
             with postgres.postgres() as primary:  # of several the one that can be written to
                 both = f"postgresql://{server.name}@127.0.0.1:{server.port},127.0.0.1:{primary.port}/{server.name}"
                 with Client(both) as client:
