@@ -177,9 +177,15 @@ struct seek {
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
     if (luck.unsent == chance::tests && to_seconds(now - turn.next) > chance::tests * seconds)
       luck.take_back_tests();  // a hint has held them
-    if (luck.unsent > 0)
-      seconds *= --luck.unsent > 0 ? 0 : chance::tests + 2;  // paid in the end
-    else if (last.row.unsent > 0)
+    if (luck.unsent > 0) {
+      --luck.unsent;
+      if (luck.unsent > 0)
+        seconds = 0;
+      else if (luck.collapsed(rate_of(level)))
+        seconds = 2 * wait.mean;  // paid once it is heard, unless another follows
+      else
+        seconds *= chance::tests + 2;  // paid in the end
+    } else if (last.row.unsent > 0)
       seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
     if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
@@ -412,13 +418,15 @@ struct seek {
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
     auto const known = luck.known();
+    auto const unpaid = luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends);
     if (!known && luck.known()) {
       search_anew();
-      turn.hurry(now, so_far.unit / pace());
-    } else if (test && luck.wants_another(rate_of(level))) {
-      luck.test(last.since.sends, true);
-      turn.hurry(now, 0);
+    } else if (unpaid && test && luck.heard == chance::tests) {
+      if (luck.wants_another(rate_of(level)))
+        luck.test(last.since.sends, true);
+      else
+        turn.wait(now, (chance::tests + 2) * so_far.unit / pace());
     }
     return test;
   }
