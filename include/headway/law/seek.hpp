@@ -50,9 +50,9 @@ struct learned {
 /// the new normal). Failures cut when a quarter more of the answers fail than usual; a cut that
 /// they outlast is given back, and so many are usual from then on. While nothing answers at all, it
 /// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
-/// which a fixed time gives back; refusals that come by chance
-/// (`chance`) are asked again before they count. A caller that wants less than its pace allows
-/// (`demand`) asks again later, and keeps the pace.
+/// which a fixed time gives back; a window is asked by spurts whether others share it (`spurt`);
+/// refusals that come by chance (`chance`) are asked again before they count. A caller that wants
+/// less than its pace allows (`demand`) asks again later, and keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -185,8 +185,9 @@ struct seek {
         seconds = 2 * wait.mean;  // paid once it is heard, unless another follows
       else
         seconds *= chance::tests + 2;  // paid in the end
-    } else if (last.row.unsent > 0)
+    } else if (last.row.unsent > 0) {
       seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
+    }
     if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
