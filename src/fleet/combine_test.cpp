@@ -42,6 +42,13 @@ state knowing() {
   return s;
 }
 
+/// The same, with 100 successes since the latest cut.
+state succeeding() {
+  auto s = knowing();
+  s.law.last.since.successes = 100;
+  return s;
+}
+
 state step(state const& s, std::vector<report> const& reports, time_point now) {
   return combine(s, reports, now);
 }
@@ -85,9 +92,7 @@ TEST(combine, deals_the_first_turn_after_a_cut_when_all_have_dropped_theirs) {
 }
 
 TEST(combine, counts_as_out_the_turns_of_members_that_have_not_reported_since) {
-  auto s = knowing();
-  s.law.top.warm = false;
-  s.law.last.since.successes = 100;
+  auto s = succeeding();
   s = step(s, {told(1, 1, start, 100), told(2, 1, start, 100)}, start);
   auto const one = turns_of(s, 1), other = turns_of(s, 2);
   auto const refused = one[2].at + 5ms;
@@ -103,9 +108,7 @@ TEST(combine, counts_as_out_the_turns_of_members_that_have_not_reported_since) {
 }
 
 TEST(combine, counts_a_turn_that_was_used_after_it_was_taken_back) {
-  auto s = knowing();
-  s.law.top.warm = false;
-  s.law.last.since.successes = 100;
+  auto s = succeeding();
   s = step(s, {told(1, 1, start, 5), told(2, 1, start, 5)}, start);
   auto const one = turns_of(s, 1), other = turns_of(s, 2);
   auto const refused = other[0].at + 5ms;
@@ -120,9 +123,7 @@ TEST(combine, counts_a_turn_that_was_used_after_it_was_taken_back) {
 }
 
 TEST(combine, grows_by_no_answer_that_came_before_a_cut) {
-  auto s = knowing();
-  s.law.top.warm = false;
-  s.law.last.since.successes = 100;
+  auto s = succeeding();
   s.law.level = 50;
   s = step(s, {told(1, 1, start, 5), told(2, 1, start, 5)}, start);
   auto const one = turns_of(s, 1), other = turns_of(s, 2);
@@ -146,7 +147,6 @@ TEST(combine, grows_by_no_answer_that_came_before_a_cut) {
 
 TEST(combine, a_row_of_tests_of_chance_goes_at_once) {
   auto s = knowing();
-  s.law.top.warm = false;
   s.law.luck = {.share = 0.03, .answers = 128, .odds = 1 / chance::odds_max, .usual = 0.03};
   s = step(s, {told(1, 1, start, 20), told(2, 1, start, 20)}, start);
   auto const t = turns_of(s, 1).front();

@@ -73,6 +73,7 @@ struct saying {
   std::string_view part;
   failure kind;
   std::string_view sentence;
+  std::string_view sqlstate = "";
 };
 
 constexpr std::string_view no_tls =
@@ -106,7 +107,7 @@ constexpr std::array sayings = {
     saying{"could not translate host name", usage,
            "its name cannot be resolved: check the host in the URL"},
     saying{"session is read-only", usage,
-           "it is read-only: give the URL of the primary (several hosts may be listed)"},
+           "it is read-only: give the URL of the primary (several hosts may be listed)", "25006"},
     saying{"Connection refused", unavailable, "nothing listens there: is the server running?"},
     saying{"No such file or directory", unavailable,
            "there is no such socket: is the server running?"},
@@ -146,9 +147,8 @@ judgement judge_connection(std::string_view text, std::string_view role,
     auto const goes_by = state.starts_with("53") || state.starts_with("57P");
     return is(goes_by ? unavailable : usage, "it refuses the connection: " + message);
   }
-  for (auto const& [part, kind, sentence] : sayings)
-    if (has(text, part))
-      return {kind, part == "session is read-only" ? "25006" : "", std::string(sentence)};
+  for (auto const& [part, kind, sentence, sqlstate] : sayings)
+    if (has(text, part)) return {kind, std::string(sqlstate), std::string(sentence)};
   auto const line = in_one_line(text);
   auto const wrong = line.starts_with("invalid ") || line.starts_with("could not match ") ||
                      has(line, "certificate file") || has(line, "private key file") ||
