@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -192,9 +193,10 @@ class Fixture(unittest.TestCase):
     def both(self, work, name, *options, suffix=".jsonl", joins=(), kill_when=None, meanwhile=None):
         """The exit codes of the run that uploads and of one that joins, at once; each has a credential of its own."""
         host = self.enterContext(Work())
+        text = (work.path / (name + suffix)).read_text() + " ".join(map(str, options))
+        there = [f"--header-for={at}" for at in sorted(set(re.findall(r"127\.0\.0\.1:\d+", text)))]
         first = work.start("--fleet", shared.url, "-H", "Authorization: one", *options, jobs=name + suffix)
-        second = host.launch(
-            "run", "--join", name, "--fleet", shared.url, "-H", "Authorization: two", "--header-for", "127.0.0.1", *joins)
+        second = host.launch("run", "--join", name, "--fleet", shared.url, "-H", "Authorization: two", *there, *joins)
         if kill_when:
             wait_for(kill_when, 30)
             first.kill()
@@ -435,13 +437,14 @@ class Runs(Fixture):
             code, said = self.join(name, *secret)
             self.assertEqual(code, 2)
             self.assertIn("--join with headers needs --header-for HOST", said)
-            code, said = self.join(name, *secret, "--header-for", "api.example")
-            self.assertEqual(code, 2, said)
-            self.assertIn("--header-for does not name", said)
+            for other in ("api.example", "127.0.0.1", f"127.0.0.1:{server.port + 1}"):
+                code, said = self.join(name, *secret, "--header-for", other)
+                self.assertEqual(code, 2, said)
+                self.assertIn("--header-for does not name", said)
             self.assertEqual(self.parked(name), 0)  # it is this host's own trouble
             self.assertNotIn("canary-of-headers", said + shared.psql("select * from headway1.run, headway1.block"))
             self.assertEqual(server.log(), [])
-            code, said = self.join(name, *secret, "--header-for", "127.0.0.1")
+            code, said = self.join(name, *secret, "--header-for", f"127.0.0.1:{server.port}")
             self.assertEqual(code, 0, said)
             self.assertEqual({r.credential for r in server.log()}, {"Bearer canary-of-headers"})
 

@@ -160,9 +160,10 @@ std::vector<std::string> over_tls(std::span<std::string const> hosts) {
   for (auto const& text : hosts) {
     address const there{.host = std::string(host_of(destination_of("https://" + text).origin))};
     auto const here = there.host == "localhost" || (is_address(there.host) && there.is_loopback());
-    all.push_back(here || text.find("://") != text.npos             ? text
-                  : text.find(':', text.find(']') + 1) != text.npos ? "https://" + text
-                                                                    : "https://" + text + ":443");
+    bool const has_port = text.find(':', text.find(']') + 1) != text.npos;
+    all.push_back(text.find("://") != text.npos || (here && has_port) ? text
+                  : has_port                                          ? "https://" + text
+                                                                      : "https://" + text + ":443");
   }
   return all;
 }

@@ -45,7 +45,7 @@ class bound_headers {
 };
 
 /// `hosts` of --header-for, for lines that come from elsewhere: HOST is https at 443, and HOST:PORT
-/// https, except on loopback; what has a scheme is as it is.
+/// https, on loopback also http; what has a scheme is as it is.
 std::vector<std::string> over_tls(std::span<std::string const> hosts);
 
 /// Returns whether one of the header lines has this name.
