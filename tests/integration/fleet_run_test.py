@@ -558,6 +558,28 @@ class Runs(Fixture):
             done = subprocess.run([BINARY, *shlex.split(printed)], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout.count("\n")), (0, 400), done.stderr)
 
+    def test_what_the_database_refuses_is_counted_by_no_host(self):
+        with servers.nginx(latency_ms=(20, 40)) as server:
+            work, name = self.queue(fifth_unsafe(server, 600))
+            self.assertEqual(self.upload(work, name, "--time-max", "1ms"), 75)
+
+            def take_away():
+                for seen in range(50, 550, 50):  # as where leases have run out
+                    wait_for(lambda: len(server.log()) > seen, 30)
+                    shared.psql(
+                        "update headway1.block set fence = fence + 1, part = 0, owner = null, until = null where not ended and "
+                        f"run = (select id from headway1.run where name = '{name}')")  # fmt: skip
+
+            rates = "--rate", "100/s"
+            codes = self.both(work, name, *rates, joins=rates, meanwhile=take_away)
+            self.assertLessEqual(set(codes), {0, 1}, self.said)
+            sums = re.findall(r"^(\d+) succeeded, (\d+) failed, (\d+) unknown", self.said, re.MULTILINE)
+            counts = shared.psql(f"select success, failed, unknown from headway1.queue_status('{name}')")
+            measured(f"{len(server.log()) - 600} requests more than lines; the hosts: {sums}; the queue: {counts}")
+            self.assertGreater(len(server.log()), 600)  # what was refused was sent again
+            self.assertEqual([sum(map(int, column)) for column in zip(*sums)], list(map(int, counts.split("|"))), self.said)
+            self.assertEqual(sum(map(int, counts.split("|"))), 600)
+
     def test_what_ails_the_database_is_said_and_nothing_is_lost(self):
         with self.small_disk() as folder, contextlib.ExitStack() as stack:
             wal = {"min_wal_size": "32MB", "max_wal_size": "32MB", "shared_buffers": "1MB"} if folder else {}

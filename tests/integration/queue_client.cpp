@@ -115,7 +115,7 @@ class work {
     std::vector<change> intents;
     for (auto const& [line, text] : now)
       if (!repeatable(text)) intents.push_back({line, line_state::intended});
-    if (!intents.empty() && !sends_first() && drop(worker_.commit(intents, ""))) return;
+    if (!intents.empty() && !sends_first() && drop(worker_.commit(intents, "").lost)) return;
     for (auto const& [line, text] : now) {
       pause();
       send(line);
@@ -123,7 +123,7 @@ class work {
       end(line, text.find("\"fails\"") == text.npos || again() ? final_outcome::success
                                                                : final_outcome::failed);
     }
-    drop(worker_.commit(changes_, results_));
+    drop(worker_.commit(changes_, results_).lost);
     changes_.clear();
     results_.clear();
   }

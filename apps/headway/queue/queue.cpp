@@ -168,10 +168,10 @@ auto queue_worker::block_of(std::int64_t line) -> std::map<std::int64_t, held>::
   return line <= at->second.last ? at : held_.end();
 }
 
-std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> group,
-                                                        std::string_view results,
-                                                        std::optional<std::string> spent) {
-  std::vector<dropped> lost;
+queue_worker::committed queue_worker::commit(std::span<change const> group,
+                                             std::string_view results,
+                                             std::optional<std::string> spent) {
+  committed so;
   std::map<std::int64_t, part> parts;
   std::size_t size = 0;
   for (auto const& [line, to] : group) {
@@ -189,20 +189,20 @@ std::vector<queue_worker::dropped> queue_worker::commit(std::span<change const> 
     for (auto const byte : {offset >> 8, offset & 0xff, static_cast<int>(to)})
       p.changes.push_back(static_cast<std::byte>(byte));
     append(p.results, result);
-    if (is_final(to)) ++p.ended;
+    if (is_final(to)) ++p.ended.of(static_cast<final_outcome>(to));
     size += result.size();
     if (size < commit_bytes) continue;
-    commit(std::exchange(parts, {}), std::exchange(spent, std::nullopt), lost);
+    commit(std::exchange(parts, {}), std::exchange(spent, std::nullopt), so);
     size = 0;
   }
   HEADWAY_REQUIRE(results.empty());
-  commit(std::move(parts), spent, lost);
-  return lost;
+  commit(std::move(parts), spent, so);
+  return so;
 }
 
-/// Makes these parts durable, by their blocks; adds the blocks that are not ours any longer.
+/// Makes these parts durable, by their blocks; adds what became of them.
 void queue_worker::commit(std::map<std::int64_t, part> parts,
-                          std::optional<std::string> const& spent, std::vector<dropped>& lost) try {
+                          std::optional<std::string> const& spent, committed& so) try {
   if (parts.empty() && !spent) return;
   std::vector<std::int64_t> firsts, fences, numbers;
   std::vector<bytes> changes, texts;
@@ -234,7 +234,7 @@ void queue_worker::commit(std::map<std::int64_t, part> parts,
           fmt::format("a verdict on the block of line {}, not {}", said.number(row, 0), first));
     auto const at = held_.find(first);
     if (verdict == "fenced" || verdict == "lost") {
-      lost.push_back(
+      so.lost.push_back(
           {first, verdict == "lost" ? dropped::reason::forgotten : dropped::reason::fenced});
       held_.erase(at);
       continue;
@@ -242,7 +242,8 @@ void queue_worker::commit(std::map<std::int64_t, part> parts,
     if (verdict != "committed" && verdict != "known") not_understood(verdict);
     auto& its = at->second;
     ++its.parts;
-    its.left -= parts.at(first).ended;
+    its.left -= parts.at(first).ended.sum();
+    so.ended += parts.at(first).ended;
     its.until = asked + lease_;
     if (its.left == 0) held_.erase(at);
   }

@@ -118,16 +118,20 @@ class queue_worker {
       forgotten  ///< the engine has lost commits that it had acknowledged: another took its place
     } why;
   };
+  /// What became of a group.
+  struct committed {
+    outcome_counts ended{};       ///< lines that have ended so by it
+    std::vector<dropped> lost{};  ///< what concerned these was left out
+  };
   /// Makes `group` durable, some MB at a time, and renews the leases of its blocks. `results`: of
   /// each change to a final state, in their order, a line with its line feed. `spent`: all that
   /// this worker has spent, as spent_by_others has it, which counts even if it has lost the blocks;
-  /// nullopt: as it was. Returns the blocks that are not ours any longer: what concerned them was
-  /// left out, as are lines of blocks that were not ours before.
+  /// nullopt: as it was. Lines of blocks that were not ours before are left out, too.
   ///
   /// If the connection is lost meanwhile, it finds out by the number of the part, under the fence,
   /// whether it was carried out. Once it has thrown, the worker must not be used again.
-  std::vector<dropped> commit(std::span<change const> group, std::string_view results,
-                              std::optional<std::string> spent = {});
+  committed commit(std::span<change const> group, std::string_view results,
+                   std::optional<std::string> spent = {});
 
   struct renewed {
     std::vector<dropped> lost{};
@@ -163,10 +167,9 @@ class queue_worker {
   };
   struct part {
     std::vector<std::byte> changes{}, results{};
-    std::int64_t ended = 0;
+    outcome_counts ended{};
   };
-  void commit(std::map<std::int64_t, part>, std::optional<std::string> const& spent,
-              std::vector<dropped>& lost);
+  void commit(std::map<std::int64_t, part>, std::optional<std::string> const& spent, committed& so);
   std::map<std::int64_t, held>::iterator block_of(std::int64_t line);
   std::string damage_of(queue_block const&, std::int64_t n);
   void park(std::int64_t first, std::int64_t fence, std::string const& why);

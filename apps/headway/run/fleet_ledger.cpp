@@ -45,7 +45,7 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
 // ── of the recorder's thread ──────────────────────────────────────────────────────────────────
 
 void fleet_ledger::commit(change_group const& group) {
-  auto const dropped = [&] {
+  auto const [ended, lost] = [&] {
     try {
       auto const spent = std::ranges::find(group.notes, spent_key, &note::key);
       return worker_.commit(
@@ -64,11 +64,12 @@ void fleet_ledger::commit(change_group const& group) {
                                       [](change const& c) { return c.to == line_state::intended; }))
     see_spent();
   answered();
-  note(dropped);
-  locked([&] {
+  note(lost);
+  locked([&, by_us = ended] {
+    ours_ += by_us;
     for (auto const& [line, to] : group.changes)
-      if (to != line_state::open && to != line_state::intended && block_of(line) != held_.end())
-        ++ours_[static_cast<std::size_t>(to)];
+      if (to != line_state::open && to != line_state::intended)
+        ++handed_in_.of(static_cast<final_outcome>(to));
     pass_stale_group();
   });
   note_leases();
@@ -100,8 +101,7 @@ void fleet_ledger::tend(bool idle) {
   if (now >= status_at_) {
     auto const asked = clock_now();
     auto all = status_of(engine_, worker_.facts().name);
-    if (!all.empty())
-      locked([&] { status_ = {std::move(all.front()), ours_[1], ours_[2], ours_[3]}; });
+    if (!all.empty()) locked([&] { status_ = {.all = std::move(all.front()), .ours = ours_}; });
     // It is a look at all blocks that have begun: a hundredth of the time at most.
     status_at_ = clock_now() + std::max(status_every, 100 * (clock_now() - asked));
   }
@@ -300,9 +300,11 @@ std::optional<fleet_ledger::absence> fleet_ledger::away() const {
 fleet_ledger::state fleet_ledger::status() const {
   return locked([&] {
     auto s = status_;
-    s.all.success += ours_[1] - std::exchange(s.success, ours_[1]);
-    s.all.failed += ours_[2] - std::exchange(s.failed, ours_[2]);
-    s.all.unknown += ours_[3] - std::exchange(s.unknown, ours_[3]);
+    auto const then = std::exchange(s.ours, ours_);
+    s.all.success += ours_.success - then.success;
+    s.all.failed += ours_.failed - then.failed;
+    s.all.unknown += ours_.unknown - then.unknown;
+    s.refused = handed_in_ - ours_;
     return s;
   });
 }

@@ -1,7 +1,6 @@
 /// The ledger of a fleet: a queue in a database, of which this run holds some blocks.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "headway/backoff/equal_jitter.hpp"
 #include "headway/random.hpp"
 #include "headway/time.hpp"
@@ -95,10 +95,11 @@ class fleet_ledger final : public ledger {
     std::string why;
   };
   std::optional<absence> away() const;
-  /// How far the queue is, as far as is known, and what of that is ours.
+  /// How far the queue is, as far as is known, what of that is ours, and what we had ended of lines
+  /// that were another worker's by then.
   struct state {
     queue_status all{};
-    std::int64_t success = 0, failed = 0, unknown = 0;
+    outcome_counts ours{}, refused{};
   };
   state status() const;
   /// All results are collected that there are, where this run collects them.
@@ -153,9 +154,9 @@ class fleet_ledger final : public ledger {
   std::optional<absence> away_{};
   std::set<std::string> whys_{};  // that have been said of it
   time_point leaves_ = never;
-  std::array<std::int64_t, 4> ours_{};  // ended, by outcome
-  state status_{};
-  std::jthread end_{};  // it waits for the end of all patience
+  state status_{};                       // `all` is of the last look, `ours` of then
+  outcome_counts ours_{}, handed_in_{};  // by now
+  std::jthread end_{};                   // it waits for the end of all patience
 };
 
 }  // namespace headway::app

@@ -85,12 +85,17 @@ void fleet_source::leave_open(job const& j) {
   open_blocks_.insert(ledger_.block_with(j.line));
 }
 
-void fleet_source::tell(standing& s, time_point now) const {
-  auto const [all, success, failed, unknown] = ledger_.status();
+void fleet_source::tell(standing& s, time_point now) {
+  auto const [all, ours, refused] = ledger_.status();
+  auto const more = refused - std::exchange(refused_, refused);
+  s.success -= more.success;
+  s.failed -= more.failed;
+  s.unknown -= more.unknown;
   s.total = all.facts.requests;
-  s.failed_before = std::max(all.failed - failed, std::int64_t{0});
-  s.unknown_before = std::max(all.unknown - unknown, std::int64_t{0});
-  s.before = std::max(all.success - success, std::int64_t{0}) + s.failed_before + s.unknown_before;
+  s.failed_before = std::max(all.failed - ours.failed, std::int64_t{0});
+  s.unknown_before = std::max(all.unknown - ours.unknown, std::int64_t{0});
+  s.before =
+      std::max(all.success - ours.success, std::int64_t{0}) + s.failed_before + s.unknown_before;
   if (auto const away = ledger_.away())
     s.waiting.insert(
         s.waiting.begin(),

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/outcomes.hpp"
 #include "jobs/job.hpp"
 #include "run/fleet_ledger.hpp"
 #include "run/source.hpp"
@@ -35,7 +36,7 @@ class fleet_source final : public source {
   news look(time_point now) override;
   bool demand(std::size_t live, std::size_t waiting, bool parked) override;
   void leave_open(job const&) override;
-  void tell(standing&, time_point now) const override;
+  void tell(standing&, time_point now) override;
 
  protected:
   std::optional<job> take() override;
@@ -54,6 +55,7 @@ class fleet_source final : public source {
   std::set<std::int64_t> in_doubt_{};     // lines of blocks that were held
   std::set<std::int64_t> left_open_{};    // lines
   std::set<std::int64_t> open_blocks_{};  // that have some of these, by the first line
+  outcome_counts refused_{};              // by the ledger, and told
   int parked_in_a_row_ = 0;
   bool gives_up_ = false;  // what was taken and has not ended will not be sent by this run
 };

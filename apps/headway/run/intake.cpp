@@ -179,7 +179,7 @@ std::optional<job> intake::read() {
   return next;
 }
 
-void intake::tell(standing& s, time_point) const {
+void intake::tell(standing& s, time_point) {
   s.failed_before = before_.failed;
   s.unknown_before = before_.unknown;
   if (is_stream()) return;

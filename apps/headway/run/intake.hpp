@@ -54,7 +54,7 @@ class intake final : public source {
   bool remembers() const noexcept override { return log_ != nullptr; }
   bool in_doubt(job const&) const noexcept override;
 
-  void tell(standing&, time_point) const override;
+  void tell(standing&, time_point) override;
   void watch(poller&, bool wanted) const override;
   bool ready(poller::event const&) noexcept override;
   using source::ready;

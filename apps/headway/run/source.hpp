@@ -60,8 +60,9 @@ class source {
   }
   /// A line is left for another run.
   virtual void leave_open(job const&) {}
-  /// Adds what is known of the whole of which this is a part.
-  virtual void tell(standing&, time_point) const {}
+  /// Adds what is known of the whole of which this is a part, and takes back what the run has ended
+  /// that does not count: another run has it.
+  virtual void tell(standing&, time_point) {}
 
   /// The next request; nullopt: there is none, or not yet. Reads at most once. An error ends it
   /// with a failure().

@@ -27,8 +27,8 @@ class speed {
     span_ = kept * span_ + to_seconds(span);
   }
 
-  /// Returns 0 where there is none yet.
-  double per_second() const noexcept { return span_ > 0 ? came_ / span_ : 0; }
+  /// Returns 0 where there is none yet, or more was taken back than came.
+  double per_second() const noexcept { return span_ > 0 ? std::fmax(came_ / span_, 0) : 0; }
 
  private:
   bool begun_ = false;
