@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <condition_variable>
 #include <csignal>
 #include <cstddef>
@@ -194,6 +195,7 @@ struct membership {
   time_point held = time_point::min();  // as others know
   fleet::grant granted{};
   int absent = 0;
+  double excess = 0;  // of these
   bool combines = false;
   bool leaves = false;
   std::optional<time_point> away{};
@@ -304,6 +306,7 @@ class seat final : public fleet::hosted_pace {
     auto const& g = m_->granted;
     return {.members = g.members,
             .unheard = m_->absent,
+            .excess = m_->excess,
             .pace = g.pace,
             .share = g.pace / std::max(g.sharing, 1),
             .waits = g.version == 0,
@@ -555,7 +558,8 @@ struct board::office {
     made_of,
     state_at,
     unheard,
-    rate
+    rate,
+    excess = rate + 4
   };
 
   void exchange(std::vector<std::shared_ptr<membership>> const& those) {
@@ -606,6 +610,7 @@ struct board::office {
     std::lock_guard const inner(m.guard);
     m.ahead = clock.ahead();
     m.absent = static_cast<int>(r.number(i, absent));
+    m.excess = std::fmin(std::fmax(r.real(i, excess), 0), m.absent);
     m.combines = r.number(i, combine) != 0;
     auto const before = m.granted.version;
     if (!r.null(i, common)) {
@@ -704,10 +709,10 @@ struct board::office {
       if (to != id) wake.push_back(to);
     auto const mine = fleet::grant_of(next, id);
     auto const done = session->execute(
-        "select headway1.publish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+        "select headway1.publish($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         {m.key, m.title, id, r.number(i, made_of), static_cast<std::int64_t>(next.version),
          std::int64_t{(fleet::lease + fleet::delay_of(next.way)) / std::chrono::microseconds(1)},
-         bytes_of(fleet::to_blob(next)), static_cast<int>(r.number(i, absent)),
+         bytes_of(fleet::to_blob(next)), static_cast<int>(r.number(i, absent)), r.real(i, excess),
          bytes_of(fleet::common_blob(mine)), numbers(ids), numbers(heards), blobs(owns),
          numbers(wake)});
     if (done.number(0, 0) == 0) return m.own.clear();  // another was faster

@@ -28,6 +28,7 @@ create unlogged table if not exists headway1.scope (
   state bytea not null,
   unheard int not null,    -- members that went silent lately and have not left
   common bytea not null) with (fillfactor = 30);  -- the part of the grants that all hear alike
+alter table headway1.scope add column if not exists excess float8 not null default 0;  -- of those unheard, over the limit
 
 -- A member is a host in a scope. Only it writes its row; only the combiner writes `granted`. So no two wait
 -- for each other.
@@ -58,6 +59,13 @@ create table if not exists headway1.learned (
   latency float8 not null,
   at bigint not null);
 
+-- Of revision 1: what they take and return is another now.
+drop function if exists headway1.limits();
+drop function if exists headway1.exchange(
+  int, bytea[], bigint[], bytea[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[]);
+drop function if exists headway1.publish(
+  bytea, text, int, bigint, bigint, bigint, bytea, int, bytea, bigint[], bigint[], bytea[], bigint[]);
+
 create or replace function headway1.micros() returns bigint language sql volatile as
   $$ select (extract(epoch from clock_timestamp()) * 1000000)::bigint $$;
 
@@ -82,6 +90,17 @@ begin
   select s.bytes, headway1.micros() into salt, now from headway1.salt s;
 end $$;
 
+-- The members of a scope that went silent in the last ten minutes and have not left, and by how much at most they exceed the
+-- limit, as a share of it, should they live on without us: each at what was its part when it was heard last, half of that after
+-- each minute, while the others have it all.
+create or replace function headway1.unheard(scope_key bytea, now bigint, out hosts int, out excess float8)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select count(*)::int, coalesce(sum(2::float8 ^ -((now - h.seen) / 60000000) / h.parts), 0)
+    from (select m.seen, count(*) over (order by m.seen desc range between unbounded preceding and 3500000 following) as parts
+        from headway1.member m where m.key = scope_key and m.seen >= now - 600000000) h
+    where h.seen < now - 3500000
+$$;
+
 -- One tick of a host, for all its scopes in ascending order of their keys: leaves a report in each, returns what
 -- has become of it. `epoch`: it was refused in that one, which all hear at once; -1: it was not. `hold`: nothing
 -- goes before, which all hear at once; 0: nothing new. `urgent`: the combiner is to hear it at once. `has`: the version
@@ -95,7 +114,7 @@ create or replace function headway1.exchange(
   leaves bigint[], has bigint[], keeps bigint[])
 returns table (
   now bigint, told bigint, v bigint, common bytea, own bytea, absent int, combine boolean, made_of bigint,
-  state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint)
+  state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint, excess float8)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -104,7 +123,7 @@ declare
   past int;
 begin
   for i in 1 .. cardinality(keys) loop
-    select into valid s.v, s.combiner, s.lease, s.common, s.unheard, g.heard, g.own
+    select into valid s.v, s.combiner, s.lease, s.common, s.unheard, s.excess, g.heard, g.own
       from headway1.scope s left join headway1.granted g on g.key = s.key and g.id = me where s.key = keys[i];
     select into mine m.told, m.numbers, m.reports from headway1.member m where m.key = keys[i] and m.id = me;
     if not found then
@@ -132,7 +151,7 @@ begin
     end if;
 
     now := headway1.micros(); v := valid.v; common := null; own := null; combine := false;
-    absent := valid.unheard;
+    absent := valid.unheard; excess := valid.excess;
     made_of := 0; state := null; unheard := null; learned_at := null;
     if valid.v <> has[i] then common := valid.common; own := valid.own; end if;
     if leaves[i] > 0 then
@@ -154,8 +173,7 @@ begin
               unnest(m.numbers, m.reports) as r(number, report)
             where m.key = keys[i] and r.number > coalesce(g.heard, 0)) u
         where u.bytes <= 16000000;
-      select count(*) into absent from headway1.member m
-        where m.key = keys[i] and m.seen between now - 600000000 and now - 3500000;
+      select u.hosts, u.excess into absent, excess from headway1.unheard(keys[i], now) u;
       if made_of is null or state is not null then  -- which it may not be able to read
         made_of := coalesce(made_of, 0);
         select l.rate, l.slots, l.latency, l.at into rate, slots, latency, learned_at
@@ -170,16 +188,17 @@ end $$;
 -- these reports and have these own parts of their grants, and those of `wake` are told that there is something to hear.
 create or replace function headway1.publish(
   scope_key bytea, its_title text, me int, made_of bigint, next bigint, for_us bigint, made bytea, absent int,
-  for_all bytea, ids bigint[], heards bigint[], own bytea[], wake bigint[])
+  its_excess float8, for_all bytea, ids bigint[], heards bigint[], own bytea[], wake bigint[])
 returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
   if made_of = 0 then
-    insert into headway1.scope values (scope_key, its_title, next, me, headway1.micros() + for_us, made, absent, for_all)
+    insert into headway1.scope
+      values (scope_key, its_title, next, me, headway1.micros() + for_us, made, absent, for_all, its_excess)
       on conflict do nothing;
   else
     update headway1.scope s set v = next, combiner = me, lease = headway1.micros() + for_us, state = made, unheard = absent,
-        common = for_all
+        excess = its_excess, common = for_all
       where s.key = scope_key and s.v = made_of;
   end if;
   if not found then return false; end if;
@@ -212,11 +231,12 @@ end $$;
 -- What people are shown: a row for each member of each scope.
 create or replace function headway1.limits(
   out title text, out key bytea, out v bigint, out combiner int, out lease bigint, out state bytea, out now bigint,
-  out id int, out name text, out version text, out seen bigint)
+  out id int, out name text, out version text, out seen bigint, out unheard int, out excess float8)
 returns setof record language sql security definer set search_path = pg_catalog, pg_temp as $$
   select left(s.title, 200), s.key, s.v, s.combiner, s.lease,
       case when row_number() over (partition by s.key order by m.id) = 1 then s.state end,  -- as large as the fleet
-      headway1.micros(), m.id, left(h.name, 200), left(h.version, 50), m.seen
-    from headway1.scope s left join headway1.member m on m.key = s.key left join headway1.host h on h.id = m.id
+      s.now, m.id, left(h.name, 200), left(h.version, 50), m.seen, u.hosts, u.excess
+    from (select *, headway1.micros() as now from headway1.scope) s cross join lateral headway1.unheard(s.key, s.now) u
+      left join headway1.member m on m.key = s.key left join headway1.host h on h.id = m.id
     order by s.title, s.key, m.id
 $$;

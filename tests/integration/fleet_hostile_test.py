@@ -27,7 +27,7 @@ alter function headway1.exchange rename to exchange_;
 create function headway1.exchange(
   int, bytea[], bigint[], bytea[], bigint[], bigint[], bigint[], bigint[], bigint[], bigint[])
   returns table (now bigint, told bigint, v bigint, common bytea, own bytea, absent int, combine boolean, made_of bigint,
-    state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint)
+    state bytea, unheard bytea, rate float8, slots float8, latency float8, learned_at bigint, excess float8)
   language sql volatile security definer as
   'select e.* from headway1.exchange_($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) e, generate_series(1, 100000)';
 select pg_terminate_backend(pid) from pg_stat_activity where usename = 'headway';

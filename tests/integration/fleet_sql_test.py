@@ -7,6 +7,7 @@ from work import measured
 
 SQL = Path(__file__).resolve().parents[2] / "src/postgres"
 KEY = r"'\x01'"
+NOW = 10**15  # µs
 
 
 class Board:
@@ -40,7 +41,7 @@ class Board:
         ids, numbers = ",".join(map(str, heard)), ",".join(map(str, heard.values()))
         own = ",".join(rf"'\x{state}{id:02x}'" for id in heard)
         return self.ask(
-            rf"select headway1.publish({KEY}, 't', {me}, {made_of}, {version}, {lease_us}, '\x{state}', 0, '\xcc', "
+            rf"select headway1.publish({KEY}, 't', {me}, {made_of}, {version}, {lease_us}, '\x{state}', 0, 0, '\xcc', "
             rf"array[{ids}]::bigint[], array[{numbers}]::bigint[], array[{own}]::bytea[], array{list(wake)}::bigint[])"
         ) == "t"
 
@@ -181,6 +182,29 @@ class LimitSql(unittest.TestCase):
             with self.subTest(urgent):
                 tick = rf"select 1 from headway1.exchange(1, array[{KEY}]::bytea[], array[{urgent + 1}], array['\xaa']::bytea[], array[-1], array[0], array[{urgent}], array[0], array[0], array[0])"
                 self.assertRegex(board.ask(f"{listen}; {tick}"), f'with payload "{said}"' if said else r"^\D*1$")
+
+    def test_what_unheard_members_may_take_halves_each_minute_and_ends(self):
+        Board(self.server)
+        here = [0.1] * 4
+        for silent, unheard, excess in (
+            (here, 0, 0),
+            (here + [5] * 4, 4, 4 / 8),  # cut off together: each had an eighth
+            (here + [5, 7, 8, 8.4], 4, 4 / 8),
+            (here + [65] * 4, 4, 2 / 8),
+            (here + [125] * 4, 4, 1 / 8),
+            (here + [601] * 9, 0, 0),
+            (here + [550] * 9, 9, 9 / 13 / 2**9),
+            (here + [5] + [550] * 9, 10, 1 / 5 + 9 / 14 / 2**9),  # the last one had a fifth
+            ([5] * 3, 3, 1),
+        ):
+            with self.subTest(silent):
+                members = ", ".join(
+                    rf"({KEY}, {i}, {NOW - int(seconds * 1e6)}, 1, '{{}}', '{{}}')" for i, seconds in enumerate(silent))
+                has_left = rf"({KEY}, 1000, 0, 1, '{{}}', '{{}}')"
+                found = self.server.psql(
+                    f"delete from headway1.member; insert into headway1.member values {members}, {has_left}; "
+                    f"select hosts, round(excess::numeric, 9) from headway1.unheard({KEY}, {NOW})").splitlines()[-1]
+                self.assertEqual(found, f"{unheard}|{excess:.9f}")
 
     def test_people_are_shown_a_state_once(self):
         board = Board(self.server)

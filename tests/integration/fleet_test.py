@@ -229,8 +229,8 @@ class Fleet(unittest.TestCase):
         with postgres.postgres() as server, servers.limit_req(100, "burst=10 nodelay") as api, Work() as a, Work() as b:
             hosts = []
             for work in (a, b):
-                work.write(gets(api, 2000))
-                hosts.append(work.start("--limit-at", server.url, XDG_RUNTIME_DIR=str(work.path)))
+                work.write(gets(api, 4000))
+                hosts.append(work.start("--limit-at", server.url, "--progress", "json", XDG_RUNTIME_DIR=str(work.path)))
                 self.addCleanup(hosts[-1].wait)
                 self.addCleanup(hosts[-1].kill)
 
@@ -248,6 +248,12 @@ class Fleet(unittest.TestCase):
             text = fleet("status", "--fleet", server.url).stdout
             self.assertRegex(text, r"hosts    1 \(.*\); 1 unheard for .*: at most 50 % more than learned")
             self.assertRegex(text, r"engine   answers in .* ms, .* calls/s")
+            said = lambda: json.loads(b.stderr().splitlines()[-1]).get("fleet", "")
+            wait_for(lambda: said().endswith("1 unheard: at most 50 % more"), seconds=10)
+            server.psql("update headway1.member set seen = seen - 120000000 where seen < headway1.micros() - 3500000")
+            wait_for(lambda: said().endswith("1 unheard: at most 12 % more"), seconds=10)  # halved twice
+            self.assertEqual(seen()[0]["excess"], 0.125)
+            self.assertIn("1 unheard for 2 min", fleet("status", "--fleet", server.url).stdout)
 
             watching = subprocess.Popen([BINARY, "fleet", "status", "--watch", "--json", "--fleet", server.url],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())  # fmt: skip

@@ -11,6 +11,7 @@
 #include "base/words.hpp"
 #include "fleets/queues.hpp"
 #include "headway/fleet/blob.hpp"
+#include "pacing/fleet_link.hpp"
 
 namespace headway::app {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr double microsecond = 1e-6;
+constexpr std::int64_t forgotten = 600'000'000;  // µs of silence; headway1.unheard has the same
 
 void read(limit_status& limit, std::string_view blob, std::int64_t now) {
   auto const state = fleet::read_state(blob);
@@ -86,38 +88,27 @@ std::string roll_of(limit_status const& limit) {
     if (++shown > shown_max) break;
     names += (shown == 1 ? "" : ", ") + printable(host.name);
   }
-  auto const here = limit.hosts.size() - static_cast<std::size_t>(limit.unheard());
+  auto const here = std::ssize(limit.hosts) - limit.unheard;
   if (here == 0) return "0";
   return fmt::format("{} ({}{})", here, names, shown > shown_max ? ", …" : "");
 }
 
 std::string unheard_of(limit_status const& limit) {
-  auto const count = limit.unheard();
-  if (count == 0) return "";
+  if (limit.unheard == 0) return "";
   double longest = 0;
   for (auto const& host : limit.hosts) longest = std::max(longest, host.silent_s);
-  return fmt::format("; {} unheard for {}: at most {:.{}f} % more than learned", count,
-                     words_of(longest), 100 * limit.excess(), limit.excess() < 0.1 ? 1 : 0);
+  return fmt::format("; {} unheard for {}: {} than learned", limit.unheard, words_of(longest),
+                     excess_in_words(limit.excess));
 }
 
 }  // namespace
-
-std::int64_t limit_status::unheard() const noexcept {
-  return std::ranges::count_if(hosts, &host_status::unheard);
-}
-
-double limit_status::excess() const noexcept {
-  double parts = 0;
-  for (auto const& host : hosts)
-    if (host.unheard()) parts += std::ldexp(1.0, -static_cast<int>(host.silent_s / 60));
-  return hosts.empty() ? 0 : parts / static_cast<double>(hosts.size());
-}
 
 fleet_status look(postgres::connection& database) {
   fleet_status status;
   auto const asked = clock::now();
   auto const rows = database.execute(
-      "select title, key, v, combiner, state, now, id, name, version, seen from headway1.limits()");
+      "select title, key, v, combiner, state, now, id, name, version, seen, unheard, excess "
+      "from headway1.limits()");
   status.at = clock::now();
   status.answer_s = std::chrono::duration<double>(status.at - asked).count();
   for (int row = 0; row < rows.size(); ++row) {
@@ -128,10 +119,12 @@ fleet_status look(postgres::connection& database) {
       limit.title = rows.text(row, 0);
       limit.key = key;
       limit.combiner = rows.number(row, 3);
+      limit.unheard = rows.number(row, 10);
+      limit.excess = rows.real(row, 11);
       read(limit, rows.text(row, 4), now);
     }
     auto const seen = rows.number(row, 9);
-    if (rows.null(row, 6) || seen == 0) continue;  // none, or it has left
+    if (rows.null(row, 6) || now - seen > forgotten) continue;  // none, or it has left
     status.limits.back().hosts.push_back(
         {.id = rows.number(row, 6),
          .name = std::string(rows.null(row, 7) ? "?" : rows.text(row, 7)),
@@ -195,7 +188,7 @@ std::string in_json(fleet_status const& now, fleet_status const& before) {
         limits.empty() ? "" : ",", json_string(limit.title), limit.key, limit.readable, limit.rate,
         limit.slots, limit.pace, limit.dealt, dealt_a_second(limit, now, before), limit.cuts,
         limit.cut_s ? fmt::format("{:.3f}", *limit.cut_s) : "null", limit.held_s, limit.combiner,
-        limit.unheard(), limit.excess(), hosts);
+        limit.unheard, limit.excess, hosts);
   }
   std::string queues;
   for (auto const& q : now.queues)

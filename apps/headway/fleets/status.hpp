@@ -33,12 +33,9 @@ struct limit_status {
   std::uint64_t cuts = 0;         ///< so far
   std::optional<double> cut_s{};  ///< the last one
   double held_s = 0;              ///< nothing goes for so long, as a server asked
+  std::int64_t unheard = 0;       ///< hosts that went silent lately
+  double excess = 0;              ///< by so much of the limit these may exceed it
   std::vector<host_status> hosts{};
-
-  std::int64_t unheard() const noexcept;
-  /// By how much those that are unheard may exceed the limit, as a share of it: each goes on at
-  /// what was its part, half of that after each minute, while the others have it all.
-  double excess() const noexcept;
 };
 
 struct fleet_status {

@@ -27,9 +27,12 @@ std::string words_of(fleet::standing const& s, time_point now) {
   if (s.waits) return "joins";
   auto words =
       fmt::format("{} host{}, ~{}", s.members, s.members == 1 ? "" : "s", rate_in_words(s.pace));
-  if (s.unheard > 0)
-    words += fmt::format(", {} unheard: at most {:.2g} % more", s.unheard, 100 * s.excess());
+  if (s.unheard > 0) words += fmt::format(", {} unheard: {}", s.unheard, excess_in_words(s.excess));
   return words;
+}
+
+std::string excess_in_words(double excess) {
+  return fmt::format("at most {:.{}f} % more", 100 * excess, excess < 0.1 ? 1 : 0);
 }
 
 std::string why_in_fleet(fleet::standing const& s, time_point now, std::string held) {

@@ -31,8 +31,10 @@ class fleet_link {
   std::unique_ptr<fleet::place> place_;
 };
 
-/// Returns what people are told of a fleet: "12 hosts, ~197/s, 1 unheard: at most 8 % more".
+/// Returns what people are told of a fleet: "12 hosts, ~197/s, 1 unheard: at most 7.7 % more".
 std::string words_of(fleet::standing const&, time_point now);
+/// Returns by how much unheard hosts may exceed the limit, a share of it: "at most 7.7 % more".
+std::string excess_in_words(double excess);
 /// Returns why a request waits for a turn of its fleet, in place of `held`.
 std::string why_in_fleet(fleet::standing const&, time_point now, std::string held);
 

@@ -18,7 +18,7 @@ std::optional<fleet_gauges> fleet_of(time_point now, lane const& l) {
   if (!s) return std::nullopt;
   return fleet_gauges{.members = s->members,
                       .unheard = s->unheard,
-                      .excess = s->excess(),
+                      .excess = s->excess,
                       .away = s->away ? to_seconds(now - *s->away) : 0,
                       .coasts = s->coasts};
 }

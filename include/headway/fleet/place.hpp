@@ -17,6 +17,7 @@ namespace headway::fleet {
 struct standing {
   int members = 0;        ///< of the scope, this one included
   int unheard = 0;        ///< that went silent lately: cut off, perhaps, and coasting
+  double excess = 0;      ///< by so much of the limit these may exceed it
   double pace = 0;        ///< of all, units per second
   double share = 0;       ///< of that, this member's
   bool waits = false;     ///< it has heard of no state yet
@@ -25,12 +26,6 @@ struct standing {
   std::optional<time_point>
       away{};             ///< since then the database does not answer, by the caller's clock
   std::string trouble{};  ///< … and why
-
-  /// Returns by how much those that are unheard may exceed the limit, as a share of it: they go on
-  /// at what was theirs, which the others have now.
-  double excess() const noexcept {
-    return unheard > 0 ? static_cast<double>(unheard) / (members + unheard) : 0;
-  }
 };
 
 /// A pace that hosts share, and what is known of them.
