@@ -422,6 +422,9 @@ class Runs(Fixture):
                 self.assertEqual(codes, (0, 0), self.said)
                 self.assertEqual(sorted(int(r.path[1:]) for r in server.log()), list(range(1, sent + 1)))
                 self.assertEqual([r["line"] for r in self.results(work.path / "out.jsonl")], list(range(2, 2 * sent + 1, 2)))
+                code, said = self.join(name)
+                part = f"; {2 * sent + 1} of 400 lines are uploaded: the run that uploads goes on without --only" if only else ""
+                self.assertIn(f"{sent} of {sent} requests ended, {sent} succeeded, 0 failed, 0 unknown{part}\n", said)
 
     def test_headers_go_only_where_their_host_was_named(self):
         with servers.nginx() as server:

@@ -549,10 +549,19 @@ class Queue(unittest.TestCase):
             self.assertIn("want headway fleet results NAME", f.fleet("stop", "jobs", "--follow", code=2)[1])
             self.assertIn("queue jobs is stopped", f.fleet("stop", "jobs")[1])
             f.do("work", "jobs", f.log, 50, code=75)
+            open_, again = "queue jobs: 450 of 450 requests are open, in 72 of 72 blocks; ", "; the same again later, or --follow, has the rest"
+            stopped = "it is stopped: `headway fleet resume jobs` lets it go on"
+            self.assertEqual(("", f"headway: {open_}{stopped}{again}\n"), f.fleet("results", "jobs", code=75))
             self.assertIn("queue jobs goes on", f.fleet("resume", "jobs")[1])
-            printed, said = f.fleet("results", "jobs", code=75)
-            self.assertEqual("", printed)
-            self.assertIn("72 of 72 blocks have not ended", said)
+            for change, why in (
+                ("select 1", "no host works on it: `headway run --join jobs` does"),
+                ("update headway1.block set owner = 1, fence = 1, until = now() + interval '1h' where first = 1", "hosts have 6 in hand"),
+                ("update headway1.block set owner = null, fence = 0, until = null where first = 1", "no host works on it: `headway run --join jobs` does"),
+                ("update headway1.run set sealed = null, uploaded = 400", "400 of 500 lines are uploaded"),
+                ("update headway1.run set sealed = now(), uploaded = 500", "no host works on it: `headway run --join jobs` does"),
+            ):
+                f.psql(change)
+                self.assertEqual(("", f"headway: {open_}{why}{again}\n"), f.fleet("results", "jobs", code=75))
             f.do("work", "jobs", f.log, 50)
             status, _ = f.fleet("status")
             self.assertIn("queue    jobs: 450 of 450 done, 10 failed, 0 unknown, 0 in hand\nresults  72 of 72 blocks ended, 0 taken over, 72 wait", status)

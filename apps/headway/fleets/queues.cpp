@@ -35,6 +35,22 @@ queue_facts found(queue_engine& engine, std::string const& name) {
                                         : fmt::format("there are: {}", fmt::join(names, ", "))));
 }
 
+/// How much of it is still to come, and why.
+std::string what_is_open(queue_status const& s) {
+  auto const& name = s.facts.name;
+  auto const why = !s.facts.sealed ? not_uploaded(s.facts)
+                   : s.facts.stopped
+                       ? fmt::format("it is stopped: `headway fleet resume {}` lets it go on", name)
+                   : s.in_hand > 0
+                       ? fmt::format("hosts have {} in hand", grouped(s.in_hand))
+                       : fmt::format("no host works on it: `headway run --join {}` does", name);
+  return fmt::format(
+      "queue {}: {} of {} requests are open, in {} of {} blocks; {}; the same again later, or "
+      "--follow, has the rest",
+      name, grouped(s.open()), grouped(s.facts.requests), grouped(s.blocks - s.ended),
+      grouped(s.blocks), why);
+}
+
 /// Takes block after block of `next`, until there is no more to take; says why.
 template <class Next>
 int take(queue_engine& engine, queue_facts const& facts, bool follow, Next next) {
@@ -54,11 +70,7 @@ int take(queue_engine& engine, queue_facts const& facts, bool follow, Next next)
         return exit_parked;
       case what::wait:
         if (!follow) {
-          for (auto const& s : status_of(engine, facts.name))
-            say(
-                fmt::format("queue {}: {} of {} blocks have not ended; the same again later, or "
-                            "--follow, has the rest",
-                            facts.name, grouped(s.blocks - s.ended), grouped(s.blocks)));
+          for (auto const& s : status_of(engine, facts.name)) say(what_is_open(s));
           return exit_parked;
         }
         std::this_thread::sleep_for(500ms);
@@ -119,11 +131,9 @@ int act_on_queue(postgres::endpoint const& where, queue_command const& c) {
 }
 
 std::vector<std::string> in_words(queue_status const& s) {
-  auto const state = !s.facts.sealed
-                         ? fmt::format(", {} of {} lines uploaded", grouped(s.facts.uploaded),
-                                       grouped(s.facts.lines))
-                     : s.facts.stopped ? std::string(", stopped")
-                                       : "";
+  auto const part = not_uploaded(s.facts);
+  auto const state =
+      (part.empty() ? "" : ", " + part) + (s.facts.stopped ? std::string(", stopped") : "");
   auto const parked =
       s.parked == 0 ? "" : fmt::format(", {} blocks parked ({})", grouped(s.parked), s.parked_why);
   auto const waiting = s.waiting == 0

@@ -351,6 +351,11 @@ std::vector<queue_status> statuses(postgres::rows const& found) {
 
 }  // namespace
 
+std::string not_uploaded(queue_facts const& f) {
+  if (f.uploaded >= f.lines) return "";
+  return fmt::format("{} of {} lines are uploaded", f.uploaded, f.lines);
+}
+
 std::vector<queue_status> status_of(queue_engine& engine, std::string const& name) try {
   return statuses(name.empty() ? engine.ask("select * from headway1.queue_status(null)")
                                : engine.ask("select * from headway1.queue_status($1)", {name}));

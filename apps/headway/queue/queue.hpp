@@ -198,7 +198,10 @@ struct queue_status {
 
   std::int64_t done() const noexcept { return success + failed + unknown; }
   bool all_ended() const noexcept { return facts.sealed && ended == blocks; }
+  std::int64_t open() const noexcept { return facts.requests - done(); }
 };
+/// Returns "5 of 200 lines are uploaded", where that is not all of JOBS; else "".
+std::string not_uploaded(queue_facts const&);
 /// Returns that of the queue with this name, or of all with "".
 std::vector<queue_status> status_of(queue_engine&, std::string const& name = {});
 /// Returns that of all. Errors: postgres::error.

@@ -222,6 +222,8 @@ std::string fleet_run::words() const {
                           s.facts.name, s.done(), s.facts.requests, s.success, s.failed, s.unknown);
   if (s.taken_over > 0) text += fmt::format("; {} blocks were taken over", s.taken_over);
   if (s.parked > 0) text += fmt::format("; {} blocks are parked", s.parked);
+  if (auto const part = not_uploaded(s.facts); !part.empty())
+    text += fmt::format("; {}: the run that uploads goes on without --only", part);
   text += '\n';
   if (s.waiting > 0 && !options_.queue.collects)
     text +=
