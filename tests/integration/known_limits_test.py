@@ -133,6 +133,7 @@ class KnownLimits(unittest.TestCase):
                 ("set", "https://a.example", "slots=x"): "want a whole number from 1 to 1000000",
                 ("set", "ftp://a.example", "rate=1/s"): "ftp",
                 ("set", "not a url", "rate=1/s"): "want http://",
+                ("set", "foo", "rate=1/s"): 'limits set: url "foo": want http://… or https://…\n',
                 ("set", "https://a.example"): "want headway limits set URL rate=40/s",
                 ("forget",): "want headway limits forget SCOPE",
                 ("why", "a"): 'no scope matches "a"; none is known',

@@ -65,7 +65,7 @@ std::string read_origin(std::string const& url, std::string_view& why) {
   };
   auto const mark = url.find("://");
   if (mark == url.npos || mark == 0 || end_of_authority(url, 0) != mark + 1)
-    return fail("want http://… or https://…, or a path with --base-url");
+    return fail("want http://… or https://…");
   std::string_view const scheme(url.data(), mark);
   bool const https = equal_ignoring_case(scheme, "https");
   if (!https && !equal_ignoring_case(scheme, "http")) return fail("want http or https");

@@ -46,11 +46,14 @@ int parse_jobs(std::string_view text) {
   auto const share = text.ends_with('%');
   auto number = text.substr(0, text.size() - (share ? 1 : 0));
   auto const more = number.starts_with('+'), less = number.starts_with('-');
-  if (!share && !more && !less) return parse_concurrency(text);
+  int many = 0;
+  if (parse_whole(text, many) && many >= 1 && many <= 60'000) return many;
   if (more || less) number.remove_prefix(1);
   double n = 0;
-  if (!parse_whole(number, n) || !(n >= 0 && n <= 60'000))
-    throw std::invalid_argument("want a whole number, 50%, +2 or -1 of the processors, or 0");
+  if (!(share || more || less) || !parse_whole(number, n) || !(n >= 0 && n <= 60'000))
+    throw std::invalid_argument(
+        "want a whole number from 1 to 60000; of the processors 50%, +2 or -1; or 0: what the "
+        "machine carries, 64 at most");
   if (share) n = n / 100 * processors();
   if (more || less) n = processors() + (more ? n : -n);
   return std::clamp(static_cast<int>(n), 1, 60'000);

@@ -265,6 +265,18 @@ std::string fingerprint(line_options const& o) {
                      body);
 }
 
+namespace {
+
+/// Why no request can go to `url`, which is behind `base` if that is given; "" if one can.
+std::string problem_of(std::string const& url, std::string_view base) {
+  auto problem = destination_of(url).problem;
+  if (!problem.empty() && base.empty() && url.find("://") == url.npos)
+    problem += ", or a path with --base-url";
+  return problem;
+}
+
+}  // namespace
+
 job_parser::job_parser(line_options options)
     : options_(std::move(options)),
       json_(std::make_unique<dom::parser>()),
@@ -313,8 +325,7 @@ void job_parser::check_template() {
   };
   auto const url_alone = read("--url", url, std::nullopt);
   if (url_alone.fields().empty())
-    if (auto const problem = destination_of(escaped(absolute_url(url, base))).problem;
-        !problem.empty())
+    if (auto const problem = problem_of(escaped(absolute_url(url, base)), base); !problem.empty())
       throw fatal(exit_usage, "--url: " + problem);
   if (!body && url_alone.fields().empty()) return;
   template_ = std::make_unique<request_template>(read("--body", url, body));
@@ -346,7 +357,7 @@ std::optional<job> job_parser::parse(std::string_view text, std::int64_t line) {
     if (!options_.base_url.empty()) j->url = absolute_url(j->url, options_.base_url);
     j->url = escaped(std::move(j->url));
     auto to = destination_of(j->url);
-    if (!to.problem.empty()) throw malformed{to.problem};
+    if (!to.problem.empty()) throw malformed{problem_of(j->url, options_.base_url)};
     j->origin = std::move(to.origin);
     j->computes = !idempotent(*j) && options_.computes && options_.computes(*j);
     if (!labels_->empty()) label(*j);

@@ -207,8 +207,7 @@ std::string scope_named(std::string const& given) {
   auto const is_host = url.find_first_of(".:") != url.npos || url == "localhost";
   if (is_host && url.find("://") == url.npos) url = "https://" + url;
   auto const where = destination_of(url);
-  if (!where.problem.empty())
-    throw fatal(exit_usage, fmt::format("{}: {}", in_quotes(given), where.problem));
+  if (!where.problem.empty()) throw fatal(exit_usage, "limits set: " + where.problem);
   return where.origin + (space == given.npos ? "" : given.substr(space));
 }
 
