@@ -535,11 +535,10 @@ class governor {
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
     if (auto const until = told_.asks_until(r.terms.cost); until > latest.until)
       latest = {reason::server_hint, until};
-    if (!first_answered_ && first_sent_ && settings_.first_alone > 0ns) {
-      auto const until = later(*first_sent_, settings_.first_alone);
-      if (until > latest.until) return {reason::first_answer, until};
-    }
-    return latest;
+    if (first_answered_ || !first_sent_ || settings_.first_alone <= 0ns) [[likely]]
+      return latest;
+    auto const alone = later(*first_sent_, settings_.first_alone);
+    return alone > latest.until ? held_back{reason::first_answer, alone} : latest;
   }
 
   /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
@@ -618,18 +617,21 @@ class governor {
 
   std::uint32_t allocate() {
     auto const used = requests_.size();
-    bool const outgrown = free_ == none && used == requests_.capacity();
-    if (outgrown || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
-      make_room(outgrown ? 2 * used + 1 : used);
-    if (free_ != none) return std::exchange(free_, requests_[free_].next_free);
-    requests_.push_back({});
-    return static_cast<std::uint32_t>(used);
+    if (free_ == none || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
+      make_room(used);
+    return std::exchange(free_, requests_[free_].next_free);
   }
-  /// Makes room for all that the acts on so many requests may push: only submit() can lack memory.
-  [[gnu::noinline]] void make_room(std::size_t count) {
+  /// Makes a slot free, and room for all that the acts on the requests may push: only submit() can
+  /// lack memory.
+  [[gnu::noinline]] void make_room(std::size_t used) {
+    bool const outgrown = free_ == none && used == requests_.capacity();
+    auto const count = outgrown ? 2 * used + 1 : used;
     queue_.make_room(count);
     deadlines_.make_room(count);
     requests_.reserve(count);
+    if (free_ != none) return;
+    requests_.push_back({});
+    free_ = static_cast<std::uint32_t>(used);
   }
   void release(std::uint32_t index) {
     auto& r = requests_[index];

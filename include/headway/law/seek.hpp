@@ -212,13 +212,13 @@ struct seek {
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) {
       ++last.since.successes;
-      luck.spared(static_cast<double>(last.since.successes));
+      if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
     hear_of_test(now, s, false);
     judge_trial();
-    hear_of_row(now, s);
+    if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
