@@ -53,9 +53,9 @@ TEST(heap, builds_an_item_from_its_parts_and_needs_no_room_beyond_what_was_reser
   };
   heap<point> h;
   h.reserve(2);
-  h.push(2, 20);
+  h.push({2, 20});
   auto const* const place = &h.top();
-  h.push(1, 10);
+  h.push({1, 10});
   EXPECT_EQ(&h.top(), place);
   EXPECT_EQ(h.top().y, 10);
 }

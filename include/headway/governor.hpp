@@ -423,7 +423,6 @@ class governor {
   struct turn {
     time_point at{};
     std::uint64_t order = 0;  // its sequence number, above its slot
-    std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(order >> 32); }
     std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(order); }
     friend bool operator<(turn const& a, turn const& b) noexcept {
       return a.at != b.at ? a.at < b.at : static_cast<std::int64_t>(a.order - b.order) < 0;
@@ -624,8 +623,7 @@ class governor {
   /// Makes a slot free, and room for all that the acts on the requests may push: only submit() can
   /// lack memory.
   [[gnu::noinline]] void make_room(std::size_t used) {
-    bool const outgrown = free_ == none && used == requests_.capacity();
-    auto const count = outgrown ? 2 * used + 1 : used;
+    auto const count = free_ == none && used == requests_.capacity() ? 2 * used + 1 : used;
     queue_.make_room(count);
     deadlines_.make_room(count);
     requests_.reserve(count);
@@ -655,7 +653,7 @@ class governor {
   void prune() {
     auto const waits = [this](turn const& t) {
       auto const& r = requests_[t.index()];
-      return r.where == place::waiting && r.sequence == t.sequence();
+      return r.where == place::waiting && r.sequence == t.order >> 32;
     };
     if (queue_.size() > waiting_) queue_.prune(waits, waiting_);
     auto const still = [this](due const& d) {

@@ -193,7 +193,11 @@ struct seek {
     if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
-    bool const late = turn.take(now, from_seconds(seconds), with.prompt ? made_up : 0);
+    auto const interval = from_seconds(seconds);
+    duration slack = 1ms;
+    if (now - turn.next > slack)
+      slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
+    bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0)
       level += ln2 / ramp_seconds_max;

@@ -16,14 +16,12 @@ struct turns {
 
   static constexpr double behind_seconds = 0.01;  ///< so long after a late send pace does not bind
 
-  /// Takes a turn; the next is `interval` later. What came at most half of that, a millisecond or
-  /// `slack` late is made up for. Returns whether it came later than that.
-  bool take(time_point now, duration interval, double slack) noexcept {
-    duration most = 1ms;
-    if (now - next > most) most = std::max({interval / 2, most, from_seconds(slack)});
-    bool const late = now - next > most;
+  /// Takes a turn; the next is `interval` later. What came at most `slack` late is made up for.
+  /// Returns whether it came later than that.
+  bool take(time_point now, duration interval, duration slack) noexcept {
+    bool const late = now - next > slack;
     if (late) behind = now;
-    next = later(std::max(next, now - most), interval);
+    next = later(std::max(next, now - slack), interval);
     return late;
   }
   /// Lets none go before `seconds` from now.
