@@ -86,12 +86,12 @@ class allowance {
 
   /// Returns until when nothing of `cost` is left; `time_point::min()` if enough is.
   time_point held_until(std::int64_t cost) const noexcept {
-    return asking_ == 0 ? until(cost) : time_point::min();
+    return lacks(cost) && asking_ == 0 ? until_ : time_point::min();
   }
   /// Returns until when at most a request of `cost` waits for an answer that tells what is left;
   /// `time_point::min()` if for none.
   time_point asks_until(std::int64_t cost) const noexcept {
-    return asking_ > 0 ? until(cost) : time_point::min();
+    return lacks(cost) && asking_ > 0 ? until_ : time_point::min();
   }
 
   friend bool operator==(allowance const&, allowance const&) = default;
@@ -99,11 +99,7 @@ class allowance {
  private:
   static constexpr auto unknown = std::numeric_limits<std::uint64_t>::max();
 
-  time_point until(std::int64_t cost) const noexcept {
-    if (left_ >= static_cast<std::uint64_t>(cost)) [[likely]]
-      return time_point::min();
-    return until_;
-  }
+  bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
   /// Answers, and what they count, come in any order: no more is left of a window than was, less
   /// all that went since it began. What exceeds that by more than flew beside the request is new:
