@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -496,6 +497,33 @@ TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
   EXPECT_EQ(g.parked(at(now)), (parked_request{bad, at(15s), reason::refused_alone}));
   EXPECT_EQ(send(g, 15s), bad) << "of a caller with that patience";
   EXPECT_EQ(answer(g, 15s, bad, outcome::success).what, verdict::done);
+}
+
+TEST(governor, a_request_in_the_slot_of_another_waits_as_if_it_were_the_first) {
+  struct tripling {
+    duration delay(int, duration before, fraction) const noexcept {
+      return std::max<duration>(1s, 3 * before);
+    }
+    bool operator==(tripling const&) const = default;
+  };
+  auto g = make();
+  governor<tripling, paced<unpaced, fixed_window>> h({}, {}, {.first_alone = 0ns});
+  for (duration const now : {0s, 100s}) {
+    auto const bad = submit(g, now);
+    for (duration const wait : {0s, 0s, 1s}) {
+      ASSERT_EQ(send(g, now), bad);
+      EXPECT_EQ(answer(g, now, bad, outcome::throttle).until, at(now + wait));
+      accept_another(g, now - 1ms);
+    }
+    g.cancel(at(now), bad);
+
+    auto const fails = std::get<ticket>(h.submit(at(now)));
+    h.start(at(now), fails, 0);
+    ASSERT_EQ(h.finish(at(now), fails, {outcome::failure}, 0).until, at(now + 1s));
+    h.start(at(now + 1s), fails, 0);
+    EXPECT_EQ(h.finish(at(now + 1s), fails, {outcome::failure}, 0).until, at(now + 4s));
+    h.cancel(at(now + 4s), fails);
+  }
 }
 
 TEST(governor, a_hint_for_a_request_that_is_refused_alone_holds_no_other) {

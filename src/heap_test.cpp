@@ -46,16 +46,16 @@ TEST(heap, agrees_with_a_sorted_list_on_random_histories) {
   EXPECT_GT(model.size(), 1000U);
 }
 
-TEST(heap, builds_an_item_from_its_parts_and_needs_no_room_beyond_what_was_reserved) {
+TEST(heap, needs_no_room_beyond_what_was_reserved) {
   struct point {
     int x = 0, y = 0;
     bool operator<(point const& other) const { return x < other.x; }
   };
   heap<point> h;
   h.reserve(2);
-  h.push(2, 20);
+  h.push({2, 20});
   auto const* const place = &h.top();
-  h.push(1, 10);
+  h.push({1, 10});
   EXPECT_EQ(&h.top(), place);
   EXPECT_EQ(h.top().y, 10);
 }

@@ -193,22 +193,21 @@ class governor {
     if (earliest.until > terms.deadline) return refused{reason::deadline, earliest.until};
     auto const index = allocate();
     auto& r = requests_[index];
-    r = {.ready_since = now,
-         .terms = terms,
-         .failures = terms.failures,
-         .refused = blame_.begin(terms.throttles),
-         .sequence = next_sequence_++,
-         .waits = r.waits,
-         .generation = r.generation};
+    r.ready_since = now;
+    r.terms = terms;
+    r.last_delay = {};
+    r.refused = blame_.begin(terms.throttles);
+    r.waits_alone = 0;
+    r.waits_for = reason::none;
+    r.sequence = next_sequence_++;
     enqueue(index);
-    if (terms.deadline != never) deadlines_.push(turn{terms.deadline, r.sequence, index}, r.waits);
     return ticket_of(index);
   }
 
   /// Returns the request that may go now, if any. Changes with time and with every act.
   std::optional<ticket> next(time_point now) const noexcept {
     if (queue_.empty() || head(now).until > now) return std::nullopt;
-    return ticket_of(queue_.top().index);
+    return ticket_of(queue_.top().index());
   }
 
   /// Sends it: takes a permit and the law's units. Requires: next(now) == t.
@@ -218,17 +217,17 @@ class governor {
     r.where = place::flying;
     r.heard = false;
     queue_.pop();
-    if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index]);
+    if (!queue_.empty()) __builtin_prefetch(&requests_[queue_.top().index()]);
     --waiting_;
     ++in_flight_;
     r.in_order = told_.send(now, r.terms.cost);
     auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
     if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
-    new (&r.permit) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
-    r.permit.sent = now;
-    r.permit.in_flight = std::max(r.permit.in_flight, in_flight_);
-    r.permit.cost = r.terms.cost;
-    r.permit.paced |= paced;
+    new (&r.flight.sent) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
+    r.flight.sent.sent = now;
+    r.flight.sent.in_flight = std::max(r.flight.sent.in_flight, in_flight_);
+    r.flight.sent.cost = r.terms.cost;
+    r.flight.sent.paced |= paced;
     if (!first_sent_) first_sent_ = now;
     prune();
   }
@@ -239,10 +238,10 @@ class governor {
   bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
     if (!flies(t) || head.what != outcome::success || requests_[index_of(t)].heard) return false;
     auto& r = requests_[index_of(t)];
-    auto const s = sample_of(now, r, head);
+    auto const& s = answer(now, r, head);
     first_answered_ = true;
     told_.come_back(r.in_order, true, tells(head.advice));
-    obey(now, r, head, s.rtt);
+    obey(now, r, head);
     succeed(now, s, u);
     r.heard = true;
     ++heard_;
@@ -256,7 +255,7 @@ class governor {
     if (!holds(t, place::flying)) return {};
     auto const index = index_of(t);
     auto& r = requests_[index];
-    auto const s = sample_of(now, r, result);
+    auto const& s = answer(now, r, result);
     --in_flight_;
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
@@ -267,7 +266,7 @@ class governor {
       told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
-      obey(now, r, {.what = result.what, .advice = unheard(t, result)}, s.rtt);
+      obey(now, r, {.what = result.what, .advice = unheard(t, result)});
     if (refused_it || result.what == outcome::failure) return unserved(now, index, s, result, u);
     if (result.what == outcome::success) settings_.budget.deposit();
     if (result.what == outcome::success && !r.heard) succeed(now, s, u);
@@ -293,7 +292,7 @@ class governor {
   /// its owner. Until then it is never sent, and holds up those behind it.
   std::optional<ticket> expired(time_point now) const noexcept {
     if (deadlines_.empty() || deadlines_.top().of.at >= now) return std::nullopt;
-    return ticket_of(deadlines_.top().of.index);
+    return ticket_of(deadlines_.top().of.index());
   }
 
   /// Returns the first waiting request if it has to wait for longer than hint_max, since
@@ -306,7 +305,7 @@ class governor {
   /// The driver cancels it and tells its owner, or has that patience.
   std::optional<parked_request> parked(time_point now) const noexcept {
     if (queue_.empty()) return std::nullopt;
-    auto const index = queue_.top().index;
+    auto const index = queue_.top().index();
     auto const& r = requests_[index];
     auto const until = held_until(r.terms.cost);
     if (until > later(now, settings_.hint_max)) return parked_request{ticket_of(index), until};
@@ -324,7 +323,7 @@ class governor {
   time_point wakeup(time_point now) const noexcept {
     auto at = queue_.empty() ? never : head(now).until;
     if (!deadlines_.empty()) at = std::min(at, later(deadlines_.top().of.at, 1ns));
-    auto const ends = queue_.empty() ? never : tried_until(requests_[queue_.top().index]);
+    auto const ends = queue_.empty() ? never : tried_until(requests_[queue_.top().index()]);
     if (ends >= now) at = std::min(at, later(ends, 1ns));
     return std::max(at, later(now, 1ns));
   }
@@ -403,11 +402,10 @@ class governor {
 
   struct request {
     time_point ready_since{};
-    request_terms terms{};
-    stamp permit{};
+    request_terms terms{};  // with its failures so far: what attempts_max counts
+    sample flight{};        // the latest, as the law sees it
     duration last_delay{};
     allowance::place in_order{};
-    int failures = 0;         // broken attempts: what attempts_max counts
     blame::record refused{};  // its refusals
     int waits_alone = 0;      // that followed one of them
     reason waits_for = reason::none;
@@ -420,13 +418,14 @@ class governor {
     friend bool operator==(request const&, request const&) = default;
   };
   /// In the queue. Of two at one instant the first submitted goes first, by sequence numbers that
-  /// may have wrapped round (RFC 1982).
+  /// may have wrapped round (RFC 1982). Two words: a third part would be written by itself, and to
+  /// read it with its neighbour at once stalls.
   struct turn {
     time_point at{};
-    std::uint32_t sequence = 0;
-    std::uint32_t index = 0;
+    std::uint64_t order = 0;  // its sequence number, above its slot
+    std::uint32_t index() const noexcept { return static_cast<std::uint32_t>(order); }
     friend bool operator<(turn const& a, turn const& b) noexcept {
-      return a.at != b.at ? a.at < b.at : static_cast<std::int32_t>(a.sequence - b.sequence) < 0;
+      return a.at != b.at ? a.at < b.at : static_cast<std::int64_t>(a.order - b.order) < 0;
     }
     friend bool operator==(turn const&, turn const&) = default;
   };
@@ -447,14 +446,15 @@ class governor {
     return index < requests_.size() && ticket_of(index) == t && requests_[index].where == where;
   }
 
-  /// Returns the answer to `r` as the law sees it.
-  sample sample_of(time_point now, request const& r, attempt_result const& result) const noexcept {
-    return {.sent = r.permit,
-            .in_flight = in_flight_,
-            .rtt = now - r.permit.sent,
-            .app_limited = result.held_elsewhere || capped(now) || application_limited(now, r),
-            .capped = result.held_elsewhere || capped(now),
-            .heard = heard_};
+  /// Takes down the answer to `r`, and returns it as the law sees it.
+  sample const& answer(time_point now, request& r, attempt_result const& result) const noexcept {
+    auto& s = r.flight;  // in its place: a copy stalls
+    s.in_flight = in_flight_;
+    s.rtt = now - s.sent.sent;
+    s.capped = result.held_elsewhere || capped(now);
+    s.app_limited = s.capped || application_limited(now, s.sent);
+    s.heard = heard_;
+    return s;
   }
   void succeed(time_point now, sample const& s, fraction u) noexcept {
     law_.on_success(now, s, derive(u, 0));
@@ -473,21 +473,22 @@ class governor {
       }
       return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
     }
-    if (broken_since() == never || r.failures > 0) ++r.failures;
+    if (broken_since() == never || r.terms.failures > 0) ++r.terms.failures;
     law_.on_failure(now, s, derive(u, 0));
-    if (r.failures >= settings_.attempts_max || !result.may_retry)
+    if (r.terms.failures >= settings_.attempts_max || !result.may_retry)
       return give_up(index, reason::attempts);
     return wait_again(now, index, after_failed(now, r, derive(u, 1)));
   }
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left.
-  void obey(time_point now, request const& r, attempt_result const& said, duration rtt) {
+  void obey(time_point now, request const& r, attempt_result const& said) {
     auto const& advice = said.advice;
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
-      told_.tell(now, {r.in_order, r.terms.cost, r.permit.in_flight, said.what == outcome::throttle,
-                       *advice.remaining, *advice.reset, rtt});
+      told_.tell(now,
+                 {r.in_order, r.terms.cost, r.flight.sent.in_flight, said.what == outcome::throttle,
+                  *advice.remaining, *advice.reset, r.flight.rtt});
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
@@ -519,13 +520,13 @@ class governor {
   /// Returns whether `answered` went when it wished and none waits now. A caller that asks again
   /// only after each answer has none waiting then; that its request was paced shows that the law
   /// binds.
-  bool application_limited(time_point now, request const& answered) const noexcept {
-    return !answered.permit.paced && (queue_.empty() || queue_.top().at > now) &&
+  bool application_limited(time_point now, stamp const& answered) const noexcept {
+    return !answered.paced && (queue_.empty() || queue_.top().at > now) &&
            in_flight_ < law_.allowed();
   }
 
   held_back head(time_point now) const noexcept {
-    auto const& r = requests_[queue_.top().index];
+    auto const& r = requests_[queue_.top().index()];
     if (r.terms.deadline < now) return {reason::deadline, never};
     auto latest = ready_for(r.terms.cost, r.ready_since);
     if (latest.why == reason::none) latest.why = r.waits_for;
@@ -533,11 +534,10 @@ class governor {
     if (in_flight_ >= law_.allowed()) return {reason::window, never};
     if (auto const until = told_.asks_until(r.terms.cost); until > latest.until)
       latest = {reason::server_hint, until};
-    if (!first_answered_ && first_sent_ && settings_.first_alone > 0ns) {
-      auto const until = later(*first_sent_, settings_.first_alone);
-      if (until > latest.until) return {reason::first_answer, until};
-    }
-    return latest;
+    if (first_answered_ || !first_sent_ || settings_.first_alone <= 0ns) [[likely]]
+      return latest;
+    auto const alone = later(*first_sent_, settings_.first_alone);
+    return alone > latest.until ? held_back{reason::first_answer, alone} : latest;
   }
 
   /// Returns whether it was refused alone for longer than hint_max: not by bad luck.
@@ -588,9 +588,9 @@ class governor {
     return {why, later(now, r.last_delay)};
   }
   again after_failed(time_point now, request& r, fraction u) {
-    if (r.failures == 0) return {reason::none, now};  // the law's probes are far enough apart
+    if (r.terms.failures == 0) return {reason::none, now};  // the law's probes are far enough apart
     auto const paid = settings_.budget.withdraw(now);
-    r.last_delay = backoff_.delay(r.failures - 1, r.last_delay, u);
+    r.last_delay = backoff_.delay(r.terms.failures - 1, r.last_delay, u);
     auto const rested = later(now, r.last_delay);
     return paid > rested ? again{reason::retry_budget, paid} : again{reason::backoff, rested};
   }
@@ -604,8 +604,6 @@ class governor {
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
-    if (r.terms.deadline != never)
-      deadlines_.push(turn{r.terms.deadline, r.sequence, index}, r.waits);
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
@@ -618,18 +616,20 @@ class governor {
 
   std::uint32_t allocate() {
     auto const used = requests_.size();
-    bool const outgrown = free_ == none && used == requests_.capacity();
-    if (outgrown || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
-      make_room(outgrown ? 2 * used + 1 : used);
-    if (free_ != none) return std::exchange(free_, requests_[free_].next_free);
-    requests_.push_back({});
-    return static_cast<std::uint32_t>(used);
+    if (free_ == none || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
+      make_room(used);
+    return std::exchange(free_, requests_[free_].next_free);
   }
-  /// Makes room for all that the acts on so many requests may push: only submit() can lack memory.
-  [[gnu::noinline]] void make_room(std::size_t count) {
+  /// Makes a slot free, and room for all that the acts on the requests may push: only submit() can
+  /// lack memory.
+  [[gnu::noinline]] void make_room(std::size_t used) {
+    auto const count = free_ == none && used == requests_.capacity() ? 2 * used + 1 : used;
     queue_.make_room(count);
     deadlines_.make_room(count);
     requests_.reserve(count);
+    if (free_ != none) return;
+    requests_.push_back({});
+    free_ = static_cast<std::uint32_t>(used);
   }
   void release(std::uint32_t index) {
     auto& r = requests_[index];
@@ -645,17 +645,19 @@ class governor {
     r.where = place::waiting;
     ++r.waits;
     ++waiting_;
-    queue_.push(r.ready_since, r.sequence, index);
+    auto const order = std::uint64_t{r.sequence} << 32 | index;
+    queue_.push({r.ready_since, order});
+    if (r.terms.deadline != never) deadlines_.push({{r.terms.deadline, order}, r.waits});
   }
   /// Drops the entries of waits that ended, and the deadlines of requests that started.
   void prune() {
     auto const waits = [this](turn const& t) {
-      auto const& r = requests_[t.index];
-      return r.where == place::waiting && r.sequence == t.sequence;
+      auto const& r = requests_[t.index()];
+      return r.where == place::waiting && r.sequence == t.order >> 32;
     };
     if (queue_.size() > waiting_) queue_.prune(waits, waiting_);
     auto const still = [this](due const& d) {
-      auto const& r = requests_[d.of.index];
+      auto const& r = requests_[d.of.index()];
       return r.where == place::waiting && r.waits == d.wait;
     };
     if (!deadlines_.empty()) deadlines_.prune(still, waiting_);

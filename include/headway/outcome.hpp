@@ -51,6 +51,7 @@ struct sample {
                              ///< when it went, and nothing waited when the answer came
   bool capped = false;       ///< of that: a ceiling or quota of the caller was the bottleneck
   int heard = 0;  ///< of `in_flight`: the head of the answer has come before, and not its end
+  friend bool operator==(sample const&, sample const&) = default;
 };
 
 }  // namespace headway

@@ -15,7 +15,8 @@ struct server {
   load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
     now += 10ms;
     if (l.mean == 0) l.mean = to_seconds(rtt);
-    return l.judge(now, {.sent = {.sent = now - rtt}, .in_flight = in_flight, .rtt = rtt}, how);
+    return l.judge(now, {.sent = {.sent = now - rtt}, .in_flight = in_flight, .rtt = rtt},
+                   [&] { return how; });
   }
   load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
     auto told = load::unknown;

@@ -100,12 +100,13 @@ struct latency {
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
   };
 
-  /// Takes an answer. Returns what a block of them tells, once it is whole.
-  load judge(time_point now, sample const& s, sending const& how) noexcept {
+  /// Takes an answer. Returns what a block of them tells, once it is whole; `how()` is asked then.
+  template <class Sending>
+  load judge(time_point now, sample const& s, Sending how) noexcept {
     bool const drains = draining();
     if (drains && s.sent.sent < block) return load::unknown;
     auto const silent = to_seconds(now - std::exchange(answered, now));
-    if (silent > silence * mean && silent > silence * (mean + how.unit / how.pace)) {
+    if (silent > silence * mean && silent > silence * (mean + how().unit / how().pace)) {
       answers = 0;
       if (!drains) block = now;
     }
@@ -114,10 +115,10 @@ struct latency {
     if (++answers < (drains ? drain_answers : block_answers)) return load::unknown;
     auto const lasted = to_seconds(now - block);
     if (lasted < mean) return load::unknown;
-    auto const delivers = answers * how.unit / std::max(lasted, 1e-9);
+    auto const delivers = answers * how().unit / std::max(lasted, 1e-9);
     answers = 0;
     block = now;
-    return drains ? judge_drained() : judge_block(s, how, delivers);
+    return drains ? judge_drained() : judge_block(s, how(), delivers);
   }
 
  private:

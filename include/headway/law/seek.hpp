@@ -157,7 +157,9 @@ struct seek {
   time_point ready_at(std::int64_t) const noexcept { return turn.next; }
 
   double allowed() const noexcept {
-    return top.slots ? std::max(1.0, std::floor(share() * level)) : wait.room + wait.heard;
+    if (!top.slots) [[likely]]
+      return wait.room + wait.heard;
+    return std::max(1.0, std::floor(share() * level));
   }
 
   /// Units per second that are sent.
@@ -192,8 +194,9 @@ struct seek {
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
     auto const interval = from_seconds(seconds);
-    auto const slack =
-        std::max({interval / 2, duration(1ms), from_seconds(with.prompt ? made_up : 0)});
+    duration slack = 1ms;
+    if (now - turn.next > slack)
+      slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0)
@@ -213,13 +216,13 @@ struct seek {
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) {
       ++last.since.successes;
-      luck.spared(static_cast<double>(last.since.successes));
+      if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     last.served_out = std::max(last.served_out, s.sent.in_flight);
     hear_of_test(now, s, false);
     judge_trial();
-    hear_of_row(now, s);
+    if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
@@ -302,7 +305,7 @@ struct seek {
   bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
   /// Returns whether it may send faster, to ask whether others share a window.
   bool spurts() const noexcept {
-    return with.spurts && leave == 0 && others.window.step > 0 && !server.shut && !crowd() &&
+    return others.window.step > 0 && with.spurts && leave == 0 && !server.shut && !crowd() &&
            !bans() && server.cuts == 0;
   }
   /// Returns whether refusals are not its pace's doing.
@@ -419,11 +422,11 @@ struct seek {
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
     auto const known = luck.known();
-    auto const unpaid = luck.collapsed(rate_of(level));
+    auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends);
     if (!known && luck.known()) {
       search_anew();
-    } else if (unpaid && test && luck.heard == chance::tests) {
+    } else if (unpaid && test) {
       if (luck.wants_another(rate_of(level)))
         luck.test(last.since.sends, true);
       else
@@ -446,8 +449,8 @@ struct seek {
 
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
+    if (trial.share == 0 || last.since.answers() < breakage::trial) return;
     auto const answers = static_cast<double>(last.since.answers());
-    if (trial.share == 0 || answers < breakage::trial) return;
     auto const was = std::exchange(trial, {});
     if (!broken.in_vain(answers, static_cast<double>(last.since.failures), was.share)) return;
     level = was.level;
@@ -700,11 +703,9 @@ struct seek {
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    latency::sending const how{.unit = so_far.unit,
-                               .pace = pace(),
-                               .ramps = ramping(),
-                               .slots = top.slots,
-                               .ahead = !with.prompt};
+    auto const how = [this] {
+      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt};
+    };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
         break;
