@@ -77,17 +77,17 @@ TEST(bound_headers, go_to_the_origin_of_the_base_url_only) {
 
 // What a database says must not send a key in the clear, or to another port.
 TEST(bound_headers, go_over_tls_where_lines_come_from_elsewhere) {
-  lines const given = {"api.example", "b.example:8443", "http://c.example", "127.0.0.1",
-                       "127.0.0.2:8080", "127.d.example"};
+  lines const given = {"api.example", "b.example:8443", "http://c.example",
+                       "127.0.0.1",   "127.0.0.2:8080", "127.d.example"};
   bound_headers const bound({"A: b"}, over_tls(given), "");
-  for (auto const* const origin : {"https://api.example:443", "https://b.example:8443",
-                                   "http://c.example:80", "https://127.0.0.1:443",
-                                   "http://127.0.0.2:8080", "https://127.0.0.2:8080"})
+  for (auto const* const origin :
+       {"https://api.example:443", "https://b.example:8443", "http://c.example:80",
+        "https://127.0.0.1:443", "http://127.0.0.2:8080", "https://127.0.0.2:8080"})
     EXPECT_TRUE(bound.go_to(origin)) << origin;
-  for (auto const* const origin : {"http://api.example:80", "https://api.example:8081",
-                                   "http://b.example:8443", "http://127.d.example:80",
-                                   "http://127.0.0.1:8080", "http://127.0.0.1:80",
-                                   "http://127.0.0.2:8081"})
+  for (auto const* const origin :
+       {"http://api.example:80", "https://api.example:8081", "http://b.example:8443",
+        "http://127.d.example:80", "http://127.0.0.1:8080", "http://127.0.0.1:80",
+        "http://127.0.0.2:8081"})
     EXPECT_FALSE(bound.go_to(origin)) << origin;
 }
 
