@@ -73,7 +73,7 @@ struct saying {
   std::string_view part;
   failure kind;
   std::string_view sentence;
-  std::string_view sqlstate = "";
+  std::string_view sqlstate{};
 };
 
 constexpr std::string_view no_tls =
