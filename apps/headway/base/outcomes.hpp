@@ -22,6 +22,7 @@ struct outcome_counts {
            : how == final_outcome::failed ? failed
                                           : unknown;
   }
+  std::int64_t lost() const noexcept { return failed + unknown; }
   std::int64_t sum() const noexcept { return success + failed + unknown; }
   outcome_counts& operator+=(outcome_counts const& o) noexcept {
     success += o.success, failed += o.failed, unknown += o.unknown;

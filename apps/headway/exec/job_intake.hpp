@@ -27,7 +27,7 @@ class job_intake {
   /// How many jobs there are; negative: not known.
   std::int64_t total() const noexcept { return total_; }
   /// How earlier runs ended them.
-  journal::tally const& before() const noexcept { return before_; }
+  outcome_counts const& before() const noexcept { return before_; }
 
   /// Returns the next job; nullopt: there is none, or not yet. Reads at most once.
   std::optional<exec_item> next();
@@ -54,7 +54,7 @@ class job_intake {
   std::unique_ptr<journal> log_;
   std::optional<exec_input> input_{};
   std::int64_t total_ = -1;
-  journal::tally before_{};
+  outcome_counts before_{};
   bool polls_ = false, readable_ = false, last_read_ = false, closed_ = false;
   std::optional<exec_item> put_back_{};
 };

@@ -320,7 +320,7 @@ bool journal::done(std::int64_t line) const noexcept {
   return i < done_.size() && done_[i];
 }
 
-journal::tally journal::ended(std::int64_t last) const {
+outcome_counts journal::ended(std::int64_t last) const {
   auto const s = prepare("SELECT state, count(*) FROM line WHERE number <= ?1 GROUP BY state");
   sqlite3_bind_int64(s.get(), 1, last);
   std::array<std::int64_t, 5> counts{};

@@ -78,11 +78,7 @@ class journal {
   }
 
   /// Of the lines up to `last`: how many had ended how. To be called before start().
-  struct tally {
-    std::int64_t success = 0, failed = 0, unknown = 0;
-    std::int64_t lost() const noexcept { return failed + unknown; }
-  };
-  tally ended(std::int64_t last) const;
+  outcome_counts ended(std::int64_t last) const;
 
   /// Lines up to `last` that ended in `how` are open again, durably with start(), and so are later
   /// ones that were corrected, since what they left is another request's; returns how many.

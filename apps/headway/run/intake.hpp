@@ -39,7 +39,7 @@ class intake final : public source {
   /// What a first look found; nothing of a stream.
   jobs_survey const& survey() const noexcept { return survey_; }
   /// What ended in earlier runs, and stays so.
-  journal::tally const& before() const noexcept { return before_; }
+  outcome_counts const& before() const noexcept { return before_; }
   /// How many of them are open again.
   std::int64_t reopened() const noexcept { return reopened_; }
 
@@ -79,7 +79,7 @@ class intake final : public source {
   std::optional<id_register> body_names_{};
   bool polls_ = false;  // a pipe or terminal: reading it may wait
   jobs_survey survey_;
-  journal::tally before_{};
+  outcome_counts before_{};
   std::int64_t reopened_ = 0;
 
   std::int64_t taken_ = 0;  // requests of JOBS, whatever became of them
