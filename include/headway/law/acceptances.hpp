@@ -22,6 +22,7 @@ struct acceptances {
 
   /// A refusal is early if it takes less than this share of an answer's time.
   static constexpr double early = 0.25;
+  static constexpr double slow = 1;  ///< seconds: shorter answers are worth waiting for
 
   /// Returns whether a refusal that took so long tells of all that went before its request, where
   /// an answer takes `answer`, both in seconds.

@@ -30,6 +30,7 @@ struct cuts {
   static constexpr int few = 8;          ///< a rate, too, has so many out now and then
   static constexpr double about = 0.05;  ///< of a number: nearly as many
   static constexpr double other = 1.22;  ///< times a rate is another
+  static constexpr double turned = 0.1;  ///< of those out came back: as many are out by no chance
   static constexpr int hardly = 3;       ///< fewer successes than this
 
   /// Takes a cut, with the units and successes so far.

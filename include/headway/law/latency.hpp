@@ -26,7 +26,7 @@ struct latency {
   time_point answered{};  ///< the last answer
   double drained = 0;     ///< the latency that made us drain; 0: we do not
   double resume = 0;      ///< the level before
-  double room = 64;       ///< permits without an answer, while they are not the limit
+  double room = 2048;     ///< permits without an answer, while they are not the limit
   int heard = 0;          ///< permits with an answer that has begun, as of the last one
   friend bool operator==(latency const&, latency const&) = default;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/law/acceptances.hpp"
 #include "headway/law/ban.hpp"
 #include "headway/time.hpp"
 
@@ -25,6 +26,8 @@ struct period {
   bool shut = false;     ///< nothing is accepted
   time_point since{};    ///< the first refusal of the row
   time_point refused{};  ///< the last
+  time_point probed{};   ///< the latest send while it was shut
+  double refusal = 0;    ///< the longest time of a refusal lately, seconds; 0: none yet
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
   ban banned{};          ///< whether a refusal shuts it
@@ -37,7 +40,10 @@ struct period {
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
-  static constexpr double much = 4;  ///< times as long, or as fast, is another kind
+  static constexpr double silence = 4;                ///< times a refusal: no other comes any more
+  static constexpr double fades = 0.9;    ///< of the longest refusal is left at the next
+  static constexpr double least = 0.001;  ///< of a refusal
+  static constexpr double much = 4;       ///< times as long, or as fast, is another kind
 
   /// Takes a send.
   void sent(time_point now, double units) noexcept {
@@ -46,6 +52,19 @@ struct period {
   }
   /// Takes units back: refused, or not sent after all.
   void take_back(double units) noexcept { accepted -= units; }
+
+  /// Takes the time of a refusal, in seconds.
+  void hear_refusal(double took) noexcept { refusal = std::max({took, fades * refusal, least}); }
+  /// Returns whether what is not refused is known to be accepted long before its answer, which
+  /// takes `answer` seconds.
+  bool silence_tells(double answer) const noexcept {
+    return refusal > 0 && answer > acceptances::slow &&
+           acceptances::tells(silence * refusal, answer);
+  }
+  /// Returns whether the latest probe was accepted: it is not refused by now.
+  bool let_pass(time_point now) const noexcept {
+    return probed > refused && now >= later(probed, from_seconds(silence * refusal));
+  }
 
   /// Takes a cut after some were accepted.
   void cut() noexcept {
@@ -91,7 +110,12 @@ struct period {
     auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
     auto const times = lasted > much * closed ? 1 : alike + 1;
     auto const cuts_before = cuts;
-    *this = {.began = sent, .accepted = unit, .closed = lasted, .alike = times, .banned = banned};
+    *this = {.began = sent,
+             .accepted = unit,
+             .refusal = refusal,
+             .closed = lasted,
+             .alike = times,
+             .banned = banned};
     return {units, least, most, lasted, seconds, cuts_before, times >= 2};
   }
 };

@@ -131,6 +131,7 @@ struct seek {
   static constexpr double search_cut = 0.5;    ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;     ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
+  static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double trial_slowness = 2;           // of a cut for failures, until it is judged
@@ -174,6 +175,8 @@ struct seek {
 
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     auto const units = static_cast<double>(cost);
+    bool const silent = server.shut && server.silence_tells(answer_time(now));
+    if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
@@ -190,7 +193,11 @@ struct seek {
     } else if (last.row.unsent > 0) {
       seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
     }
-    if (server.shut) seconds = std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
+    if (server.shut) {
+      server.probed = now;
+      seconds = silent ? std::max(seconds, period::silence * server.refusal)
+                       : std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
+    }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
     auto const interval = from_seconds(seconds);
@@ -199,7 +206,8 @@ struct seek {
       slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
-    if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0)
+    if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
+        last.since.sends < unanswered)
       level += ln2 / ramp_seconds_max;
     return {.sent = now,
             .epoch = so_far.epoch,
@@ -308,10 +316,16 @@ struct seek {
     return others.window.step > 0 && with.spurts && leave == 0 && !server.shut && !crowd() &&
            !bans() && server.cuts == 0;
   }
+  /// Returns whether answers take seconds: as many are out by how long it runs, not by a limit.
+  bool slow() const noexcept { return wait.mean > acceptances::slow; }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
   double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
+  /// Returns the time that an answer takes; before the first, what it takes at least.
+  double answer_time(time_point now) const noexcept {
+    return wait.mean > 0 ? wait.mean : to_seconds(now - server.began);
+  }
   double probe_interval(time_point now) const noexcept {
     return server.probe_interval(now, so_far.successes);
   }
@@ -386,15 +400,19 @@ struct seek {
   double step_units(double rate) const noexcept {
     auto const unit = so_far.unit;
     auto const measured = top.touched && !top.slots;
-    auto const heard = std::min(ceiling::climb_answers * wait.mean, ceiling::climb_seconds_slow);
+    auto const heard =
+        std::min(ceiling::climb_answers * wait.mean,
+                 top.slots ? ceiling::climb_seconds_slow : ceiling::climb_seconds_late);
+    bool const silent = !top.slots && server.silence_tells(wait.mean);
     auto const there = rate_of(top.at);
     auto needed = std::max(
         top.touched
             ? (top.touch_rejects * unit + (bans() ? server.banned.seconds * there : 0)) / waste
             : ceiling::guessed_answers * unit,
         there * std::max(top.climb_seconds, heard));
-    auto const needed_min = std::max(
-        (measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit, rate * wait.mean);
+    auto const needed_min =
+        std::max((measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit,
+                 rate * (silent ? period::silence * server.refusal : wait.mean));
     auto const expected = measured ? 1 : 1 + ceiling::step;
     for (auto above = level / top.at - expected; above > 0 && needed > needed_min;
          above -= ceiling::step)
@@ -469,6 +487,7 @@ struct seek {
   /// Takes a refusal, or a failure that counts as one.
   void refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
+    server.hear_refusal(to_seconds(s.rtt));
     server.take_back(static_cast<double>(s.sent.cost));
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = hear_of_test(now, s, true);
@@ -514,10 +533,11 @@ struct seek {
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
     auto const sent = to_seconds(s.sent.sent - last.at);
     bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean) && sent > 0;
+    auto const told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean;
     harvest const had{.seconds = since,
                       .accepted = accepted,
-                      .mean = mean,
-                      .told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean};
+                      .mean = slow() && accepted >= cuts::few ? told : mean,
+                      .told = told};
     if (accepted >= cuts::few && server.began < last.at) luck.accepted(mean);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
@@ -548,7 +568,8 @@ struct seek {
       count(false);
     } else if (with.slots && !top.slots && luck.doubts() == 0 && wait.mean > 0 &&
                last.speak_for_slots(rate, out) &&
-               so_far.successes >= last.successes + cuts::hardly) {
+               static_cast<double>(so_far.successes - last.successes) >=
+                   std::max<double>(cuts::hardly, cuts::turned * out)) {
       count(true);
       level = top.at = out;
     }
@@ -587,7 +608,8 @@ struct seek {
              (wait.mean - half);
     top.touched = false;
     bool const asks = with.vacancy && s.heard == 0;  // else it is not known when one is vacant
-    bool const slots = with.slots && luck.doubts() == 0 && held > (asks ? cuts::few : slots_min) &&
+    bool const slots = with.slots && !slow() && luck.doubts() == 0 &&
+                       held > (asks ? cuts::few : slots_min) &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
     if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends);
     if (slots && !asks) {
@@ -655,17 +677,20 @@ struct seek {
     if (server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean))
       top.at = std::max(top.at, server.banned.rate * (top.slots ? wait.mean : unit));
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
+    bool const silent = server.silence_tells(answer_time(now));
     auto const long_enough =
-        c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
+        silent ? c.closed > c.seconds / 2
+               : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
+    bool const again = c.again && (long_enough || !silent);
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
       top.resumed = true;
-    } else if (!crowd() && with.periods && ((long_enough && !known) || c.again)) {
+    } else if (!crowd() && with.periods && ((long_enough && !known) || again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
       if (c.most < ceiling::below * level) top.touched = false;
-      auto const highest = so_far.successes == 1 && top.at > 0 ? top.at : c.most;
+      auto const highest = so_far.successes <= 1 && top.at > 0 ? top.at : c.most;
       level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
       top.guess = c.accepted <= guess_units * unit;
       top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
