@@ -50,6 +50,23 @@ TEST(period, probes_have_a_longest_interval) {
   EXPECT_EQ(p.probe_interval(start + 10'000h, 1), period::probe_seconds_max);
 }
 
+TEST(period, silence_tells_where_answers_take_seconds_and_refusals_come_soon) {
+  auto p = shut_after(50);
+  EXPECT_FALSE(p.silence_tells(10));  // no refusal was timed
+  p.hear_refusal(0.05);
+  EXPECT_TRUE(p.silence_tells(10));
+  EXPECT_FALSE(p.silence_tells(0.9));
+  EXPECT_FALSE(shut_after(50).let_pass(start + 1h));  // nothing was sent
+  p.probed = start + 2s;
+  EXPECT_FALSE(p.let_pass(start + 2s + 199ms));
+  EXPECT_TRUE(p.let_pass(start + 2s + 200ms));
+  p.refuse(p.probed);
+  p.close(p.probed);
+  EXPECT_FALSE(p.let_pass(start + 3s));
+  p.hear_refusal(0.01);  // the longest counts, and fades
+  EXPECT_DOUBLE_EQ(p.refusal, 0.045);
+}
+
 TEST(period, an_opening_tells_what_the_cycle_accepted) {
   auto p = shut_after(50);
   p.sent(start + 4s, 1);

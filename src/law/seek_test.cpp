@@ -721,6 +721,51 @@ TEST(seek, a_row_that_is_refused_tells_of_a_rate_and_cuts_nothing) {
   EXPECT_EQ(law.top.at, was.at);
 }
 
+TEST(seek, where_answers_take_seconds_a_ramp_asks_for_no_slots) {
+  time_point now{1s};
+  seek law;
+  law.so_far.successes = 200;
+  law.level = 200;
+  law.wait.mean = 6;
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = 20;
+  now += 50ms;
+  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_EQ(law.last.row.slots, 0);
+  EXPECT_FALSE(law.top.slots);
+  EXPECT_EQ(law.top.at, 200);
+}
+
+// Answers take 6 s and refusals 50 ms.
+TEST(seek, where_answers_take_seconds_a_probe_that_is_not_refused_opens) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 50, .latency = 6}, 0s);
+  law.top.warm = false;
+  auto sent = law.take(now, 1, 0);
+  now += 50ms;
+  law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+  ASSERT_TRUE(law.server.shut);
+  now = std::max(now, law.ready_at(1));
+  law.take(now, 1, 0);  // a probe
+  ASSERT_TRUE(law.server.shut);
+  EXPECT_LE(law.ready_at(1) - now, 300ms);
+  now = law.ready_at(1);
+  law.take(now, 1, 0);
+  EXPECT_FALSE(law.server.shut);
+}
+
+TEST(seek, before_any_answer_the_level_grows_by_a_few_sends_only) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 1000; ++i) {
+    now = std::max(now, law.ready_at(1));
+    law.take(now, 1, 0);
+  }
+  EXPECT_NEAR(law.level, 20 + 64 / 0.7 * 0.693, 2);
+  EXPECT_GT(law.allowed(), 1000);
+}
+
 TEST(seek, without_the_question_slots_are_named_at_once) {
   time_point now{1s};
   EXPECT_TRUE(refused_with_twenty_out(now, false).top.slots);

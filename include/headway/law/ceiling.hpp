@@ -43,7 +43,7 @@ struct ceiling {
   static constexpr double climb_answers = 8;  ///< or their time; 0: steps of slots 1.7, not 1.3
   static constexpr double climb_seconds_max = 12;   ///< of a rate; 6: stationary 0.23, not 0.14 %
   static constexpr double climb_seconds_slow = 6;   ///< slots, queues, what is remembered
-  static constexpr double climb_seconds_late = 18;  ///< a rate, where answers take seconds
+  static constexpr double climb_seconds_late = 20;  ///< a rate, where answers take seconds
   static constexpr double haste = 4;                ///< of a climb that meets no reject
   static constexpr double confirmed = 1.15;         ///< times longer, when it proves true
   static constexpr double touch_smoothing = 4;      ///< touches
