@@ -132,10 +132,30 @@ TEST(latency, room_grows_while_it_is_used_and_shrinks_with_failures) {
   EXPECT_EQ(l.room, 11);
   l.make_room(2, 4);
   EXPECT_LT(l.room, 11);
-  l.shrink_room(4);
+  l.fail(4);
   EXPECT_GT(l.room, 9);
-  for (int i = 0; i < 20; ++i) l.shrink_room(4);
+  for (int i = 0; i < 20; ++i) l.fail(4);
   EXPECT_EQ(l.room, 4);
+}
+
+TEST(latency, what_failed_was_delivered_too) {
+  for (bool const fails : {false, true}) {
+    latency l{.mean = 0.4};
+    time_point now{};
+    auto const how = [] { return latency::sending{.unit = 1, .pace = 100, .ramps = true}; };
+    auto found = latency::load::unknown;
+    for (int i = 0; i < 4 * latency::block_answers; ++i) {
+      now += 10ms;
+      if (fails && i % 3 == 2) {
+        l.fail(64);
+        continue;
+      }
+      sample s{.sent = {.sent = now - 400ms}, .rtt = 400ms};
+      s.in_flight = 50;
+      if (auto const load = l.judge(now, s, how); load != latency::load::unknown) found = load;
+    }
+    EXPECT_EQ(found, latency::load::unknown) << fails;
+  }
 }
 
 TEST(latency, a_block_that_begins_anew_has_the_answers_that_count_for_it) {

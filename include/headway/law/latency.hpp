@@ -69,8 +69,11 @@ struct latency {
     else
       room = usual < room ? room + (usual - room) / std::max(smoothing, room) : usual;
   }
-  /// Takes a failure; `usual` permits may have no answer.
-  void shrink_room(double usual) noexcept { room = std::max(std::min(room, usual), room - 1); }
+  /// Takes a failure, which was delivered, too; `usual` permits may have no answer.
+  void fail(double usual) noexcept {
+    if (answers > 0) ++answers;
+    room = std::max(std::min(room, usual), room - 1);
+  }
 
   /// Returns whether a pause of our own is to tell our queue from a slow server.
   bool draining() const noexcept { return drained > 0; }

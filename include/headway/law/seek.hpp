@@ -244,7 +244,7 @@ struct seek {
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     wanted.heard(now, s, false);
-    wait.shrink_room(usual_room());
+    wait.fail(usual_room());
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const away = broken.away();
