@@ -32,6 +32,16 @@ TEST(ban, closings_of_any_length_are_none) {
   }
 }
 
+// Probes that are far apart find the end late.
+TEST(ban, closings_that_may_have_lasted_as_long_are_bans) {
+  for (double const certain : {0.0, 20.0, 29.0}) {
+    ban b;
+    b.lasted(50, 100, answer, certain);
+    b.lasted(28, 100, answer, 15);
+    EXPECT_EQ(b.expected(), certain == 20) << certain;
+  }
+}
+
 TEST(ban, what_costs_little_is_none) {
   ban b;
   for (int i = 0; i < 9; ++i) b.lasted(30, ban::lost / 30, answer);

@@ -10,7 +10,8 @@ namespace headway {
 ///
 /// Threads: a value. Source: design/003, "Bans".
 struct ban {
-  double seconds = 0;  ///< that it was shut, the last time that this cost much
+  double seconds = 0;  ///< that it was shut, the last time that this cost much, at most …
+  double least = 0;    ///< … and at least: probes find the end late
   double rate = 0;     ///< requests per second, before the first of them
   int alike = 0;       ///< such times in a row that lasted about as long; below 0: it was none
   int cuts = 0;        ///< since the last such time
@@ -32,19 +33,22 @@ struct ban {
   /// Takes that it was none.
   void deny() noexcept { alike = -proof; }
 
-  /// Takes that the server was shut for so many seconds, after `sent` requests per second; an
-  /// answer takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked
+  /// Takes that the server was shut for so many seconds, of which `certain` ones went by until its
+  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked
   /// as before.
-  bool lasted(double shut, double sent, double answer) noexcept {
+  bool lasted(double shut, double sent, double answer, double certain = 0) noexcept {
     if (expected() && sent < vain * rate) {
       deny();
       return true;
     }
     if (shut * sent <= lost || shut <= answers * answer) return false;
-    bool const as_before = shut < other * seconds && seconds < other * shut;
+    bool const about = shut < other * seconds && seconds < other * shut;
+    bool const may_be = std::min(certain, least) > 0 && certain < seconds && least < shut;
+    bool const as_before = about || may_be;
     alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
     if (alike <= 1) rate = sent;
     seconds = shut;
+    least = certain;
     cuts = 0;
     return false;
   }

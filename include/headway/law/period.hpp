@@ -95,7 +95,8 @@ struct period {
     double accepted = 0;  ///< units
     double least = 0;     ///< units per second of all of it
     double most = 0;      ///< … of the time that it was open
-    double closed = 0;    ///< seconds that it was shut
+    double closed = 0;    ///< seconds that it was shut, …
+    double certain = 0;   ///< … of which so many went by until its last refusal
     double seconds = 0;   ///< of all of it
     int cuts = 0;         ///< while it was open
     bool again = false;   ///< it was shut about as long as before
@@ -105,6 +106,7 @@ struct period {
   cycle open(time_point sent, double unit) noexcept {
     auto const units = std::max(accepted - unit, unit);
     auto const lasted = to_seconds(sent - since);
+    auto const certain = to_seconds(refused - since);
     auto const seconds = std::max(to_seconds(sent - began), 1e-6);
     auto const least = units / seconds;
     auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
@@ -116,7 +118,7 @@ struct period {
              .closed = lasted,
              .alike = times,
              .banned = banned};
-    return {units, least, most, lasted, seconds, cuts_before, times >= 2};
+    return {units, least, most, lasted, certain, seconds, cuts_before, times >= 2};
   }
 };
 
