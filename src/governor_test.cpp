@@ -428,6 +428,28 @@ TEST(governor, a_refused_request_keeps_its_place_once) {
   for (auto const expect : {a, b, c, bad, d}) EXPECT_EQ(send(g, 3s), expect);
 }
 
+TEST(governor, a_refused_request_gives_way_to_some_eight_where_many_wait) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s);
+  std::vector<ticket> others;
+  for (int i = 1; i <= 80; ++i) others.push_back(submit(g, i * 1s));
+  EXPECT_EQ(answer(g, 81s, send(g, 81s), outcome::throttle), (decision{verdict::retry, {}, at(9s)}));
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(send(g, 81s), others[i]) << i;
+  EXPECT_EQ(send(g, 81s), bad);
+}
+
+TEST(governor, a_refused_request_gives_way_to_none_that_failed) {
+  auto g = make();
+  accept_another(g, 0s);
+  auto const bad = submit(g, 0s);
+  for (int i = 0; i < 80; ++i) submit(g, 0s);
+  EXPECT_EQ(send(g, 0s), bad);
+  for (int i = 0; i < 80; ++i) answer(g, 0s, send(g, 0s), outcome::failure);
+  EXPECT_EQ(answer(g, 60s, bad, outcome::throttle), (decision{verdict::retry, {}, at(0s)}));
+  EXPECT_EQ(send(g, 60s), bad);
+}
+
 // ── A server that is broken ─────────────────────────────────────────────────────────────────────
 
 TEST(governor, probes_of_a_broken_server_use_up_the_attempts_of_none_that_had_not_failed_before) {

@@ -114,8 +114,8 @@ struct parked_request {
 
 /// The place where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
-  stand_in_line,  ///< keeps its place, hence stands at the front, and waits for the law; from the
-                  ///< second refusal on it stands last
+  stand_in_line,  ///< keeps its place, or gives way to some eight where many wait, and waits for the
+                  ///< law; from the second refusal on it stands last
   back_off,       ///< waits out a backoff of its own, as plain retry libraries do
   share_level,    ///< waits out a backoff at the scope's retry level (seed text 002)
 };
@@ -162,7 +162,8 @@ class lazy_heap : public heap<Item> {
 /// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
 /// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
-/// keeps its first ready-since once, and then gives way to all that wait; a failed one is ready
+/// keeps its first ready-since once, or gives way to some eight of many, and then to all that
+/// wait; a failed one is ready
 /// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
 /// ever longer, and a hint that comes with it holds no other; so does one that is refused ten
 /// times since anything was accepted, where all that is left was refused twice, but its hint
@@ -394,6 +395,8 @@ class governor {
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+  static constexpr int ahead = 8;           // that a refused one gives way to at first, …
+  static constexpr std::size_t many = 64;  // … where so many wait
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
   // Of one that is refused on and on, as all that waits: 20 attempts in five minutes.
@@ -581,8 +584,15 @@ class governor {
     } else if (settings_.throttled == after_throttle::share_level) {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
     } else {
-      auto const gives_way = r.refused.refusals > 1 || !blame_.accepted_any();
-      return {reason::none, gives_way ? now : std::min(r.ready_since, now)};
+      if (r.refused.refusals > 1 || !blame_.accepted_any()) return {reason::none, now};
+      auto const first = std::min(r.ready_since, now);
+      // Among a few, or those that fail, it would wait for their retries.
+      if (waiting_ < many || requests_[queue_.top().index()].terms.failures > 0)
+        return {reason::none, first};
+      // Those that wait became ready one after another, or all at once.
+      r.sequence = next_sequence_++;
+      auto const head = std::max(first, std::min(queue_.top().at, now));
+      return {reason::none, head + (now - head) / static_cast<std::int64_t>(waiting_) * ahead};
     }
     if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
     return {why, later(now, r.last_delay)};
