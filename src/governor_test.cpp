@@ -434,7 +434,8 @@ TEST(governor, a_refused_request_gives_way_to_some_eight_where_many_wait) {
   auto const bad = submit(g, 0s);
   std::vector<ticket> others;
   for (int i = 1; i <= 80; ++i) others.push_back(submit(g, i * 1s));
-  EXPECT_EQ(answer(g, 81s, send(g, 81s), outcome::throttle), (decision{verdict::retry, {}, at(9s)}));
+  EXPECT_EQ(answer(g, 81s, send(g, 81s), outcome::throttle),
+            (decision{verdict::retry, {}, at(9s)}));
   for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(send(g, 81s), others[i]) << i;
   EXPECT_EQ(send(g, 81s), bad);
 }

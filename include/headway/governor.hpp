@@ -114,8 +114,8 @@ struct parked_request {
 
 /// The place where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
-  stand_in_line,  ///< keeps its place, or gives way to some eight where many wait, and waits for the
-                  ///< law; from the second refusal on it stands last
+  stand_in_line,  ///< keeps its place, or gives way to some eight where many wait, and waits for
+                  ///< the law; from the second refusal on it stands last
   back_off,       ///< waits out a backoff of its own, as plain retry libraries do
   share_level,    ///< waits out a backoff at the scope's retry level (seed text 002)
 };

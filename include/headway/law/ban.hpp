@@ -34,8 +34,8 @@ struct ban {
   void deny() noexcept { alike = -proof; }
 
   /// Takes that the server was shut for so many seconds, of which `certain` ones went by until its
-  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds. Returns whether it shuts whatever is sent, and is to be asked
-  /// as before.
+  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds. Returns
+  /// whether it shuts whatever is sent, and is to be asked as before.
   bool lasted(double shut, double sent, double answer, double certain = 0) noexcept {
     if (expected() && sent < vain * rate) {
       deny();
