@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace headway {
@@ -29,20 +30,21 @@ struct chance {
   int refused = 0;     ///< of the latest tests
   int heard = 0;       ///< answers to them
   int repeats = 0;     ///< rows since the latest cut that followed another at once
-  int low = 0;         ///< refusals so far that came well below the ceiling
+  int low = 0;         ///< refusals well below the ceiling since a row last spoke for chance
   bool tells = false;  ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
   friend bool operator==(chance const&, chance const&) = default;
 
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
-  static constexpr int repeats_max = 8;     ///< whatever is answered
-  static constexpr int seldom = 16;         ///< one refusal in so many is tested once it is known
-  static constexpr double smoothing = 128;  ///< answers
-  static constexpr double smoothing_min = 16;           ///< at first
-  static constexpr double certain = 20;                 ///< odds
-  static constexpr double odds_max = 55;                ///< what was found can be unlearned
-  static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs `few` refused tests …
+  static constexpr int repeats_max = 8;        ///< whatever is answered
+  static constexpr int seldom = 16;            ///< the next one that is tested once it is known …
+  static constexpr int seldom_max = 128;       ///< … one in so many in the end; 16: rate-8 1.27 %
+  static constexpr double smoothing = 128;     ///< answers
+  static constexpr double smoothing_min = 16;  ///< at first
+  static constexpr double certain = 20;        ///< odds
+  static constexpr double odds_max = 55;       ///< what was found can be unlearned
+  static constexpr double doubtful = 1 / 7.5;  ///< a refusal needs `few` refused tests …
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
@@ -91,8 +93,13 @@ struct chance {
     return rate < collapse * highest && !known() && !limit();
   }
 
-  /// Takes a refusal well below the ceiling. Returns whether tests are to follow it.
-  bool wants_tests() noexcept { return ++low % seldom == 0 || !limit(); }
+  /// Takes a refusal well below the ceiling. Returns whether tests are to follow it: the more
+  /// seldom the longer they have told of a limit.
+  bool wants_tests() noexcept {
+    ++low;
+    return !limit() || low % seldom_max == 0 ||
+           (low >= seldom && std::has_single_bit(static_cast<unsigned>(low)));
+  }
 
   /// Begins tests with the next send. `below`: they follow a refusal well below the ceiling.
   void test(std::uint64_t next_stamp, bool below) noexcept {
@@ -128,6 +135,7 @@ struct chance {
     double row = 1;
     for (int i = 0; i < tests; ++i)
       row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    if (row < 1) low = 0;
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
