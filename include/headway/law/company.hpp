@@ -54,6 +54,7 @@ struct company {
   static constexpr double stride_max = 0.25;    ///< of the level
   static constexpr double crowded = 0.05;       ///< a longer stride than this: a crowd
   static constexpr double seconds = 12;         ///< to grow by a stride, whatever the rate
+  static constexpr double haste_max = 32;  ///< times as fast, above the ceiling; 8: batch-6 1.40
   static constexpr double shown_variation = 0.04;  ///< of what a spurt has shown
 
   /// Takes a ceiling that was found by counting so many for `lasted` seconds, where an answer takes

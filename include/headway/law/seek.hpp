@@ -124,7 +124,9 @@ struct seek {
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
   static constexpr double ramp_waits = 4;           ///< … nor in less than so many answers' time
   static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
-  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess
+  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess, …
+  static constexpr double guess_answers_min = 6;  ///< … if they take `guess_seconds`, else these
+  static constexpr double guess_seconds = 4;   ///< 16 answers a doubling starve the hardly served
   static constexpr int first_answers = 8;      ///< once they have come, all good, the level doubles
   static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
   static constexpr double moved = 1.25;        ///< above the ceiling without a reject: it has moved
@@ -142,6 +144,7 @@ struct seek {
   static constexpr double slots_fell = 0.85;      ///< … or fell to so many
   static constexpr double slots_fewer = 0.8;      ///< of them: a refusal at fewer is a rate's
   static constexpr double shut_cut = 0.5;         ///< of the level, when the server shuts
+  static constexpr double unserved_seconds = 10;  ///< shut before it served: 0: fleet-100x20 99 s
   static constexpr double near_flying = 0.25;     ///< in flight, to begin with
   static constexpr double approach_answers = 12;  ///< to where climbs begin …
   static constexpr double approach_seconds = 0.3;  ///< … or so long; a second, after an outage
@@ -196,7 +199,7 @@ struct seek {
     if (server.shut) {
       server.probed = now;
       seconds = silent ? std::max(seconds, period::silence * server.refusal)
-                       : std::max({seconds, jitter(u) * probe_interval(now), 2 * wait.mean});
+                       : std::max({seconds, jitter(now, u) * probe_interval(now), 2 * wait.mean});
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
@@ -320,8 +323,13 @@ struct seek {
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
-  /// Returns a factor, so that clients that a crowd has shut out do not ask in step.
-  double jitter(fraction u) const noexcept { return crowd() ? 0.5 + headway::unit(u) : 1; }
+  /// Returns a factor, so that clients that a crowd has shut out do not ask in step; one that was
+  /// hardly served may be one of them.
+  double jitter(time_point now, fraction u) const noexcept {
+    bool const unserved =
+        so_far.successes < cuts::hardly && to_seconds(now - server.since) > unserved_seconds;
+    return crowd() || unserved ? 0.5 + headway::unit(u) : 1;
+  }
   /// Returns the time that an answer takes; before the first, what it takes at least.
   double answer_time(time_point now) const noexcept {
     return wait.mean > 0 ? wait.mean : to_seconds(now - server.began);
@@ -368,10 +376,10 @@ struct seek {
   }
 
   /// Returns the units in which a stride is given back: `company::seconds` of them, and above the
-  /// ceiling half for each stride.
+  /// ceiling half for each stride, to a bound.
   double stride_units(double rate) const noexcept {
     auto needed = rate * company::seconds;
-    auto const needed_min = std::max(rate * wait.mean, so_far.unit);
+    auto const needed_min = std::max({rate * wait.mean, so_far.unit, needed / company::haste_max});
     for (auto above = level / top.at - 1; above > 0 && needed > needed_min;
          above -= others.stride())
       needed /= 2;
@@ -388,7 +396,9 @@ struct seek {
     if (top.at > 0) seconds *= known_factor;
     auto const doublings = std::min(wait.mean / seconds, 2.0);
     auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
-    auto const answers = top.guess ? guess_answers : ramp_answers;
+    auto const answers =
+        top.guess ? std::clamp(per_unit(rate * guess_seconds), guess_answers_min, guess_answers)
+                  : ramp_answers;
     return std::max(rate * seconds / late, answers * so_far.unit);
   }
   /// Returns the units in which all but 1/e of the way to where climbs begin is made.
@@ -512,8 +522,9 @@ struct seek {
     cut(now, s, accepted, doubts, test);
     luck.cut();
     level = std::clamp(level, rate_min, rate_max);
-    auto const pause = server.shut ? std::max(so_far.unit / pace(), jitter(u) * probe_interval(now))
-                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
+    auto const pause = server.shut
+                           ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
+                           : (top.slots ? 1 : 2) * so_far.unit / pace();
     if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
   }
 
