@@ -154,9 +154,19 @@ TEST(chance, a_known_limit_is_tested_seldom) {
   chance c;
   test(c, 2, chance::tests);
   ASSERT_TRUE(c.limit());
-  int tested = 0;
-  for (int i = 0; i < 4 * chance::seldom; ++i) tested += c.wants_tests();
-  EXPECT_EQ(tested, 4);
+  c.low = 0;
+  auto const tested = [&](int refusals) {
+    int rows = 0;
+    for (int i = 0; i < refusals; ++i) rows += c.wants_tests();
+    return rows;
+  };
+  EXPECT_EQ(tested(chance::seldom), 1);
+  EXPECT_EQ(tested(chance::seldom_max), 3) << "after 32, 64 and 128 of them";
+  EXPECT_EQ(tested(10 * chance::seldom_max), 10);
+  test(c, 1, 0);
+  test(c, 1, chance::tests);
+  ASSERT_TRUE(c.limit());
+  EXPECT_EQ(tested(chance::seldom), 1) << "a row has spoken for chance";
 }
 
 // Requests that overtake each other come to a limit out of order: what it refuses looks like

@@ -162,17 +162,22 @@ TEST(seek, a_late_wake_up_is_made_up_for) {
   EXPECT_EQ(sent_at_once(1s), 2);
 }
 
-TEST(seek, one_that_was_never_served_asks_each_30_seconds_at_least) {
-  time_point now{1s};
-  seek law;
-  for (int i = 0; i < 40; ++i) {
-    now = std::max(now, law.ready_at(1));
-    auto const sent = law.take(now, 1, 0);
-    now += 50ms;
-    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
-    EXPECT_LE(law.ready_at(1), now + 31s) << i;
-  }
-  EXPECT_GT(now, time_point{10min});
+TEST(seek, one_that_was_never_served_asks_each_30_seconds_about_and_not_in_step) {
+  auto const probes = [](fraction u) {
+    time_point now{1s};
+    seek law;
+    int sends = 0;
+    for (; now < time_point{20min}; ++sends) {
+      now = std::max(now, law.ready_at(1));
+      auto const sent = law.take(now, 1, u);
+      now += 50ms;
+      law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, u);
+      EXPECT_LE(law.ready_at(1), now + 46s) << sends;
+    }
+    return sends;
+  };
+  EXPECT_GT(probes(0), 60);
+  EXPECT_LT(probes(static_cast<fraction>(-1)), 40);
 }
 
 /// Lets `law` send at `rate`, which five successes later is refused with `out` in flight.
@@ -653,6 +658,37 @@ TEST(seek, slots_that_are_named_in_a_drain_end_it) {
 }
 
 // Others have left, and the limit was lifted.
+// Among others a guess is far too low, and sixteen answers of it take a minute.
+TEST(seek, a_guess_doubles_in_four_seconds_or_six_answers) {
+  auto const answers = [](double rate) {
+    seek law;
+    law.level = rate;
+    law.top.at = rate / seek::guess_above;
+    law.top.guess = true;
+    time_point now{1s};
+    int n = 0;
+    for (; law.level < 2 * rate && n < 100; ++n) answer(law, now, outcome::success);
+    return n;
+  };
+  EXPECT_LT(answers(0.1), 8);
+  EXPECT_NEAR(answers(1.5), 9, 2);
+  EXPECT_GT(answers(8), 14);
+}
+
+TEST(seek, haste_in_a_crowd_has_a_bound) {
+  time_point now{1s};
+  seek law{.with = {.chance = false}};
+  law.others.lasting.variation = 1;
+  law.top.at = 10;
+  law.level = 100;
+  law.wait.mean = 0.001;
+  law.so_far.successes = 1000;
+  auto const before = law.level;
+  answer(law, now, outcome::success);
+  EXPECT_GT(law.level, before);
+  EXPECT_LT(law.level, before + 10 * company::stride_max * 32 / (before * company::seconds) * 1.01);
+}
+
 TEST(seek, a_crowd_far_above_its_ceiling_grows_in_few_steps) {
   time_point now{1s};
   seek law{.with = {.chance = false}};

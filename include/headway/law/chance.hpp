@@ -30,7 +30,7 @@ struct chance {
   int refused = 0;     ///< of the latest tests
   int heard = 0;       ///< answers to them
   int repeats = 0;     ///< rows since the latest cut that followed another at once
-  int low = 0;         ///< refusals well below the ceiling since a row last spoke for chance
+  int low = 0;         ///< refusals well below the ceiling since rows have told of a limit
   bool tells = false;  ///< the latest tests followed a refusal well below the ceiling
   std::uint64_t first = 0;   ///< stamp of the first of the latest tests
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
@@ -135,7 +135,7 @@ struct chance {
     double row = 1;
     for (int i = 0; i < tests; ++i)
       row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
-    if (row < 1) low = 0;
+    if (row < 1 || !limit()) low = 0;
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
