@@ -313,7 +313,7 @@ void fields(C& c, typename C::template as<demand>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<vacancy>& x) {
-  auto& [slots, refusal, row, unsent, first, beyond, due] = x;
+  auto& [slots, refusal, row, unsent, first, beyond, flight, due] = x;
   c.real(slots, 0);
   c.real(refusal, 0);
   c.whole(row, 0, vacancy::row_max);
@@ -321,6 +321,7 @@ void fields(C& c, typename C::template as<vacancy>& x) {
   c.count(first);
   c.count(beyond);
   c.require(first <= beyond && beyond - first <= vacancy::row_max);
+  c.whole(flight, 0, count_max);
   c.moment(due, true);
 }
 

@@ -203,5 +203,56 @@ TEST(chance, a_cut_before_chance_was_found_tells_nothing) {
   EXPECT_EQ(c.odds, 1);
 }
 
+/// Sends a pair and has so many of it refused.
+void pair(chance& c, int refused) {
+  c.test(1, true, chance::pair);
+  for (int t = 0; t < chance::pair; ++t) c.answered(t < refused, static_cast<std::uint64_t>(t) + 1);
+}
+
+TEST(chance, two_refused_pairs_are_a_limit_and_end_the_pairs) {
+  chance c;
+  EXPECT_TRUE(c.wants_pair(100, true));
+  pair(c, 1);
+  EXPECT_TRUE(c.met_limit());
+  EXPECT_TRUE(c.wants_pair(100, true));
+  c.share = 0;
+  pair(c, 1);
+  EXPECT_TRUE(c.limit());
+  EXPECT_FALSE(c.wants_pair(100, true));
+}
+
+TEST(chance, a_pair_that_passes_tells_little_and_a_row_after_it_much) {
+  chance c;
+  pair(c, 0);
+  EXPECT_FALSE(c.met_limit());
+  EXPECT_EQ(c.odds, chance::suspect);
+  EXPECT_FALSE(c.known());
+  auto by_limit = c;
+  test(c, 1, 0);
+  EXPECT_TRUE(c.known());
+  EXPECT_FALSE(c.wants_pair(1, true)) << "each refusal has a row now";
+  test(by_limit, 1, chance::tests);
+  EXPECT_TRUE(by_limit.limit());
+}
+
+TEST(chance, well_below_where_a_limit_was_met_a_client_that_is_alone_asks_again) {
+  chance c;
+  test(c, 1, chance::tests);
+  c.ceiling = 100;
+  EXPECT_FALSE(c.wants_pair(91, true));
+  EXPECT_TRUE(c.wants_pair(89, true));
+  EXPECT_FALSE(c.wants_pair(89, false)) << "others may have taken it";
+  pair(c, 0);
+  EXPECT_EQ(c.odds, chance::suspect) << "what was a limit's there says nothing of here";
+}
+
+TEST(chance, where_chance_refuses_often_a_refused_pair_says_little) {
+  chance c;
+  c.share = 0.3;
+  c.answers = chance::smoothing;
+  pair(c, 1);
+  EXPECT_LT(c.odds, 2);
+}
+
 }  // namespace
 }  // namespace headway

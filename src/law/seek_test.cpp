@@ -51,6 +51,32 @@ void answer_row(seek& law, time_point& now, int row, int refused) {
   law.turn.wait(now, 0);  // the pace is in use
 }
 
+TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_once_it_passes) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 20, .latency = .05}, 0s);
+  law.top.warm = false;
+  auto const refused_after = [&](int accepted) {
+    answer_row(law, now, accepted, 0);
+    answer_row(law, now, 1, 1);
+  };
+  refused_after(30);
+  EXPECT_EQ(law.luck.unsent, 0) << "too early";
+  refused_after(40);
+  ASSERT_EQ(law.luck.unsent, chance::pair);
+  auto refused = law;
+  auto then = now;
+  answer_row(refused, then, chance::pair, 1);
+  EXPECT_GT(refused.luck.odds, 1);
+  EXPECT_NEAR(refused.luck.ceiling, refused.level, 0.1);
+  answer_row(law, now, chance::pair, 0);
+  EXPECT_LT(law.luck.odds, 1);
+  refused_after(20);
+  ASSERT_EQ(law.luck.unsent, chance::tests);
+  answer_row(law, now, chance::tests, 0);
+  EXPECT_TRUE(law.luck.known());
+}
+
 TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {
   time_point now{1s};
   seek law;
@@ -512,7 +538,9 @@ TEST(seek, a_spurt_hastens_requests_until_the_first_refusal) {
   time_point now{1s};
   auto law = refused_after(200, now);
   while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
-  law.server.cuts = 0;  // as after an opening
+  law.server.cuts = 0;               // as after an opening
+  law.luck.odds = chance::odds_max;  // no tests
+  law.luck.ceiling = 0;
   auto const interval = [&] {
     now = std::max(now, law.ready_at(1));
     law.turn.wait(now, 0);  // the pace is in use
@@ -737,6 +765,20 @@ TEST(seek, a_ramp_refused_with_many_out_asks_for_slots_and_names_them_if_they_ar
   for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
   EXPECT_TRUE(law.top.slots);
   EXPECT_NEAR(law.top.at, 19, 1);
+}
+
+TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_the_ramp_goes_on) {
+  time_point now{1s};
+  auto law = refused_with_twenty_out(now, true);
+  auto const level = law.top.at;
+  ASSERT_LT(law.level, level);
+  law.last.row.flight = vacancy::flight_min;
+  auto const row = row_of(law, now);
+  now += 110ms;
+  for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
+  EXPECT_FALSE(law.top.slots);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  EXPECT_GE(law.level, level);
 }
 
 TEST(seek, a_row_that_is_refused_tells_of_a_rate_and_cuts_nothing) {

@@ -8,9 +8,9 @@ namespace {
 constexpr std::uint64_t stamp = 100;  // of the next send
 
 /// Asks whether there are so many slots, where answers take 100 ms.
-vacancy asked(double slots, double refusal) {
+vacancy asked(double slots, double refusal, int flight = 0) {
   vacancy row;
-  row.ask(slots, refusal, 0.1, stamp);
+  row.ask(slots, refusal, 0.1, stamp, flight);
   return row;
 }
 
@@ -90,6 +90,13 @@ TEST(vacancy, a_refusal_of_the_one_ahead_tells_of_a_server_that_has_shut) {
   EXPECT_FALSE(row.refused(stamp)) << "it is a refusal as any other";
   EXPECT_EQ(row.unsent, 0);
   EXPECT_FALSE(row.passed(time_point{2s}));
+}
+
+TEST(vacancy, a_refusal_that_nothing_in_its_flight_repeats_was_no_limit_s) {
+  EXPECT_TRUE(asked(20, 0.05, vacancy::flight_min).none_but_one(0));
+  EXPECT_FALSE(asked(20, 0.05, vacancy::flight_min).none_but_one(1));
+  EXPECT_TRUE(asked(20, 0.05, vacancy::flight_one).none_but_one(1));
+  EXPECT_FALSE(asked(20, 0.05, vacancy::flight_min - 1).none_but_one(0)) << "too few to tell";
 }
 
 }  // namespace

@@ -16,6 +16,11 @@ namespace headway {
 /// only if tests of its own are refused, too, or if refusals have become more frequent than chance
 /// had made them.
 ///
+/// A refusal at the ceiling is asked by a pair, until two of them tell of a limit, and later where
+/// it comes well below that: the first of a pair goes in its turn, and takes what is left; a limit
+/// refuses the second. One that passes tells little, since windows open and crowds leave gaps, but
+/// then a row follows the next refusal.
+///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
 struct chance {
@@ -37,14 +42,20 @@ struct chance {
   friend bool operator==(chance const&, chance const&) = default;
 
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
-  static constexpr int repeats_max = 8;        ///< whatever is answered
-  static constexpr int seldom = 16;            ///< the next one that is tested once it is known …
-  static constexpr int seldom_max = 128;       ///< … one in so many in the end; 16: rate-8 1.27 %
-  static constexpr double smoothing = 128;     ///< answers
-  static constexpr double smoothing_min = 16;  ///< at first
-  static constexpr double certain = 20;        ///< odds
-  static constexpr double odds_max = 55;       ///< what was found can be unlearned
-  static constexpr double doubtful = 1 / 7.5;  ///< a refusal needs `few` refused tests …
+  static constexpr int pair = 2;   ///< tests that cost a client that is alone one refusal
+  static constexpr std::uint64_t pair_successes = 60;  ///< before the first; 200: noise 4 % slower
+  static constexpr double lower = 0.9;        ///< of where tests told of a limit: it is asked again
+  static constexpr double suspect = 0.9;      ///< odds once a pair has passed
+  static constexpr double pair_for = 4.5;     ///< what a refused pair says for a limit, at most …
+  static constexpr double pair_again = 0.45;  ///< … and a half of how often a limit refuses one
+  static constexpr int repeats_max = 8;       ///< whatever is answered
+  static constexpr int seldom = 16;           ///< the next one that is tested once it is known …
+  static constexpr int seldom_max = 128;      ///< … one in so many in the end; 16: rate-8 1.27 %
+  static constexpr double smoothing = 128;    ///< answers
+  static constexpr double smoothing_min = 16;           ///< at first
+  static constexpr double certain = 20;                 ///< odds
+  static constexpr double odds_max = 55;                ///< what was found can be unlearned
+  static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs `few` refused tests …
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
@@ -53,11 +64,11 @@ struct chance {
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
   static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
   static constexpr double again_times = 2;   ///< … and so many times as many as chance
-  static constexpr double row_for = 20;      ///< what a row says for a limit, at most
+  static constexpr double row_for = 24;      ///< what a row says for a limit, at most
   static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
   static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
-  static constexpr double more = 0.01;       ///< … and so many more
+  static constexpr double more = 0.03;       ///< … and so many more; 0.01: chance alone does it
 
   /// Takes a cut.
   void cut() noexcept {
@@ -101,13 +112,27 @@ struct chance {
            (low >= seldom && std::has_single_bit(static_cast<unsigned>(low)));
   }
 
-  /// Begins tests with the next send. `below`: they follow a refusal well below the ceiling.
-  void test(std::uint64_t next_stamp, bool below) noexcept {
+  /// Returns whether a refusal at that rate, of which no tests are known to tell, is to be asked by
+  /// a pair, or by a row after one that passed.
+  bool wants_pair(double rate, bool alone) const noexcept {
+    return !known() && (!limit() || (alone && rate < lower * ceiling));
+  }
+
+  /// Begins so many tests with the next send. `below`: they follow a refusal that they tell of.
+  void test(std::uint64_t next_stamp, bool below, int row = tests) noexcept {
     tells = below;
-    unsent = tests;
+    unsent = row;
     refused = heard = 0;
     first = next_stamp;
-    beyond = next_stamp + tests;
+    beyond = next_stamp + static_cast<std::uint64_t>(row);
+  }
+
+  /// Returns how many the latest tests are.
+  int length() const noexcept { return static_cast<int>(beyond - first); }
+
+  /// Returns whether the latest tests are all heard, and tell of a limit.
+  bool met_limit() const noexcept {
+    return tells && heard == length() && refused >= (heard < tests ? 1 : few);
   }
 
   /// Returns whether a row of tests has been heard that leaves a rate that has collapsed
@@ -129,8 +154,14 @@ struct chance {
       share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
     if (stamp < first || stamp >= beyond) return false;
     if (is_refused) ++refused;
-    if (++heard < tests || !tells) return true;
+    if (++heard < length() || !tells) return true;
     auto const by_chance = share + share_min;
+    if (heard < tests) {
+      odds = refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)
+                         : std::min(odds, 1.0) * suspect;
+      odds = std::min(odds, odds_max);
+      return true;
+    }
     auto const by_limit = std::max(again, std::min(again_times * by_chance, 0.9));
     double row = 1;
     for (int i = 0; i < tests; ++i)

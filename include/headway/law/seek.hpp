@@ -183,7 +183,8 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
-    if (luck.unsent == chance::tests && to_seconds(now - turn.next) > chance::tests * seconds)
+    if (luck.unsent > 0 && luck.unsent == luck.length() &&
+        to_seconds(now - turn.next) > luck.length() * seconds)
       luck.take_back_tests();  // a hint has held them
     if (luck.unsent > 0) {
       --luck.unsent;
@@ -192,7 +193,7 @@ struct seek {
       else if (luck.collapsed(rate_of(level)))
         seconds = 2 * wait.mean;  // paid once it is heard, unless another follows
       else
-        seconds *= chance::tests + 2;  // paid in the end
+        seconds *= luck.length() + 2;  // paid in the end
     } else if (last.row.unsent > 0) {
       seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
     }
@@ -452,6 +453,7 @@ struct seek {
     auto const known = luck.known();
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends);
+    if (test && !known && luck.met_limit()) luck.ceiling = rate_of(level);
     if (!known && luck.known()) {
       search_anew();
     } else if (unpaid && test) {
@@ -469,6 +471,12 @@ struct seek {
     bool const named = last.row.passed(now);
     if (last.row.may_send(s.in_flight - 1)) turn.hurry(now, 0);
     if (!named) return;
+    if (last.row.none_but_one(top.flight_rejects)) {
+      last.row = {};
+      level = top.at;
+      top.at = 0;
+      return turn.hurry(now, so_far.unit / pace());
+    }
     count(true);
     top.at = std::exchange(last.row, {}).slots;
     level = ceiling::below * top.at;
@@ -516,10 +524,12 @@ struct seek {
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
+    auto const flight =
+        static_cast<int>(last.since.sends - std::min(last.since.sends, s.sent.sends + 1));
     auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
     if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
     if (leave > 0 && top.settled) return yield(now);
-    cut(now, s, accepted, doubts, test);
+    cut(now, s, accepted, doubts, test, flight);
     luck.cut();
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut
@@ -529,9 +539,9 @@ struct seek {
   }
 
   /// Takes a cut; `accepted` were sent since the one before. `doubts` of its tests had to be
-  /// refused, and it is a `test` itself.
-  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts,
-           bool test) noexcept {
+  /// refused, and it is a `test` itself; `flight` went after it.
+  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts, bool test,
+           int flight) noexcept {
     auto const out = s.sent.in_flight;
     top.warm = top.resumed = false;
     last.row = {};
@@ -557,12 +567,16 @@ struct seek {
     } else if (accepted < cuts::hardly && top.at > 0) {
       if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
-      refused_rate(s, had);
+      refused_rate(s, had, flight);
       if (accepted >= period::many) server.alike = 0;
     }
     if (with.chance && doubts == 0 && !server.shut && !top.slots &&
         (luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests())))
       luck.test(last.since.sends, true);
+    else if (with.chance && doubts == 0 && !server.shut && !top.slots && last.row.slots == 0 &&
+             accepted >= cuts::few && so_far.successes >= chance::pair_successes &&
+             luck.wants_pair(last.rate, !others.crowd()))
+      luck.test(last.since.sends, true, luck.odds < 1 ? chance::tests : chance::pair);
     if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
   }
 
@@ -609,7 +623,7 @@ struct seek {
     level = std::max(level, 1.0);
   }
 
-  void refused_rate(sample const& s, harvest const& had) noexcept {
+  void refused_rate(sample const& s, harvest const& had, int flight) noexcept {
     if (!ramping()) return bans() ? stay_below(level) : met(level, had);
     // Of those out, some had left the server before it refused, and some have not reached it.
     auto const half = to_seconds(s.rtt) / 2;
@@ -622,7 +636,7 @@ struct seek {
     bool const slots = with.slots && !slow() && luck.doubts() == 0 &&
                        held > (asks ? cuts::few : slots_min) &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
-    if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends);
+    if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends, flight);
     if (slots && !asks) {
       count(true);
       top.at = held;

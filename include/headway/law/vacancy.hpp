@@ -23,6 +23,7 @@ struct vacancy {
   int unsent = 0;            ///< of them, that go before anything else
   std::uint64_t first = 0;   ///< stamp of its first send
   std::uint64_t beyond = 0;  ///< stamp of the first send after it, as far as it has gone
+  int flight = 0;            ///< requests that went after the refused one, until that was heard
   time_point due = never;    ///< what was sent and is not refused by then was accepted
   friend bool operator==(vacancy const&, vacancy const&) = default;
 
@@ -31,13 +32,16 @@ struct vacancy {
   static constexpr int row_max = 8;      ///< a rate that saves more loses little as slots
   static constexpr double soon = 0.125;  ///< of an answer's time: a refusal comes soon
   static constexpr double patience = 2;  ///< times a refusal: no other comes any more …
+  static constexpr int flight_min = 8;   ///< of which a limit far below refuses more than …
+  static constexpr int flight_one = 16;  ///< … one of so many
   static constexpr double late = 0.001;  ///< … and so much later
 
   /// Asks whether there are so many slots, more than a few, after a refusal that took `took`, where
-  /// an answer takes `answer`. `stamp` is that of the next send.
-  void ask(double suspected, double took, double answer, std::uint64_t stamp) noexcept {
+  /// an answer takes `answer`. `stamp` is that of the next send; `after` went after the refused
+  /// one.
+  void ask(double suspected, double took, double answer, std::uint64_t stamp, int after) noexcept {
     auto const all = std::min(static_cast<int>(share * suspected) - 1, row_max);
-    *this = {suspected, took, all, took < soon * answer ? 1 : all, stamp, stamp};
+    *this = {suspected, took, all, took < soon * answer ? 1 : all, stamp, stamp, after};
   }
 
   /// Returns how many of the row have not gone yet.
@@ -59,6 +63,12 @@ struct vacancy {
     if (stamp < first || stamp >= beyond) return false;
     slots = unsent = 0;
     return beyond > first + 1;
+  }
+
+  /// Returns whether hardly any of what went after the refused one is among so many refused since:
+  /// a ramp that has met slots goes on until that is heard.
+  bool none_but_one(int rejects) const noexcept {
+    return flight >= flight_min && rejects * flight_one <= flight;
   }
 
   /// Takes the time. Returns whether all were accepted; what is left may follow.
