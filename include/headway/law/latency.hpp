@@ -47,6 +47,7 @@ struct latency {
   static constexpr double drain_share = 0.25;  ///< of the level is sent while draining
   static constexpr double fallen = 0.25;       ///< of the rise: the queue was ours
   static constexpr double usable = 0.97;       ///< of what was delivered
+  static constexpr double room_known = 64;     ///< permits at first, where a memory tells the time
   static constexpr double room_least = 4;      ///< permits
   static constexpr double room_times = 2.5;    ///< what flies
 

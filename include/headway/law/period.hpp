@@ -41,9 +41,9 @@ struct period {
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
   static constexpr double silence = 4;                ///< times a refusal: no other comes any more
-  static constexpr double fades = 0.9;    ///< of the longest refusal is left at the next
-  static constexpr double least = 0.001;  ///< of a refusal
-  static constexpr double much = 4;       ///< times as long, or as fast, is another kind
+  static constexpr double fades = 0.9;          ///< of the longest refusal is left at the next
+  static constexpr double refusal_min = 0.001;  ///< seconds
+  static constexpr double much = 4;             ///< times as long, or as fast, is another kind
 
   /// Takes a send.
   void sent(time_point now, double units) noexcept {
@@ -54,7 +54,9 @@ struct period {
   void take_back(double units) noexcept { accepted -= units; }
 
   /// Takes the time of a refusal, in seconds.
-  void hear_refusal(double took) noexcept { refusal = std::max({took, fades * refusal, least}); }
+  void hear_refusal(double took) noexcept {
+    refusal = std::max({took, fades * refusal, refusal_min});
+  }
   /// Returns whether what is not refused is known to be accepted long before its answer, which
   /// takes `answer` seconds.
   bool silence_tells(double answer) const noexcept {

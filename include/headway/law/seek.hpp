@@ -296,6 +296,7 @@ struct seek {
     if (was.latency > 0 && was.latency < 3600) wait.mean = was.latency;
     top.at = top.slots ? was.slots : was.rate;
     level = std::clamp(top.rest() * (0.5 + 0.5 * trust), rate_min, rate_max);
+    if (wait.mean > 0) wait.room = std::max(latency::room_known, usual_room());
     top.climb_seconds = std::max(ceiling::climb_seconds_first, trust * ceiling::climb_seconds_slow);
     top.warm = true;
   }
