@@ -73,6 +73,17 @@ TEST(blame, all_is_in_vain_once_each_was_refused_twice_and_nothing_accepted) {
   EXPECT_TRUE(b.in_vain(0));
 }
 
+TEST(blame, a_request_that_fails_again_while_others_pass_fails_alone) {
+  blame b;
+  auto bad = b.begin(0);
+  b.accept();
+  EXPECT_FALSE(b.fail(bad, false));
+  EXPECT_FALSE(b.fail(bad, true));  // the server may have gone
+  b.accept();
+  EXPECT_TRUE(b.fail(bad, true));
+  EXPECT_TRUE(b.fail(bad, true));  // … and stays known
+}
+
 TEST(blame, a_row_begins_anew_when_anything_was_accepted) {
   blame b;
   auto one = b.begin(0);

@@ -26,6 +26,8 @@ class blame {
     int row = 0;                        ///< refusals since anything was accepted …
     time_point row_since{};             ///< … the first of them
     time_point alone_since = never;     ///< others were first accepted while it was refused
+    std::uint64_t accepted_failed = 0;  ///< by all, when it failed last
+    bool fails_alone = false;           ///< others were accepted between failures of it
     /// Returns whether the server refuses this request, and accepts others.
     bool alone() const noexcept { return alone_since != never; }
     friend bool operator==(record const&, record const&) = default;
@@ -52,6 +54,13 @@ class blame {
     else
       --lead_;
     r.lead_before = lead_;
+  }
+  /// Takes a failure, which `again` says is not the first. Returns whether it is the request's own:
+  /// others were accepted since one before it.
+  bool fail(record& r, bool again) const noexcept {
+    r.fails_alone = r.fails_alone || (again && r.accepted_failed != accepted_);
+    r.accepted_failed = accepted_;
+    return r.fails_alone;
   }
   /// Forgets a request.
   void end(record const& r) noexcept {

@@ -395,7 +395,7 @@ class governor {
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
-  static constexpr int ahead = 8;           // that a refused one gives way to at first, …
+  static constexpr int ahead = 8;          // that a refused one gives way to at first, …
   static constexpr std::size_t many = 64;  // … where so many wait
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
@@ -477,7 +477,8 @@ class governor {
       return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
     }
     if (broken_since() == never || r.terms.failures > 0) ++r.terms.failures;
-    law_.on_failure(now, s, derive(u, 0));
+    r.flight.own = blame_.fail(r.refused, r.terms.failures > 1);
+    law_.on_failure(now, r.flight, derive(u, 0));
     if (r.terms.failures >= settings_.attempts_max || !result.may_retry)
       return give_up(index, reason::attempts);
     return wait_again(now, index, after_failed(now, r, derive(u, 1)));

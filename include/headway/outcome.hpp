@@ -50,7 +50,8 @@ struct sample {
   bool app_limited = false;  ///< the application, not the law, was the bottleneck: it was not paced
                              ///< when it went, and nothing waited when the answer came
   bool capped = false;       ///< of that: a ceiling or quota of the caller was the bottleneck
-  int heard = 0;  ///< of `in_flight`: the head of the answer has come before, and not its end
+  int heard = 0;     ///< of `in_flight`: the head of the answer has come before, and not its end
+  bool own = false;  ///< a failure of the request's own: it failed before, and others passed since
   friend bool operator==(sample const&, sample const&) = default;
 };
 

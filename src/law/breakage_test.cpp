@@ -71,6 +71,13 @@ TEST(breakage, sixteen_failures_in_a_row_are_an_absence_that_a_later_send_ends) 
   EXPECT_FALSE(b.away());
 }
 
+TEST(breakage, requests_that_fail_while_others_pass_tell_of_no_absence) {
+  breakage b;
+  for (int i = 0; i < 10 * breakage::row_max; ++i) b.failed(start, true, true);
+  EXPECT_FALSE(b.away());
+  EXPECT_GT(b.share, 0.5);
+}
+
 TEST(breakage, probes_are_at_most_five_seconds_apart) {
   breakage const b{.gone = start};
   EXPECT_EQ(b.probe_interval(start), 0.1);

@@ -302,6 +302,22 @@ TEST(seek, a_cut_that_failures_outlast_is_given_back) {
   EXPECT_NEAR(law.broken.usual, 0.5, 0.1);
 }
 
+TEST(seek, requests_that_fail_while_others_pass_neither_shut_the_server_nor_end_it) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  auto const began = now;
+  for (int i = 0; i < 400; ++i) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    now += 50ms;
+    law.on_failure(now, {.sent = sent, .rtt = 50ms, .own = true}, 0);
+    EXPECT_FALSE(law.server.shut) << i;
+  }
+  EXPECT_EQ(law.broken_since(), never);
+  EXPECT_LT(now - began, 60s);
+}
+
 // Without a bound a dead port would be asked ever faster.
 TEST(seek, failures_before_any_success_do_not_make_it_faster) {
   time_point now{1s};

@@ -47,10 +47,11 @@ struct breakage {
   }
 
   /// Takes a failure. Returns whether so many fail that a cut may help. `answered_once`: a server
-  /// that never answered tells nothing of a rate.
-  bool failed(time_point now, bool answered_once) noexcept {
+  /// that never answered tells nothing of a rate. `own`: the request fails while others pass, which
+  /// does not tell that the server is gone.
+  bool failed(time_point now, bool answered_once, bool own = false) noexcept {
     if (away()) return false;
-    ++row;
+    if (!own) ++row;
     share += (1 - share) / smoothing;
     if (!answered_once) return false;
     if (row < row_max) return share > usual + suspicious;

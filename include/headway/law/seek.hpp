@@ -252,7 +252,7 @@ struct seek {
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const away = broken.away();
-    auto const too_many = broken.failed(now, so_far.successes > 0);
+    auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (!away && broken.away()) turn.wait(now, broken.probe_interval(now));
     if (broken.away()) return;
     judge_trial();
@@ -260,7 +260,9 @@ struct seek {
     if (last.since.answers() < breakage::row_max) return;  // too few to tell
     belief const before{broken.share, rate_of(level), level, top};
     auto const epoch = so_far.epoch;
+    auto const shut = server.shut;
     refused(now, s, u);
+    server.shut = shut;  // one that answers with failures is not
     if (so_far.epoch != epoch && !server.shut && broken.doubts()) trial = before;
   }
 
