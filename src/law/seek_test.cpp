@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 namespace headway {
@@ -75,6 +76,23 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   ASSERT_EQ(law.luck.unsent, chance::tests);
   answer_row(law, now, chance::tests, 0);
   EXPECT_TRUE(law.luck.known());
+}
+
+TEST(seek, no_pair_asks_a_refusal_that_climbs_explain_or_that_ends_a_ramp) {
+  for (auto const& [accepted, level, pair] :
+       {std::tuple{70, 19.5, chance::pair}, {90, 19.5, 0}, {70, 26.0, 0}}) {
+    time_point now{1s};
+    seek law;
+    law.top.at = 20;
+    law.top.touched = true;
+    law.level = 19;
+    answer_row(law, now, accepted, 0);
+    law.top.at = 20;
+    law.top.climb_seconds = 4;  // 3.5 after the touch: 1.25 climbs are 85
+    law.level = level;
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.luck.unsent, pair) << accepted << " at " << level;
+  }
 }
 
 TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {

@@ -564,7 +564,8 @@ struct seek {
                       .told = told};
     if (accepted >= cuts::few && server.began < last.at) luck.accepted(mean);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
-    auto const unexpected = !top.slots && !ramping() && level < ceiling::below * top.at;
+    bool const ramped = ramping();
+    auto const unexpected = !top.slots && !ramped && level < ceiling::below * top.at;
     if (top.slots) {
       refused_slots(had, out);
     } else if (accepted < cuts::hardly && top.at > 0) {
@@ -578,9 +579,15 @@ struct seek {
       luck.test(last.since.sends, true);
     else if (with.chance && doubts == 0 && !server.shut && !top.slots && last.row.slots == 0 &&
              accepted >= cuts::few && so_far.successes >= chance::pair_successes &&
+             !ramped && comes_early(static_cast<double>(accepted)) &&
              luck.wants_pair(last.rate, !others.crowd()))
       luck.test(last.since.sends, true, luck.odds < 1 ? chance::tests : chance::pair);
     if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
+  }
+
+  /// Returns whether a refusal after so many accepted came sooner than climbs explain.
+  bool comes_early(double accepted) const noexcept {
+    return accepted <= chance::early * std::max(1 / waste, per_unit(last.rate) * top.climb_seconds);
   }
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
