@@ -31,6 +31,8 @@ struct naive_governor {
     stamp permit{};
     int failures = 0, throttles = 0, waits_alone = 0;
     std::int64_t lead_before = 0;
+    std::int64_t accepted_failed = 0;  // when it failed last
+    bool fails_alone = false;
     std::optional<time_point> alone_since{};
     std::vector<time_point> row{};  // of its refusals since anything was accepted
     duration last_delay{};
@@ -265,8 +267,12 @@ struct naive_governor {
       return again(now, *r, r->alone_since ? reason::refused_alone : reason::backoff);
     } else if (result.what == outcome::failure) {
       bool const probed = broken_since() != never && r->failures == 0;
-      law.on_failure(now, s, for_law);
       r->failures += probed ? 0 : 1;
+      if (r->failures > 1 && r->accepted_failed != accepted) r->fails_alone = true;
+      r->accepted_failed = accepted;
+      auto own = s;
+      own.own = r->fails_alone;
+      law.on_failure(now, own, for_law);
       if (r->failures >= settings.attempts_max || !result.may_retry)
         return give_up(id, reason::attempts);
       if (probed) {

@@ -100,7 +100,7 @@ TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   auto s = shared(10, 200, 20, 6'000);
   s.net.misread = 0.02;  // good answers that are taken for refusals
   auto const [one, all] = one_and_all(s);
-  EXPECT_LE(all, 1.65 * one);  // 1.41; 1.9 where a row waits for the turns before it
+  EXPECT_LE(all, 1.9 * one);  // 1.75, since pairs tell one client sooner; all take as long as before
 }
 
 TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
@@ -134,7 +134,7 @@ TEST(fleet, the_way_to_the_board_may_be_half_a_second) {
                       {50ms, 1.15, 0.04},
                       {100ms, 1.2, 0.04},
                       {250ms, 1.5, 0.18},
-                      {500ms, 1.5, 0.02}};
+                      {500ms, 1.55, 0.02}};
   for (auto const& [way, times, throttled] : worlds)
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       auto s = shared(10, 200, 20, 12'000);
