@@ -152,7 +152,7 @@ TEST(latency, what_failed_was_delivered_too) {
       }
       sample s{.sent = {.sent = now - 400ms}, .rtt = 400ms};
       s.in_flight = 50;
-      if (auto const load = l.judge(now, s, how); load != latency::load::unknown) found = load;
+      if (auto const is = l.judge(now, s, how); is != latency::load::unknown) found = is;
     }
     EXPECT_EQ(found, latency::load::unknown) << fails;
   }

@@ -100,7 +100,8 @@ TEST(fleet, refusals_by_chance_are_told_from_a_limits_after_a_while) {
   auto s = shared(10, 200, 20, 6'000);
   s.net.misread = 0.02;  // good answers that are taken for refusals
   auto const [one, all] = one_and_all(s);
-  EXPECT_LE(all, 1.9 * one);  // 1.75, since pairs tell one client sooner; all take as long as before
+  EXPECT_LE(all,
+            1.9 * one);  // 1.75, since pairs tell one client sooner; all take as long as before
 }
 
 TEST(fleet, so_are_they_by_a_hundred_of_which_some_are_active_at_once) {
