@@ -46,7 +46,7 @@ recording without_times_of_refusals(recording r) {
 TEST(fit, finds_without_the_times_of_refusals_what_is_nearest_to_the_run) {
   temporary file;
   auto const bucket =
-      fit(without_times_of_refusals(recorded(fifty_a_second(), "seek", 500, file.path)));
+      fit(without_times_of_refusals(recorded(fifty_a_second(), "seek", 600, file.path)));
   auto const* const b = std::get_if<sim::token_bucket>(&bucket.server.server.limits.at(0));
   ASSERT_NE(b, nullptr) << bucket.toml;
   EXPECT_NEAR(1 / to_seconds(b->interval), 50, 2.5) << bucket.toml;

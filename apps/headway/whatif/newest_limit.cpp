@@ -13,9 +13,9 @@ namespace headway::app {
 namespace {
 
 constexpr std::int64_t bouts_min = 3, bouts_max = 24;
-constexpr double explains = 0.8;         // a score
-constexpr double likelier = 14;          // than chance: a gain
-constexpr double far_likelier = 36;      // whatever is tried, though loads do not tell
+constexpr double explains = 0.8;     // a score
+constexpr double likelier = 14;      // than chance: a gain
+constexpr double far_likelier = 60;  // though loads do not tell; 36: 13 of 20 without one have it
 constexpr double above_mean_max = 1.35;  // the run took nearly all that it could have
 constexpr double span_max = 1e6;         // seconds
 constexpr std::int64_t enough = 20;      // units: one of fewer would be more than 5 %
