@@ -17,9 +17,9 @@ namespace headway {
 /// had made them.
 ///
 /// A refusal at the ceiling that comes sooner than climbs explain is asked by a pair, until two of
-/// them tell of a limit, and later where it comes well below that: the first of a pair goes in its turn, and takes what is left; a limit
-/// refuses the second. One that passes tells little, since windows open and crowds leave gaps, but
-/// then a row follows the next refusal.
+/// them tell of a limit, and later where it comes well below that: the first of a pair goes in its
+/// turn, and takes what is left; a limit refuses the second. One that passes tells little, since
+/// windows open and crowds leave gaps, but then a row follows the next refusal.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Chance".
@@ -44,7 +44,7 @@ struct chance {
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
   static constexpr int pair = 2;   ///< tests that cost a client that is alone one refusal
   static constexpr std::uint64_t pair_successes = 60;  ///< before the first; 200: noise 4 % slower
-  static constexpr double early = 1.25;  ///< climbs; 2: random windows refused 4 %, not 3
+  static constexpr double early = 1.25;       ///< climbs; 2: random windows refused 4 %, not 3
   static constexpr double lower = 0.9;        ///< of where tests told of a limit: it is asked again
   static constexpr double suspect = 0.9;      ///< odds once a pair has passed
   static constexpr double pair_for = 4.5;     ///< what a refused pair says for a limit, at most …

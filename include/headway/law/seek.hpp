@@ -578,8 +578,8 @@ struct seek {
         (luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests())))
       luck.test(last.since.sends, true);
     else if (with.chance && doubts == 0 && !server.shut && !top.slots && last.row.slots == 0 &&
-             accepted >= cuts::few && so_far.successes >= chance::pair_successes &&
-             !ramped && comes_early(static_cast<double>(accepted)) &&
+             accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped &&
+             comes_early(static_cast<double>(accepted)) &&
              luck.wants_pair(last.rate, !others.crowd()))
       luck.test(last.since.sends, true, luck.odds < 1 ? chance::tests : chance::pair);
     if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
