@@ -47,7 +47,8 @@ class Trouble(unittest.TestCase):
         count = 6000 if LONG else 2000
         with limited("200r/s", 20, share=3, status=429) as server:
             log = self.send("3 % by chance at 200/s", server, count)
-        self.assertLessEqual(log.seconds(), 1.6 * count / 200)
+        # Of 100 simulated short runs the median takes 1.5 and the 95th 3.1; without tests of chance the median takes 23.
+        self.assertLessEqual(log.seconds(), (1.8 if LONG else 4) * count / 200)
         self.assertLessEqual(log.throttled_share(), 0.06)
 
     def test_failures_of_another_kind(self):
@@ -112,9 +113,9 @@ class Trouble(unittest.TestCase):
         used = len(third) / (rate * lasts / 3)
         measured(f"5 clients on 20/s, {lasts} s: Jain of the last third {jain:.3f} {shares}, {100 * used:.1f} % used, "
                  f"{100 * log.throttled_share():.1f} % refused")
-        self.assertGreaterEqual(jain, 0.75 if LONG else 0.4)  # of 31 simulated 5 min .69 to .99, the median .91
+        self.assertGreaterEqual(jain, 0.65 if LONG else 0.3)  # of 31 simulated 5 min .69 to .99, the median .91
         self.assertGreaterEqual(used, 0.97 if LONG else 0.9)
-        self.assertLessEqual(log.throttled_share(), 0.04 if LONG else 0.1)
+        self.assertLessEqual(log.throttled_share(), 0.05 if LONG else 0.15)
 
 
 class Abreast(unittest.TestSuite):
