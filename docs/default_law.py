@@ -135,9 +135,9 @@ def company(laws, seeds, long):
                 rows.append(f"| {title} | {law} | – | | | | | |")
                 continue
             runs = found[law]["runs"]
-            used = [r["done"] / r["completion_s"] / capacity(name) for r in runs]
-            columns = [("times", [1 / max(u, 1e-9) for u in used]), ("refused", [r["throttled_share"] for r in runs]),
-                       ("used", used), ("share", [r["jain_late"] for r in runs]),
+            shares = [used(name, r) for r in runs]
+            columns = [("times", [1 / max(u, 1e-9) for u in shares]), ("refused", [r["throttled_share"] for r in runs]),
+                       ("used", shares), ("share", [r["jain_late"] for r in runs]),
                        ("share", [r["smallest_share"] for r in runs])]
             rows.append(f"| {title} | {law} | " + " | ".join(worst(v, k) for k, v in columns) + " |")
     return "\n".join(rows)

@@ -13,13 +13,12 @@ import subprocess
 import time
 import unittest
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import servers
 from money_test import COST, METERED
 from postgres import postgres
-from work import BINARY, Work, gets, measured, post, wait_for
+from work import BINARY, Abreast, Work, gets, measured, post, wait_for
 
 LONG = "HEADWAY_LONG" in os.environ
 JOBS, KILLS, STOPS, CRASHES = (100_000, 200, 20, 20) if LONG else (1_000, 10, 1, 1)
@@ -155,15 +154,6 @@ class Kills(unittest.TestCase):
         self.assertGreaterEqual(hits["kill"], 0.7 * KILLS)
         self.assertGreater(queue["taken_over"], 0)
         self.assertEqual(set(codes), {1 if outcomes["unknown"] else 0}, fleet.said())
-
-
-class Abreast(unittest.TestSuite):
-    """Tests that mostly wait, some at once. Others of the module are to come first: they start what all share."""
-
-    def run(self, result, debug=False):
-        with ThreadPoolExecutor(5) as pool:
-            list(pool.map(lambda test: test(result), self))
-        return result
 
 
 def load_tests(loader, _tests, _pattern):

@@ -6,11 +6,9 @@ import contextlib
 import os
 import time
 import unittest
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import servers
-from work import RUNTIME, Work, gets, measured, succeeded, wait_for
+from work import Abreast, Work, gets, measured, succeeded, wait_for
 
 LONG = bool(os.environ.get("HEADWAY_LONG"))
 
@@ -116,15 +114,6 @@ class Trouble(unittest.TestCase):
         self.assertGreaterEqual(jain, 0.65 if LONG else 0.3)  # of 31 simulated 5 min .69 to .99, the median .91
         self.assertGreaterEqual(used, 0.97 if LONG else 0.9)
         self.assertLessEqual(log.throttled_share(), 0.05 if LONG else 0.15)
-
-
-class Abreast(unittest.TestSuite):
-    """They mostly wait."""
-
-    def run(self, result, debug=False):
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda test: test(result), self))
-        return result
 
 
 def load_tests(loader, _tests, _pattern):

@@ -4,7 +4,9 @@ import os
 import subprocess
 import tempfile
 import time
+import unittest
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BINARY = os.environ.get("HEADWAY_BINARY", Path(__file__).resolve().parents[2] / "build/headway")
@@ -89,6 +91,15 @@ class Work:
         twice = [id for id, count in Counter(r["id"] for r in results).items() if count > 1]
         assert not twice, f"in the results twice: {twice}"
         return {r["id"]: r["outcome"] for r in results}
+
+
+class Abreast(unittest.TestSuite):
+    """Tests that mostly wait, some at once. Others of the module are to come first: they start what all share."""
+
+    def run(self, result, debug=False):
+        with ThreadPoolExecutor(5) as pool:
+            list(pool.map(lambda test: test(result), self))
+        return result
 
 
 def gets(server, count):
