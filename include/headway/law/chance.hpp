@@ -60,11 +60,13 @@ struct chance {
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
   static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;                     ///< by chance one in a thousand
-  static constexpr double per_share = 14;               ///< more of them, for a share of 1
+  static constexpr double per_share = 14;               ///< more of them, for a share of 1 …
+  static constexpr double frequent_max = 0.3;           ///< … or so much, at most
   static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
   static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;   ///< … and so many times as many as chance
+  static constexpr double again_times = 2;   ///< … and so many times as many as chance …
+  static constexpr double again_max = 0.9;   ///< … but not all
   static constexpr double row_for = 24;      ///< what a row says for a limit, at most
   static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
   static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
@@ -157,13 +159,24 @@ struct chance {
     if (is_refused) ++refused;
     if (++heard < length() || !tells) return true;
     auto const by_chance = share + share_min;
-    if (heard < tests) {
-      odds = refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)
-                         : std::min(odds, 1.0) * suspect;
-      odds = std::min(odds, odds_max);
-      return true;
-    }
-    auto const by_limit = std::max(again, std::min(again_times * by_chance, 0.9));
+    if (length() == tests)
+      judge_row(by_chance);
+    else
+      judge_pair(by_chance);
+    return true;
+  }
+
+ private:
+  /// Takes a pair that is heard. `by_chance`: the share of it that chance refuses.
+  void judge_pair(double by_chance) noexcept {
+    odds = refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)
+                       : std::min(odds, 1.0) * suspect;
+    odds = std::min(odds, odds_max);
+  }
+
+  /// Takes a row that is heard, as `judge_pair` does.
+  void judge_row(double by_chance) noexcept {
+    auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
     double row = 1;
     for (int i = 0; i < tests; ++i)
       row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
@@ -175,12 +188,12 @@ struct chance {
       usual = 0;
     else if (usual == 0 || refused < few + frequent())
       usual = std::max(usual, share);  // a row that passes says that the rest was chance, too
-    return true;
   }
 
- private:
   /// Returns how many tests more chance refuses where it refuses often.
-  int frequent() const noexcept { return static_cast<int>(per_share * std::min(usual, 0.3)); }
+  int frequent() const noexcept {
+    return static_cast<int>(per_share * std::min(usual, frequent_max));
+  }
 };
 
 }  // namespace headway
