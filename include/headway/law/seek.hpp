@@ -139,6 +139,8 @@ struct seek {
   static constexpr double trial_slowness = 2;           // of a cut for failures, until it is judged
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
+  static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
+  static constexpr double waits = 2;           ///< answers' times until what was sent is heard
   static constexpr double slots_pace = 1.03;   ///< of slots ÷ latency: permits bind, not the pace
   static constexpr double slots_proven = 0.99;    ///< of the level: slots are at least so many, …
   static constexpr double slots_fell = 0.85;      ///< … or fell to so many
@@ -183,24 +185,12 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
-    if (luck.unsent > 0 && luck.unsent == luck.length() &&
-        to_seconds(now - turn.next) > luck.length() * seconds)
-      luck.take_back_tests();  // a hint has held them
-    if (luck.unsent > 0) {
-      --luck.unsent;
-      if (luck.unsent > 0)
-        seconds = 0;
-      else if (luck.collapsed(rate_of(level)))
-        seconds = 2 * wait.mean;  // paid once it is heard, unless another follows
-      else
-        seconds *= luck.length() + 2;  // paid in the end
-    } else if (last.row.unsent > 0) {
-      seconds *= last.row.sent(now) ? last.row.row + 2 : 0;
-    }
+    if (luck.unsent > 0 || last.row.unsent > 0) seconds = after_experiment(now, seconds);
     if (server.shut) {
       server.probed = now;
-      seconds = silent ? std::max(seconds, period::silence * server.refusal)
-                       : std::max({seconds, jitter(now, u) * probe_interval(now), 2 * wait.mean});
+      seconds = silent
+                    ? std::max(seconds, period::silence * server.refusal)
+                    : std::max({seconds, jitter(now, u) * probe_interval(now), waits * wait.mean});
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
@@ -341,6 +331,20 @@ struct seek {
   double probe_interval(time_point now) const noexcept {
     return server.probe_interval(now, so_far.successes);
   }
+  /// Takes a send of a row or a pair. Returns when the next may go: at once, or, where one goes
+  /// each `seconds`, once all of it is paid for.
+  double after_experiment(time_point now, double seconds) noexcept {
+    bool const held = luck.unsent > 0 && luck.unsent == luck.length() &&
+                      to_seconds(now - turn.next) > luck.length() * seconds;
+    if (held) luck.take_back_tests();  // by a hint
+    if (luck.unsent > 0) {
+      if (--luck.unsent > 0) return 0;
+      bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
+      return paid_later ? waits * wait.mean : (luck.length() + extra_turns) * seconds;
+    }
+    if (last.row.unsent == 0) return seconds;
+    return last.row.sent(now) ? (last.row.row + extra_turns) * seconds : 0;
+  }
   /// Returns whether the law, and nothing else, kept more from being sent.
   bool binds(time_point now, sample const& s) const noexcept {
     return top.slots ? s.in_flight + 1 >= allowed() : turn.bind(now, wait.mean);
@@ -463,7 +467,7 @@ struct seek {
       if (luck.wants_another(rate_of(level)))
         luck.test(last.since.sends, true);
       else
-        turn.wait(now, (chance::tests + 2) * so_far.unit / pace());
+        turn.wait(now, (chance::tests + extra_turns) * so_far.unit / pace());
     }
     return test;
   }
