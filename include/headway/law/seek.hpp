@@ -168,7 +168,7 @@ struct seek {
     return std::max(1.0, std::floor(share() * level));
   }
 
-  /// Units per second that are sent.
+  /// Returns the units per second that are sent.
   double pace() const noexcept { return share() * (top.slots ? slots_pace : 1) * rate_of(level); }
 
   /// The phases of the drawing above.
@@ -509,6 +509,14 @@ struct seek {
     turn.wait(now, 2 * so_far.unit / pace());
   }
 
+  /// A refusal that cuts.
+  struct refusal {
+    std::uint64_t accepted = 0;  ///< sent since the cut before, as far as one knows
+    int flight = 0;              ///< requests that went after it, until it was heard
+    bool doubted = false;        ///< refusals were known to come by chance …
+    bool test = false;           ///< … and it is a test of one that was refused before
+  };
+
   /// Takes a refusal, or a failure that counts as one.
   void refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
@@ -519,24 +527,25 @@ struct seek {
     if (s.sent.epoch != so_far.epoch) return;
     luck.before = 0;
     if (last.row.refused(s.sent.sends)) return;
-    if (doubts > 0 && !server.shut) {
-      if (!test && s.sent.sends >= luck.beyond) luck.test(last.since.sends, level < top.rest());
-      if (!test || luck.refused < doubts) return;
-    } else if (test) {
-      return;  // of the cut before
-    }
+    bool const doubted = doubts > 0 && !server.shut;
+    bool const has_tests = test || s.sent.sends < luck.beyond;
+    if (doubted && !has_tests) luck.test(last.since.sends, level < top.rest());
+    bool const believed = doubted ? test && luck.refused >= doubts : !test;  // a test is of its cut
+    if (!believed) return;
     if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
       return turn.wait(
           now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
-    auto const flight =
-        static_cast<int>(last.since.sends - std::min(last.since.sends, s.sent.sends + 1));
-    auto const accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean);
+    auto const after = last.since.sends - std::min(last.since.sends, s.sent.sends + 1);
+    refusal const r{.accepted = last.since.cut(s.sent.sends, to_seconds(s.rtt), wait.mean),
+                    .flight = static_cast<int>(after),
+                    .doubted = doubts > 0,
+                    .test = test};
     if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
     if (leave > 0 && top.settled) return yield(now);
-    cut(now, s, accepted, doubts, test, flight);
+    cut(now, s, r);
     luck.cut();
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut
@@ -545,48 +554,47 @@ struct seek {
     if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
   }
 
-  /// Takes a cut; `accepted` were sent since the one before. `doubts` of its tests had to be
-  /// refused, and it is a `test` itself; `flight` went after it.
-  void cut(time_point now, sample const& s, std::uint64_t accepted, int doubts, bool test,
-           int flight) noexcept {
+  /// Takes a cut.
+  void cut(time_point now, sample const& s, refusal const& r) noexcept {
     auto const out = s.sent.in_flight;
+    bool const some = r.accepted >= cuts::hardly;
     top.warm = top.resumed = false;
     last.row = {};
     top.count_rejects();
-    last.in_vain = accepted < cuts::hardly ? last.in_vain + 1 : 0;
+    last.in_vain = some ? 0 : last.in_vain + 1;
     server.refuse(s.sent.sent);
-    if (accepted >= cuts::hardly) server.cut();
+    if (some) server.cut();
     name_limit(out);
-    auto const since = std::max(to_seconds(now - last.at), 1e-6);
-    auto const mean = (so_far.units - last.units + so_far.unit) / since;
-    auto const sent = to_seconds(s.sent.sent - last.at);
-    bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean) && sent > 0;
-    auto const told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean;
-    harvest const had{.seconds = since,
-                      .accepted = accepted,
-                      .mean = slow() && accepted >= cuts::few ? told : mean,
-                      .told = told};
-    if (accepted >= cuts::few && server.began < last.at) luck.accepted(mean);
+    auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
-    auto const unexpected = !top.slots && !ramped && level < ceiling::below * top.at;
+    bool const unexpected = !top.slots && !ramped && level < ceiling::below * top.at;
     if (top.slots) {
       refused_slots(had, out);
-    } else if (accepted < cuts::hardly && top.at > 0) {
+    } else if (!some && top.at > 0) {
       if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
-      refused_rate(s, had, flight);
-      if (accepted >= period::many) server.alike = 0;
+      refused_rate(s, had, r.flight);
+      if (r.accepted >= period::many) server.alike = 0;
     }
-    if (with.chance && doubts == 0 && !server.shut && !top.slots &&
-        (luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests())))
+    if (with.chance && !r.doubted && !server.shut && !top.slots)
+      ask_chance(r.accepted, unexpected, ramped);
+    if (r.doubted && r.test) luck.ceiling = rate_of(top.at);
+  }
+
+  /// Asks, by a row or a pair of tests, whether a refusal came by chance.
+  void ask_chance(std::uint64_t accepted, bool unexpected, bool ramped) noexcept {
+    bool const row =
+        luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests());
+    bool const known_enough =
+        accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
+    bool const pair = known_enough && last.row.slots == 0 &&
+                      comes_early(static_cast<double>(accepted)) &&
+                      luck.wants_pair(last.rate, !others.crowd());
+    if (row)
       luck.test(last.since.sends, true);
-    else if (with.chance && doubts == 0 && !server.shut && !top.slots && last.row.slots == 0 &&
-             accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped &&
-             comes_early(static_cast<double>(accepted)) &&
-             luck.wants_pair(last.rate, !others.crowd()))
+    else if (pair)  // a row, once one has passed
       luck.test(last.since.sends, true, luck.odds < 1 ? chance::tests : chance::pair);
-    if (doubts > 0 && test) luck.ceiling = rate_of(top.at);
   }
 
   /// Returns whether a refusal after so many accepted came sooner than climbs explain.
@@ -622,12 +630,27 @@ struct seek {
     double told = 0;             ///< units per second accepted between the two refused sends
   };
 
+  /// Returns the harvest before a cut, of which so many were accepted.
+  harvest harvested(time_point now, sample const& s, std::uint64_t accepted) noexcept {
+    auto const since = std::max(to_seconds(now - last.at), 1e-6);
+    auto const mean = (so_far.units - last.units + so_far.unit) / since;
+    auto const sent = to_seconds(s.sent.sent - last.at);
+    bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean) && sent > 0;
+    auto const told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean;
+    bool const enough = accepted >= cuts::few;
+    if (enough && server.began < last.at) luck.accepted(mean);
+    return {.seconds = since,
+            .accepted = accepted,
+            .mean = slow() && enough ? told : mean,
+            .told = told};
+  }
+
   void refused_slots(harvest had, int out) noexcept {
     server.shut = false;
     if (had.accepted >= cuts::hardly) {
       had.mean = slots_fell * level;
       met(std::max(static_cast<double>(out), slots_proven * level), had);
-    } else if (had.seconds > 2 * wait.mean) {
+    } else if (had.seconds > waits * wait.mean) {
       top.at = level;
       level *= search_cut;
       top.touched = false;
