@@ -650,10 +650,6 @@ struct seek {
     if (had.accepted >= cuts::hardly) {
       had.mean = slots_fell * level;
       met(std::max(static_cast<double>(out), slots_proven * level), had);
-    } else if (had.seconds > waits * wait.mean) {
-      top.at = level;
-      level *= search_cut;
-      top.touched = false;
     } else {
       level = std::min(level, out - 1.0);
     }
