@@ -568,7 +568,7 @@ struct seek {
     auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
-    bool const unexpected = !top.slots && !ramped && level < ceiling::below * top.at;
+    bool const unexpected = !top.slots && level < ceiling::below * top.at;
     if (top.slots) {
       refused_slots(had, out);
     } else if (!some && top.at > 0) {
