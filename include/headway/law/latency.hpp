@@ -89,9 +89,9 @@ struct latency {
     return drain_share * level;
   }
 
-  /// Begins a block anew, since samples were lost or the level leapt; `before` answers count.
-  void gap(time_point now, int before = 0) noexcept {
-    answers = before;
+  /// Begins a block anew, since samples were lost.
+  void gap(time_point now) noexcept {
+    answers = 0;
     block = std::max(block, now);
   }
 

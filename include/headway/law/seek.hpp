@@ -228,7 +228,7 @@ struct seek {
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
-      grow(now, cost);
+      grow(cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
@@ -356,7 +356,7 @@ struct seek {
     return level < top.rest() ? phase::approach : phase::creep;
   }
 
-  void grow(time_point now, double cost) noexcept {
+  void grow(double cost) noexcept {
     auto const rate = rate_of(level);
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
@@ -367,10 +367,7 @@ struct seek {
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / doubling_units(rate);
-        if (begins_well(rate)) {
-          level *= 2;
-          wait.gap(now, first_answers);  // a queue is heard of sooner, too
-        }
+        if (begins_well(rate)) level *= 2;
         break;
       case phase::approach:
         level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
