@@ -40,13 +40,6 @@ TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
   EXPECT_EQ(s.block(100ms), load::queued);
 }
 
-TEST(latency, that_doubles_in_one_block_of_a_ramp_is_a_queue) {
-  server s;
-  s.block(50ms);
-  s.block(50ms);
-  EXPECT_EQ(s.block(100ms, {.pace = 100, .ramps = true}), load::queued);
-}
-
 TEST(latency, one_slow_answer_of_a_block_tells_nothing) {
   server s;
   s.block(50ms);

@@ -40,8 +40,7 @@ struct latency {
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
   static constexpr double higher = 1.5;        ///< times the base …
   static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high
-  static constexpr int high_ramp = 1;          ///< blocks in a row that are, in a ramp
-  static constexpr int high_else = 2;          ///< … and else
+  static constexpr int high_blocks = 2;        ///< blocks in a row that are
   static constexpr double base_fall = 4;       ///< blocks: a lower base is soon believed, …
   static constexpr double base_rise = 32;      ///< … a higher one late
   static constexpr double drain_share = 0.25;  ///< of the level is sent while draining
@@ -149,7 +148,7 @@ struct latency {
       high = 0;
       return load::unknown;
     }
-    return ++high >= (how.ramps ? high_ramp : high_else) ? load::queued : load::unknown;
+    return ++high >= high_blocks ? load::queued : load::unknown;
   }
 };
 
