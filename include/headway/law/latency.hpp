@@ -69,10 +69,9 @@ struct latency {
     else
       room = usual < room ? room + (usual - room) / std::max(smoothing, room) : usual;
   }
-  /// Takes a failure, which was delivered, too; `usual` permits may have no answer.
-  void fail(double usual) noexcept {
+  /// Takes a failure, which was delivered, too.
+  void fail() noexcept {
     if (answers > 0) ++answers;
-    room = std::max(std::min(room, usual), room - 1);
   }
 
   /// Returns whether a pause of our own is to tell our queue from a slow server.

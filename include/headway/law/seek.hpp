@@ -238,7 +238,7 @@ struct seek {
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     wanted.heard(now, s, false);
-    wait.fail(usual_room());
+    wait.fail();
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const away = broken.away();
