@@ -56,7 +56,6 @@ struct breakage {
     if (!answered_once) return false;
     if (row < row_max) return share > usual + suspicious;
     gone = now;
-    share = usual;
     return false;
   }
 

@@ -241,9 +241,7 @@ struct seek {
     wait.fail();
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
-    auto const away = broken.away();
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
-    if (!away && broken.away()) turn.wait(now, broken.probe_interval(now));
     if (broken.away()) return;
     judge_trial();
     if (!too_many || trial.share > 0 || s.sent.epoch != so_far.epoch) return;
