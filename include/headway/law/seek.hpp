@@ -738,7 +738,6 @@ struct seek {
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
-      top.resumed = true;
     } else if (!crowd() && with.periods && ((long_enough && !known) || again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
