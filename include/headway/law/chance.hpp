@@ -75,7 +75,7 @@ struct chance {
 
   /// Takes a cut.
   void cut() noexcept {
-    before = known() ? std::min(share, usual) : 0;
+    before = usual;
     repeats = 0;
   }
 
@@ -184,10 +184,7 @@ struct chance {
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
-    if (odds > doubtful)
-      usual = 0;
-    else if (usual == 0 || refused < few + frequent())
-      usual = std::max(usual, share);  // a row that passes says that the rest was chance, too
+    usual = odds > doubtful ? 0 : std::max(usual, share);  // the rest was chance, too
   }
 
   /// Returns how many tests more chance refuses where it refuses often.
