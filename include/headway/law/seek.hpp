@@ -416,16 +416,14 @@ struct seek {
     auto const heard =
         std::min(ceiling::climb_answers * wait.mean,
                  top.slots ? ceiling::climb_seconds_slow : ceiling::climb_seconds_late);
-    bool const silent = !top.slots && server.silence_tells(wait.mean);
     auto const there = rate_of(top.at);
     auto needed = std::max(
         top.touched
             ? (top.touch_rejects * unit + (bans() ? server.banned.seconds * there : 0)) / waste
             : ceiling::guessed_answers * unit,
         there * std::max(top.climb_seconds, heard));
-    auto const needed_min =
-        std::max((measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit,
-                 rate * (silent ? period::silence * server.refusal : wait.mean));
+    auto const needed_min = std::max(
+        (measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit, rate * wait.mean);
     auto const expected = measured ? 1 : 1 + ceiling::step;
     for (auto above = level / top.at - expected; above > 0 && needed > needed_min;
          above -= ceiling::step)
