@@ -386,7 +386,6 @@ void fields(C& c, typename C::template as<period>& x) {
   c.whole(alike, 0, count_max);
   c.real(banned.seconds, 0);
   c.real(banned.least, 0);
-  c.real(banned.rate, 0);
   c.whole(banned.alike, -ban::proof, count_max);
   c.whole(banned.cuts, 0, count_max);
 }

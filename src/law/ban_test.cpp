@@ -84,16 +84,5 @@ TEST(ban, one_that_bans_no_more_is_seen_by_cuts_that_shut_nothing) {
   EXPECT_FALSE(b.expected());
 }
 
-TEST(ban, what_shuts_also_far_below_is_not_our_doing) {
-  ban b;
-  for (int i = 0; i < 2; ++i) EXPECT_FALSE(b.lasted(30, 100, answer));
-  EXPECT_FALSE(b.lasted(30, 100 * ban::vain, answer));
-  EXPECT_TRUE(b.expected());
-  EXPECT_TRUE(b.lasted(30, 99 * ban::vain, answer));
-  EXPECT_EQ(b.rate, 100);
-  for (int i = 0; i < 9; ++i) b.lasted(30, 100, answer);
-  EXPECT_FALSE(b.expected()) << "so soon again";
-}
-
 }  // namespace
 }  // namespace headway

@@ -637,7 +637,7 @@ TEST(seek, stays_below_what_bans_it_twice) {
 TEST(seek, a_refusal_that_is_to_ban_keeps_it_below_where_it_came) {
   time_point now{1s};
   seek law;
-  law.server.banned = {.seconds = 30, .rate = 100, .alike = 2};
+  law.server.banned = {.seconds = 30, .alike = 2};
   law.top.at = 100;
   refuse(law, now, 100, 1);
   EXPECT_EQ(law.level, ban::below * 100);
@@ -654,22 +654,6 @@ TEST(seek, one_ban_changes_nothing) {
     return law.level;
   };
   EXPECT_EQ(after_one(true), after_one(false));
-}
-
-// It was 200 a second, hence 20 at once, before the first ban.
-TEST(seek, what_bans_whatever_is_sent_is_asked_as_before_in_the_unit_of_the_level) {
-  for (bool const slots : {false, true}) {
-    time_point now{1s};
-    seek law{.with = {.periods = false}};
-    law.server.banned = {.seconds = 30, .rate = 200, .alike = 2};
-    while (law.ready_at(1) < time_point{31s}) refuse(law, now);
-    law.top.slots = slots;
-    law.level = slots ? 0.1 : 1;
-    law.wait.mean = 0.1;
-    answer(law, now, outcome::success);
-    EXPECT_FALSE(law.server.banned.expected());
-    EXPECT_NEAR(law.top.at, slots ? 20 : 200, 1e-9);
-  }
 }
 
 TEST(seek, refusals_that_a_cut_ends_are_no_more_taken_for_chance) {

@@ -12,7 +12,6 @@ namespace headway {
 struct ban {
   double seconds = 0;  ///< that it was shut, the last time that this cost much, at most …
   double least = 0;    ///< … and at least: probes find the end late
-  double rate = 0;     ///< requests per second, before the first of them
   int alike = 0;       ///< such times in a row that lasted about as long; below 0: it was none
   int cuts = 0;        ///< since the last such time
   friend bool operator==(ban const&, ban const&) = default;
@@ -21,8 +20,7 @@ struct ban {
   static constexpr double answers = 10;  ///< … where it outlasts what was under way by so many
   static constexpr double other = 1.5;   ///< times as long is another kind
   static constexpr double below = 0.8;   ///< of the rate that is punished, one goes on
-  static constexpr double vain = 0.03;   ///< of the first rate, and it shuts still: not our doing
-  static constexpr int proof = 100;      ///< then it takes so many more times
+  static constexpr int proof = 100;      ///< more such times that it takes, once it was denied
   static constexpr int spared = 5;       ///< cuts, as many as fail2ban lets pass; one more is none
 
   /// Takes a cut.
@@ -34,23 +32,16 @@ struct ban {
   void deny() noexcept { alike = -proof; }
 
   /// Takes that the server was shut for so many seconds, of which `certain` ones went by until its
-  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds. Returns
-  /// whether it shuts whatever is sent, and is to be asked as before.
-  bool lasted(double shut, double sent, double answer, double certain = 0) noexcept {
-    if (expected() && sent < vain * rate) {
-      deny();
-      return true;
-    }
-    if (shut * sent <= lost || shut <= answers * answer) return false;
+  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds.
+  void lasted(double shut, double sent, double answer, double certain = 0) noexcept {
+    if (shut * sent <= lost || shut <= answers * answer) return;
     bool const about = shut < other * seconds && seconds < other * shut;
     bool const may_be = std::min(certain, least) > 0 && certain < seconds && least < shut;
     bool const as_before = about || may_be;
     alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
-    if (alike <= 1) rate = sent;
     seconds = shut;
     least = certain;
     cuts = 0;
-    return false;
   }
 
   /// Returns whether the next refusal is expected to shut it, too.

@@ -725,8 +725,7 @@ struct seek {
       others.show();
       server.banned.deny();
     }
-    if (server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain))
-      top.at = std::max(top.at, server.banned.rate * (top.slots ? wait.mean : unit));
+    server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain);
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     bool const silent = server.silence_tells(answer_time(now));
     auto const long_enough =
