@@ -39,6 +39,7 @@ struct learned {
 ///                                           │ the first success: what a cycle accepted, or what
 ///   any ── a reject, again soon after ──► shut   was known before
 ///   any ── answers take longer ──► drain: our own queue, or a slow server?
+///   any ── the ceiling varies: others share it ──► crowd
 ///
 /// `level` is what is sent: units per second, or permits once equal counts in flight explain the
 /// rejects at unequal rates, or a row of requests has found them vacant (`vacancy`). Requests are
