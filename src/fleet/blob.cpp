@@ -327,7 +327,7 @@ void fields(C& c, typename C::template as<vacancy>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<cuts>& x) {
-  auto& [at, units, successes, rate, out, alike, first_rate, served_out, in_vain, since, row] = x;
+  auto& [at, units, successes, rate, out, alike, first_rate, served, in_vain, since, row] = x;
   c.moment(at);
   c.real(units);
   c.count(successes);
@@ -335,7 +335,7 @@ void fields(C& c, typename C::template as<cuts>& x) {
   c.whole(out, 0, count_max);
   c.whole(alike, 0, count_max);
   c.real(first_rate);
-  c.whole(served_out, 0, count_max);
+  c.whole(served, 0, count_max);
   c.whole(in_vain, 0, count_max);
   fields(c, since);
   fields(c, row);

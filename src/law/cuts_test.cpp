@@ -40,10 +40,20 @@ TEST(cuts, of_few_out_speak_for_slots_at_the_third_at_as_many) {
   EXPECT_FALSE(after({{80, 1}, {40, 1}}).speak_for_slots(20, 1));  // one alone
 }
 
-TEST(cuts, of_few_out_speak_for_none_where_as_many_were_accepted) {
+TEST(cuts, of_few_out_speak_for_none_where_more_were_accepted_at_as_many) {
   auto c = after({{80, 5}, {40, 5}});
-  c.served_out = 5;
+  c.served = 1;  // requests overtake each other
+  EXPECT_TRUE(c.speak_for_slots(20, 5));
+  c.served = 2;
   EXPECT_FALSE(c.speak_for_slots(20, 5));
+}
+
+TEST(cuts, of_few_out_speak_for_slots_at_the_fifth_at_any_rate) {
+  EXPECT_FALSE(after({{80, 5}, {80, 5}, {80, 5}}).speak_for_slots(80, 5));
+  auto c = after({{80, 5}, {80, 5}, {80, 5}, {80, 5}});
+  EXPECT_TRUE(c.speak_for_slots(80, 5));
+  c.served = 4;
+  EXPECT_FALSE(c.speak_for_slots(80, 5));
 }
 
 TEST(cuts, forget_the_row_at_another_number) {

@@ -45,7 +45,7 @@ TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
 TEST(period, probes_have_a_longest_interval) {
   auto const p = shut_after(50);
   EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);
-  EXPECT_EQ(p.probe_interval(start + 1h, 1), 0.2 * 3599);  // an hour later, in 12 min
+  EXPECT_EQ(p.probe_interval(start + 1h, 1), 0.1 * 3599);  // an hour later, in 6 min
   EXPECT_EQ(p.probe_interval(start + 10min, 1), period::probe_seconds);
   EXPECT_EQ(p.probe_interval(start + 10'000h, 1), period::probe_seconds_max);
 }

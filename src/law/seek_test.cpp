@@ -263,9 +263,11 @@ TEST(seek, few_slots_are_none_where_as_many_are_accepted) {
   seek law;
   refuse(law, now, 80, 5);
   refuse(law, now, 40, 5);
-  auto sent = law.take(now, 1, 0);
-  sent.in_flight = 5;
-  law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
+  for (int i = 0; i < 2; ++i) {
+    auto sent = law.take(now, 1, 0);
+    sent.in_flight = 5;
+    law.on_success(now, {.sent = sent, .rtt = 50ms}, 0);
+  }
   refuse(law, now, 20, 5);
   EXPECT_FALSE(law.top.slots);
 }
@@ -687,6 +689,23 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   EXPECT_LT(law.level, level / 2);
 }
 
+// A trial at half of the level that is left in a drain would take as long as the whole run.
+TEST(seek, failures_cut_nothing_in_a_drain) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  auto const level = law.level;
+  law.level = law.wait.drain(now, 1e6, level);
+  for (int i = 0; i < 200; ++i) answer(law, now, i % 3 == 0 ? outcome::success : outcome::failure);
+  ASSERT_GT(law.broken.share, breakage::suspicious);
+  EXPECT_EQ(law.so_far.epoch, 0);
+  law.wait.drained = 0;
+  law.level = level;
+  answer(law, now, outcome::failure);
+  EXPECT_EQ(law.so_far.epoch, 1);
+  EXPECT_GE(law.trial.rate, level);
+}
+
 // The level before the drain is a rate.
 TEST(seek, slots_that_are_named_in_a_drain_end_it) {
   time_point now{1s};
@@ -818,6 +837,21 @@ TEST(seek, a_row_that_is_refused_tells_of_a_rate_and_cuts_nothing) {
   EXPECT_EQ(law.top.at, was.at);
 }
 
+// Most answers take 1 ms, and some a minute: these are out.
+TEST(seek, far_more_out_than_the_pace_explains_are_no_slots) {
+  for (auto const mean : {0.001, 0.1}) {
+    time_point now{1s};
+    seek law;
+    law.so_far.successes = 200;
+    law.level = 200;
+    law.wait.mean = mean;
+    auto sent = law.take(now, 1, 0);
+    sent.in_flight = 20;
+    law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 0ms}, resource::unknown, 0);
+    EXPECT_EQ(law.last.row.slots > 0, mean == 0.1);
+  }
+}
+
 TEST(seek, where_answers_take_seconds_a_ramp_asks_for_no_slots) {
   time_point now{1s};
   seek law;
@@ -866,6 +900,23 @@ TEST(seek, before_any_answer_the_level_grows_by_a_few_sends_only) {
 TEST(seek, without_the_question_slots_are_named_at_once) {
   time_point now{1s};
   EXPECT_TRUE(refused_with_twenty_out(now, false).top.slots);
+}
+
+TEST(seek, begins_with_as_many_requests_a_second_whatever_they_cost) {
+  time_point now{1s};
+  seek law;
+  for (auto const cost : {300, 100, 200}) {
+    law.take(now, cost, 0);
+    EXPECT_GT(law.pace() / law.so_far.unit, 19);
+    EXPECT_LT(law.pace() / law.so_far.unit, 24);
+  }
+  EXPECT_EQ(law.so_far.unit, 200);
+  EXPECT_LE(law.ready_at(1), now + 200ms);
+  seek warm;
+  warm.remember({.rate = 1000, .latency = .05}, 0s);
+  auto const level = warm.level;
+  warm.take(now, 300, 0);
+  EXPECT_EQ(warm.level, level);
 }
 
 TEST(seek, what_waited_for_the_first_answer_alone_is_not_late) {

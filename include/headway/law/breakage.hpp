@@ -25,7 +25,7 @@ struct breakage {
   static constexpr int row_max = 16;           ///< failures: in a row the server is gone
   static constexpr int trial = 48;             ///< answers that judge a cut
   static constexpr double cured = 1.0 / 3;     ///< of the share before: the cut has helped
-  static constexpr int trust_max = 63;         ///< a judgement costs 48 answers at half the pace
+  static constexpr int trust_max = 63;         ///< a judgement costs 48 answers at 2/5 of the pace
   static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
   static constexpr double probe_share = 0.25;  ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next

@@ -21,7 +21,7 @@ struct cuts {
   int out = 0;                  ///< permits out when the refused request went, it included
   int alike = 0;                ///< in a row before it with as many out
   double first_rate = 0;        ///< that of the first of these
-  int served_out = 0;           ///< the most out when a request went that was accepted since then
+  int served = 0;               ///< accepted since then of those sent with as many out
   int in_vain = 0;              ///< in a row with hardly a success between them
   acceptances since{};          ///< of what was sent since the latest
   vacancy row{};                ///< that asks whether it was slots
@@ -31,6 +31,7 @@ struct cuts {
   static constexpr double about = 0.05;  ///< of a number: nearly as many
   static constexpr double other = 1.22;  ///< times a rate is another
   static constexpr double turned = 0.1;  ///< of those out came back: as many are out by no chance
+  static constexpr int sure = 3;         ///< cuts in a row with as few out: whatever the rate
   static constexpr int hardly = 3;       ///< fewer successes than this
 
   /// Takes a cut, with the units and successes so far.
@@ -39,7 +40,7 @@ struct cuts {
     alike = out_now == out ? alike + 1 : 0;
     if (alike == 0) {
       first_rate = rate_now;
-      served_out = 0;
+      served = 0;
     }
     at = now;
     units = units_now;
@@ -49,13 +50,13 @@ struct cuts {
   }
 
   /// Returns whether a refusal at `rate_now` with so many out would speak for slots: as many were
-  /// out at the latest cut, at another rate. Few must have been as many at three cuts, with nothing
-  /// accepted at as many meanwhile.
+  /// out at the latest cut, at another rate. Few must have been as many at three cuts, or at five
+  /// at any rate, and less often accepted at as many meanwhile.
   bool speak_for_slots(double rate_now, int out_now) const noexcept {
     auto const differs = [&](double r) { return rate_now > other * r || r > other * rate_now; };
     if (out_now >= few) return std::abs(out_now - out) <= about * out_now && differs(rate);
-    return out_now >= 2 && out_now == out && alike >= 1 && differs(first_rate) &&
-           served_out < out_now;
+    return out_now >= 2 && out_now == out && served <= alike &&
+           (alike >= sure || (alike >= 1 && differs(first_rate)));
   }
 };
 

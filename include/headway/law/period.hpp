@@ -34,9 +34,10 @@ struct period {
   friend bool operator==(period const&, period const&) = default;
 
   static constexpr double patience = 10;  ///< of the time since it shut, at the first success; …
-  static constexpr double patience_min = 0.2;  ///< … at many: 30 s are missed by < 6
-  static constexpr double patience_max = 2;    ///< 4 starves clients that were never served
-  static constexpr double probe_seconds = 600;  ///< longer only if the server is shut for an hour …
+  static constexpr double patience_min = 0.2;   ///< … at many: 30 s are missed by < 6
+  static constexpr double patience_max = 2;     ///< 4 starves clients that were never served
+  static constexpr double probe_seconds = 180;  ///< longer only if it is shut for half an hour, …
+  static constexpr double probe_share = 0.1;    ///< … and then this share of that time …
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
@@ -88,7 +89,7 @@ struct period {
     auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
     auto const lasts = to_seconds(now - since);
     return std::min({lasts * std::clamp(share, patience_min, patience_max),
-                     std::max(probe_seconds, lasts * patience_min),
+                     std::max(probe_seconds, lasts * probe_share),
                      successes == 0 ? unserved_max : probe_seconds_max});
   }
 

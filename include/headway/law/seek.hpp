@@ -61,7 +61,7 @@ struct learned {
 /// scenarios/*.toml and checked on scenarios/held-out; docs/design/003-what-limits.md says what
 /// else was tried, and docs/default-law.md what each part buys.
 struct seek {
-  double level = 20;     ///< knob: the rate to begin with, units per second
+  double level = 20;     ///< knob: the rate to begin with, requests per second; then units, permits
   double waste = 0.025;  ///< knob: a climb by 3 % takes 1/waste requests for each reject it costs
   double leave = 0;      ///< knob: share of the limit left to other clients, which come first
 
@@ -85,7 +85,8 @@ struct seek {
     void succeed(double cost) noexcept {
       ++successes;
       units += cost;
-      if (cost != unit) unit += successes == 1 ? cost - unit : (cost - unit) / unit_smoothing;
+      bool const first = successes == 1 && unit == 1;  // no send has told it
+      if (cost != unit) unit += first ? cost - unit : (cost - unit) / unit_smoothing;
     }
     friend bool operator==(tally const&, tally const&) = default;
   };
@@ -131,17 +132,19 @@ struct seek {
   static constexpr int first_answers = 8;      ///< once they have come, all good, the level doubles
   static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
   static constexpr double moved = 1.25;        ///< above the ceiling without a reject: it has moved
+  static constexpr double slots_moved = 1.1;   ///< … which no burst explains, with slots
   static constexpr double search_cut = 0.5;    ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;     ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
-  static constexpr double trial_slowness = 2;           // of a cut for failures, until it is judged
+  static constexpr double trial_slowness = 2.5;         // of a cut for failures, until it is judged
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
   static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
   static constexpr double waits = 2;           ///< answers' times until what was sent is heard
+  static constexpr double slots_flying = 4;    ///< times what the pace explains; more: some hang
   static constexpr double slots_pace = 1.03;   ///< of slots ÷ latency: permits bind, not the pace
   static constexpr double slots_proven = 0.99;    ///< of the level: slots are at least so many, …
   static constexpr double slots_fell = 0.85;      ///< … or fell to so many
@@ -181,6 +184,7 @@ struct seek {
 
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     auto const units = static_cast<double>(cost);
+    if (so_far.successes == 0 && units != so_far.unit) learn_unit(units);
     bool const silent = server.shut && server.silence_tells(answer_time(now));
     if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
     server.sent(now, units);
@@ -203,7 +207,7 @@ struct seek {
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
-      level += ln2 / ramp_seconds_max;
+      level += so_far.unit * ln2 / ramp_seconds_max;
     return {.sent = now,
             .epoch = so_far.epoch,
             .successes = so_far.successes,
@@ -222,7 +226,7 @@ struct seek {
       if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
-    last.served_out = std::max(last.served_out, s.sent.in_flight);
+    if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
     judge_trial();
     if (last.row.slots > 0) hear_of_row(now, s);
@@ -245,7 +249,7 @@ struct seek {
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.away()) return;
     judge_trial();
-    if (!too_many || trial.share > 0 || s.sent.epoch != so_far.epoch) return;
+    if (!too_many || trial.share > 0 || wait.draining() || s.sent.epoch != so_far.epoch) return;
     if (last.since.answers() < breakage::row_max) return;  // too few to tell
     belief const before{broken.share, rate_of(level), level, top};
     auto const epoch = so_far.epoch;
@@ -299,7 +303,18 @@ struct seek {
     return top.slots ? l * so_far.unit / std::max(wait.mean, 1e-6) : l;
   }
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
-  bool ramping() const noexcept { return level > moved * top.at && (top.at == 0 || !crowd()); }
+  bool ramping() const noexcept {
+    return level > (top.slots ? slots_moved : moved) * top.at && (top.at == 0 || !crowd());
+  }
+  /// Takes the cost of a send before the first success: until then so many requests go a second,
+  /// whatever they cost, unless a memory has told the rate.
+  void learn_unit(double cost) noexcept {
+    auto const was = so_far.unit;
+    so_far.unit += (cost - was) / static_cast<double>(last.since.sends + 1);
+    if (top.warm) return;
+    level = std::min(level * so_far.unit / was, rate_max);
+    top.at *= so_far.unit / was;
+  }
   /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
     return with.company && others.crowd() &&
@@ -662,6 +677,7 @@ struct seek {
     bool const asks = with.vacancy && s.heard == 0;  // else it is not known when one is vacant
     bool const slots = with.slots && !slow() && luck.doubts() == 0 &&
                        held > (asks ? cuts::few : slots_min) &&
+                       held * so_far.unit <= slots_flying * level * wait.mean &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
     if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends, flight);
     if (slots && !asks) {
@@ -675,8 +691,9 @@ struct seek {
     if (std::exchange(top.guess, false))
       level = std::max(guess_cut * level, proven);
     else  // a burst tells no rate
-      level = so_far.successes < burst_max ? std::min(search_cut * level, seek{}.level)
-                                           : std::max(search_cut * level, proven);
+      level = so_far.successes < burst_max
+                  ? std::min(search_cut * level, seek{}.level * so_far.unit)
+                  : std::max(search_cut * level, proven);
   }
 
   /// Takes a ceiling, outside the ramp. To tell whether others share it, only the sends are counted
@@ -709,8 +726,9 @@ struct seek {
   /// Forgets what a wrong memory said; begins at half of it, and not above the usual start.
   void forget(time_point now) noexcept {
     seek fresh{.waste = waste, .leave = leave, .with = with};
-    fresh.level = std::min(fresh.level, rate_of(level) / 2);
     fresh.so_far.epoch = so_far.epoch;
+    fresh.so_far.unit = so_far.unit;
+    fresh.level = std::min(fresh.level * so_far.unit, rate_of(level) / 2);
     fresh.last.since = last.since;
     fresh.turn.next = std::max(turn.next, later(now, from_seconds(so_far.unit / fresh.level)));
     *this = fresh;
