@@ -132,7 +132,6 @@ struct seek {
   static constexpr int first_answers = 8;      ///< once they have come, all good, the level doubles
   static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
   static constexpr double moved = 1.25;        ///< above the ceiling without a reject: it has moved
-  static constexpr double slots_moved = 1.1;   ///< … which no burst explains, with slots
   static constexpr double search_cut = 0.5;    ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;     ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
@@ -303,9 +302,7 @@ struct seek {
     return top.slots ? l * so_far.unit / std::max(wait.mean, 1e-6) : l;
   }
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
-  bool ramping() const noexcept {
-    return level > (top.slots ? slots_moved : moved) * top.at && (top.at == 0 || !crowd());
-  }
+  bool ramping() const noexcept { return level > moved * top.at && (top.at == 0 || !crowd()); }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
   /// whatever they cost, unless a memory has told the rate.
   void learn_unit(double cost) noexcept {
