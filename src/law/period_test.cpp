@@ -45,9 +45,17 @@ TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
 TEST(period, probes_have_a_longest_interval) {
   auto const p = shut_after(50);
   EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);
-  EXPECT_EQ(p.probe_interval(start + 1h, 1), 0.1 * 3599);  // an hour later, in 6 min
-  EXPECT_EQ(p.probe_interval(start + 10min, 1), period::probe_seconds);
-  EXPECT_EQ(p.probe_interval(start + 10'000h, 1), period::probe_seconds_max);
+  EXPECT_EQ(p.probe_interval(start + 1h, 3), 0.1 * 3599);  // an hour later, in 6 min
+  EXPECT_EQ(p.probe_interval(start + 10min, 3), period::probe_seconds);
+  EXPECT_EQ(p.probe_interval(start + 10'000h, 3), period::probe_seconds_max);
+}
+
+// One acceptance in 145 s, among 19 others: its next probe came at 413 s, and found all gone.
+TEST(period, one_that_was_hardly_served_asks_sooner) {
+  auto const p = shut_after(2);
+  EXPECT_EQ(p.probe_interval(start + 146s, 2), period::unserved_max);
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 201s, 2), 40);  // a fifth of the time
+  EXPECT_EQ(p.probe_interval(start + 146s, 3), period::probe_seconds);
 }
 
 TEST(period, silence_tells_where_answers_take_seconds_and_refusals_come_soon) {

@@ -38,7 +38,8 @@ struct period {
   static constexpr double patience_max = 2;     ///< 4 starves clients that were never served
   static constexpr double probe_seconds = 180;  ///< longer only if it is shut for half an hour, …
   static constexpr double probe_share = 0.1;    ///< … and then this share of that time …
-  static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets
+  static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets; …
+  static constexpr std::uint64_t served = 3;  ///< … and before so many, or a fifth of the time
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
   static constexpr double silence = 4;                ///< times a refusal: no other comes any more
@@ -88,8 +89,10 @@ struct period {
   double probe_interval(time_point now, std::uint64_t successes) const noexcept {
     auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
     auto const lasts = to_seconds(now - since);
+    auto const hardly = successes < served;
     return std::min({lasts * std::clamp(share, patience_min, patience_max),
-                     std::max(probe_seconds, lasts * probe_share),
+                     std::max(hardly ? unserved_max : probe_seconds,
+                              lasts * (hardly ? patience_min : probe_share)),
                      successes == 0 ? unserved_max : probe_seconds_max});
   }
 
