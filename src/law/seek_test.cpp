@@ -805,6 +805,25 @@ TEST(seek, a_ramp_refused_with_many_out_asks_for_slots_and_names_them_if_they_ar
   EXPECT_NEAR(law.top.at, 19, 1);
 }
 
+TEST(seek, while_a_row_asks_no_more_is_sent_than_it_asks_for) {
+  for (bool const more : {false, true}) {
+    time_point now{1s};
+    auto law = refused_with_twenty_out(now, true);
+    std::ignore = row_of(law, now);
+    law.level = more ? 1.05 * law.last.row.slots / law.wait.mean : 0.9 * law.last.row.slots / 0.1;
+    law.top.at = 2 * law.level;
+    auto const was = law.level;
+    law.on_success(now, {.sent = {.sent = now - 100ms}, .in_flight = 16, .rtt = 100ms}, 0);
+    EXPECT_EQ(law.level > was, !more);
+  }
+}
+
+TEST(seek, slots_are_paced_a_quarter_of_a_permit_above_so_that_permits_bind) {
+  seek law;
+  law.remember({.rate = 100, .slots = 10, .latency = .1}, 0s);
+  EXPECT_NEAR(law.pace() * law.wait.mean, law.level + seek::slots_spare, 1e-9);
+}
+
 TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_the_ramp_goes_on) {
   time_point now{1s};
   auto law = refused_with_twenty_out(now, true);

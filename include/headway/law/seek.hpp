@@ -144,7 +144,7 @@ struct seek {
   static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
   static constexpr double waits = 2;           ///< answers' times until what was sent is heard
   static constexpr double slots_flying = 4;    ///< times what the pace explains; more: some hang
-  static constexpr double slots_pace = 1.03;   ///< of slots ÷ latency: permits bind, not the pace
+  static constexpr double slots_spare = 0.25;  ///< more than are paced: permits bind, not the pace
   static constexpr double slots_proven = 0.99;    ///< of the level: slots are at least so many, …
   static constexpr double slots_fell = 0.85;      ///< … or fell to so many
   static constexpr double slots_fewer = 0.8;      ///< of them: a refusal at fewer is a rate's
@@ -172,7 +172,9 @@ struct seek {
   }
 
   /// Returns the units per second that are sent.
-  double pace() const noexcept { return share() * (top.slots ? slots_pace : 1) * rate_of(level); }
+  double pace() const noexcept {
+    return share() * rate_of(top.slots ? level + slots_spare : level);
+  }
 
   /// The phases of the drawing above.
   enum class phase : std::uint8_t { ramp, approach, creep, crowd, shut, drain };
@@ -231,7 +233,8 @@ struct seek {
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
-    if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) && !wants_little())
+    if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) &&
+        !wants_little() && !asks_enough())
       grow(cost);
   }
 
@@ -326,6 +329,11 @@ struct seek {
   }
   /// Returns whether answers take seconds: as many are out by how long it runs, not by a limit.
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
+  /// Returns whether a row that is not heard yet asks for no more slots than the level fills.
+  bool asks_enough() const noexcept {
+    return last.row.slots > 0 && last.row.unsent == 0 &&
+           rate_of(level) * wait.mean > last.row.slots * so_far.unit;
+  }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step; one that was
