@@ -457,6 +457,7 @@ class governor {
     s.capped = result.held_elsewhere || capped(now);
     s.app_limited = s.capped || application_limited(now, s.sent);
     s.heard = heard_;
+    s.waiting = static_cast<std::uint32_t>(waiting_);
     return s;
   }
   void succeed(time_point now, sample const& s, fraction u) noexcept {

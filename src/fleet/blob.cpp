@@ -373,11 +373,12 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, probed, refusal, closed, alike, banned] = x;
+  auto& [began, accepted, cut, shut, since, refused, probed, refusal, closed, alike, eager,
+         banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
-  c.flags(shut);
+  c.flags(shut, eager);
   c.moment(since);
   c.moment(refused);
   c.moment(probed);
@@ -386,6 +387,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.whole(alike, 0, count_max);
   c.real(banned.seconds, 0);
   c.real(banned.least, 0);
+  c.real(banned.accepted);
   c.whole(banned.alike, -ban::proof, count_max);
   c.whole(banned.cuts, 0, count_max);
 }

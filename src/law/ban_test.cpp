@@ -32,6 +32,18 @@ TEST(ban, closings_of_any_length_are_none) {
   }
 }
 
+// It is used up by as many, however fast they go.
+TEST(ban, a_window_accepts_as_many_before_it_shuts_again_and_is_none) {
+  for (double const units : {108.0, 150.0}) {
+    ban b;
+    b.lasted(30, 100, answer, 0, 100);
+    EXPECT_TRUE(b.suspected());
+    b.lasted(29, 50, answer, 0, units);
+    EXPECT_EQ(b.expected(), units > 120) << units;
+    EXPECT_EQ(b.may_be(), units > 120) << units;
+  }
+}
+
 // Probes that are far apart find the end late.
 TEST(ban, closings_that_may_have_lasted_as_long_are_bans) {
   for (double const certain : {0.0, 20.0, 29.0}) {

@@ -224,6 +224,41 @@ TEST(seek, one_that_was_never_served_asks_each_30_seconds_about_and_not_in_step)
   EXPECT_LT(probes(static_cast<fraction>(-1)), 40);
 }
 
+// The first of many are refused for reasons of their own; of a few, a refusal is a share too large.
+TEST(seek, many_that_wait_are_asked_for_the_first_success_and_then_go_as_fast_as_at_first) {
+  for (std::uint32_t const waiting : {30U, 3000U}) {
+    time_point now{1s};
+    seek law;
+    auto const first = law.level;
+    for (int i = 0; i < 20; ++i) {
+      now = std::max(now, law.ready_at(1));
+      auto const sent = law.take(now, 1, 0);
+      now += 15ms;
+      law.on_throttle(now, {.sent = sent, .rtt = 15ms, .waiting = waiting}, resource::unknown, 0);
+    }
+    EXPECT_EQ(now < time_point{5s}, waiting == 3000);
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.level >= first, waiting == 3000) << law.level;
+    EXPECT_EQ(law.doing(), seek::phase::ramp);
+    EXPECT_FALSE(law.server.banned.suspected());
+  }
+}
+
+// Else a share of 2.5 % would be exceeded.
+TEST(seek, of_many_that_wait_a_fortieth_is_asked_soon) {
+  time_point now{1s};
+  seek law;
+  int sends = 0;
+  for (; now < time_point{10min}; ++sends) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    now += 15ms;
+    law.on_throttle(now, {.sent = sent, .rtt = 15ms, .waiting = 1000}, resource::unknown, 0);
+  }
+  EXPECT_GT(sends, 40);
+  EXPECT_LT(sends, 80);
+}
+
 /// Lets `law` send at `rate`, which five successes later is refused with `out` in flight.
 void refuse(seek& law, time_point& now, double rate, int out) {
   law.level = rate;
@@ -622,7 +657,7 @@ TEST(seek, stays_below_what_bans_it_twice) {
     seek law{.with = {.bans = bans}};
     double level = 0;
     for (int i = 0; i < 2; ++i) {
-      for (int n = 0; n < 600; ++n) answer(law, now, outcome::success);
+      for (int n = 0; n < 600 - 200 * i; ++n) answer(law, now, outcome::success);
       level = law.level;
       ban_for_half_a_minute(law, now);
     }
@@ -656,6 +691,53 @@ TEST(seek, one_ban_changes_nothing) {
     return law.level;
   };
   EXPECT_EQ(after_one(true), after_one(false));
+}
+
+// A dozen that went at once, and half a minute of silence: what was accepted in that time is no
+// rate to stay at, and doubling it in a second would overrun the limit by far.
+TEST(seek, after_a_first_closing_that_costs_much_it_searches_anew_and_slowly) {
+  for (bool const bans : {true, false}) {
+    time_point now{1s};
+    seek law{.with = {.bans = bans}};
+    for (int n = 0; n < 12; ++n) answer(law, now, outcome::success);
+    ban_for_half_a_minute(law, now);
+    EXPECT_EQ(law.server.banned.suspected(), true);
+    EXPECT_LT(law.level, 5);
+    EXPECT_EQ(law.top.at == 0, bans);
+    auto const began = now;
+    auto const level = law.level;
+    if (bans) {
+      while (law.level < 8 * level) answer(law, now, outcome::success);
+      EXPECT_GT(now - began, 3 * 8s);
+    }
+  }
+}
+
+// A window is told from a ban by what it accepts; a hint says how long it is shut.
+TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
+  time_point now{1s};
+  seek law;
+  for (int n = 0; n < 200; ++n) answer(law, now, outcome::success);
+  for (int bans = 1; bans < 3; ++bans) {
+    law.on_hint(now, {.retry_after = 30s});
+    refuse(law, now);
+    ASSERT_EQ(law.doing(), seek::phase::shut);
+    now += 30s;
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.server.banned.alike, bans);
+    for (int n = 0; n < 400; ++n) answer(law, now, outcome::success);
+  }
+}
+
+TEST(seek, a_hint_that_costs_little_or_is_a_windows_shuts_nothing) {
+  for (bool const window : {false, true}) {
+    time_point now{1s};
+    seek law;
+    for (int n = 0; n < 200; ++n) answer(law, now, outcome::success);
+    if (window) law.server.banned.deny();
+    law.on_hint(now, {.retry_after = window ? 30s : 100ms});
+    EXPECT_NE(law.doing(), seek::phase::shut);
+  }
 }
 
 TEST(seek, refusals_that_a_cut_ends_are_no_more_taken_for_chance) {

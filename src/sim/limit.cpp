@@ -200,7 +200,10 @@ duration ban::wait(time_point now, std::int64_t) const noexcept {
 }
 
 void ban::refuse(time_point now, std::int64_t) {
-  if (now < until) return;
+  if (now < until) {
+    if (prolonged) until = later(now, lasts);
+    return;
+  }
   seen.count = rejects;
   seen.period = period;
   if (seen.wait(now, 1) == duration::zero()) return seen.admit(now, 1, {});

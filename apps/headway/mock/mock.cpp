@@ -177,7 +177,8 @@ void add_mock(CLI::App& program, action& chosen) {
       "--limit", w->limits, "LIMIT",
       "Limit requests, as in a scenario: rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME],\n"
       "window=N/PER[,aligned], sliding=N/PER[,counts-rejects], queue=N[,waiting=N],\n"
-      "ban=N/TIME[,for=TIME], table=N/PER[,fastest=N/PER] (capacity grows under load),\n"
+      "ban=N/TIME[,for=TIME][,prolonged], table=N/PER[,fastest=N/PER] (capacity grows under "
+      "load),\n"
       "slope=SHARE/TIME[,from=N/PER] (the rate may rise only so fast) or outage[,shows=SYMPTOM];\n"
       "repeatable: all must admit, the first that does not refuses. burst is 1 unless given;\n"
       "error-holds: a refusal takes a slot that long; aligned: windows begin at whole periods\n"

@@ -79,6 +79,7 @@ sim::limit ban(phrase& w) {
   auto const [rejects, period] = cut(w.kind().value);
   sim::ban limit{.rejects = whole("ban", rejects, 0), .period = period_of(period)};
   w.with("for", [&](auto v) { limit.lasts = parse_bound(v); });
+  limit.prolonged = w.flag("prolonged");
   return limit;
 }
 

@@ -33,6 +33,7 @@ TEST(mock_grammar, limits) {
       {"unlimited", sim::unlimited{}},
       {"queue=4,waiting=9,shows=silence", sim::queue{4, 9, sim::symptom::silence}},
       {"ban=5/10s,for=1min", sim::ban{5, 10s, 1min}},
+      {"ban=0/1s,for=3s,prolonged", sim::ban{0, 1s, 3s, true}},
       {"table=1000/s,fastest=4000/s", sim::table_capacity{1ms, 5min, 0.1, 250us}},
       {"slope=50%/5min,from=500/s", sim::slope{2ms, 0.5, 5min}},
       {"outage,shows=failure", sim::outage{sim::symptom::failure}},

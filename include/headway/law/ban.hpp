@@ -1,27 +1,32 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 namespace headway {
 
 /// Tells a server that bans: a few refusals shut it, each time for about as long. There a refusal
 /// costs what would have gone meanwhile, and not one request. One that restarts now and then is
-/// shut for as long, too, but has refused often before without that.
+/// shut for as long, too, but has refused often before without that; and a window that is used up
+/// has accepted as many before it shut again.
 ///
 /// Threads: a value. Source: design/003, "Bans".
 struct ban {
-  double seconds = 0;  ///< that it was shut, the last time that this cost much, at most …
-  double least = 0;    ///< … and at least: probes find the end late
-  int alike = 0;       ///< such times in a row that lasted about as long; below 0: it was none
-  int cuts = 0;        ///< since the last such time
+  double seconds = 0;   ///< that it was shut, the last time that this cost much, at most …
+  double least = 0;     ///< … and at least: probes find the end late
+  double accepted = 0;  ///< units, before the last of them
+  int alike = 0;        ///< such times in a row that lasted about as long; below 0: it was none
+  int cuts = 0;         ///< since the last such time
   friend bool operator==(ban const&, ban const&) = default;
 
-  static constexpr double lost = 50;     ///< requests that do not go meanwhile: it costs much …
-  static constexpr double answers = 10;  ///< … where it outlasts what was under way by so many
-  static constexpr double other = 1.5;   ///< times as long is another kind
-  static constexpr double below = 0.8;   ///< of the rate that is punished, one goes on
-  static constexpr int proof = 100;      ///< more such times that it takes, once it was denied
-  static constexpr int spared = 5;       ///< cuts, as many as fail2ban lets pass; one more is none
+  static constexpr double lost = 50;       ///< requests that do not go meanwhile: it costs much …
+  static constexpr double answers = 10;    ///< … where it outlasts what was under way by so many
+  static constexpr double other = 1.5;     ///< times as long is another kind
+  static constexpr double below = 0.8;     ///< of the rate that is punished, one goes on
+  static constexpr int proof = 100;        ///< more such times that it takes, once it was denied
+  static constexpr double doubling = 0.3;  ///< of what it lasted, a ramp takes at least to double
+  static constexpr double same = 0.1;      ///< a window accepts as many before each time
+  static constexpr int spared = 5;  ///< cuts, as many as fail2ban lets pass; one more is none
 
   /// Takes a cut.
   void cut() noexcept {
@@ -32,18 +37,32 @@ struct ban {
   void deny() noexcept { alike = -proof; }
 
   /// Takes that the server was shut for so many seconds, of which `certain` ones went by until its
-  /// last refusal, after `sent` requests per second; an answer takes `answer` seconds.
-  void lasted(double shut, double sent, double answer, double certain = 0) noexcept {
-    if (shut * sent <= lost || shut <= answers * answer) return;
+  /// last refusal, after `sent` requests per second, of which it had accepted `units` in all; an
+  /// answer takes `answer` seconds.
+  void lasted(double shut, double sent, double answer, double certain = 0,
+              double units = 0) noexcept {
+    if (!costs(shut, sent, answer)) return;
     bool const about = shut < other * seconds && seconds < other * shut;
     bool const may_be = std::min(certain, least) > 0 && certain < seconds && least < shut;
     bool const as_before = about || may_be;
-    alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
+    if (alike == 1 && std::abs(units - accepted) < same * units)
+      deny();
+    else
+      alike = cuts > spared + 1 ? std::min(alike, 0) : as_before || alike < 0 ? alike + 1 : 1;
+    accepted = units;
     seconds = shut;
     least = certain;
     cuts = 0;
   }
 
+  /// Returns whether it costs much to be shut for so many seconds.
+  static bool costs(double shut, double sent, double answer) noexcept {
+    return shut * sent > lost && shut > answers * answer;
+  }
+  /// Returns whether it is not known to be none.
+  bool may_be() const noexcept { return alike >= 0; }
+  /// Returns whether a refusal may have shut it.
+  bool suspected() const noexcept { return alike > 0; }
   /// Returns whether the next refusal is expected to shut it, too.
   bool expected() const noexcept { return alike > 1; }
 };

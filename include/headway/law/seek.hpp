@@ -261,7 +261,14 @@ struct seek {
     if (so_far.epoch != epoch && !server.shut && broken.doubts()) trial = before;
   }
 
-  void on_hint(time_point, hint const&) noexcept {}
+  /// Takes a server that says that it is shut for so long that this costs much.
+  void on_hint(time_point now, hint const& said) noexcept {
+    if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
+    if (top.slots || crowd() || wants_little() || so_far.successes < cuts::hardly) return;
+    if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
+    server.refuse(now);
+    server.close(now);
+  }
   /// Returns since when nothing answers; `never`: something does.
   time_point broken_since() const noexcept { return broken.gone; }
   friend bool operator==(seek const&, seek const&) = default;
@@ -418,11 +425,13 @@ struct seek {
   double doubling_units(double rate) const noexcept {
     auto seconds = std::clamp(ramp_waits * wait.mean, ramp_seconds_min, ramp_seconds_max);
     if (top.at > 0) seconds *= known_factor;
+    bool const may_ban = with.bans && server.banned.suspected();
+    if (may_ban) seconds = std::max(seconds, ban::doubling * server.banned.seconds);
     auto const doublings = std::min(wait.mean / seconds, 2.0);
     auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
-    auto const answers =
-        top.guess ? std::clamp(per_unit(rate * guess_seconds), guess_answers_min, guess_answers)
-                  : ramp_answers;
+    auto const answers = top.guess || may_ban ? std::clamp(per_unit(rate * guess_seconds),
+                                                           guess_answers_min, guess_answers)
+                                              : ramp_answers;
     return std::max(rate * seconds / late, answers * so_far.unit);
   }
   /// Returns the units in which all but 1/e of the way to where climbs begin is made.
@@ -534,6 +543,8 @@ struct seek {
   /// Takes a refusal, or a failure that counts as one.
   void refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
+    server.eager = so_far.successes == 0 && s.in_flight <= 1 &&
+                   static_cast<double>(last.since.sends) < waste * s.waiting;
     server.hear_refusal(to_seconds(s.rtt));
     server.take_back(static_cast<double>(s.sent.cost));
     auto const doubts = top.slots ? 0 : luck.doubts();
@@ -586,7 +597,8 @@ struct seek {
     if (top.slots) {
       refused_slots(had, out);
     } else if (!some && top.at > 0) {
-      if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
+      if (server.close(s.sent.sent) && !server.eager)
+        level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
       refused_rate(s, had, r.flight);
       if (r.accepted >= period::many) server.alike = 0;
@@ -744,22 +756,28 @@ struct seek {
   /// again, it has one. Else it was away, and is what it was.
   void opened(time_point now, time_point sent, double u) noexcept {
     auto const unit = so_far.unit;
+    bool const eager = server.eager;
     auto const c = server.open(sent, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
       others.show();
       server.banned.deny();
     }
-    server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain);
+    bool const first = server.banned.seconds == 0;
+    if (so_far.successes >= cuts::hardly)
+      server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted);
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     bool const silent = server.silence_tells(answer_time(now));
     auto const long_enough =
         silent ? c.closed > c.seconds / 2
                : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
     bool const again = c.again && (long_enough || !silent);
+    bool const told = !server.banned.may_be() && c.certain == 0;  // a window's end, without probes
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
-    } else if (!crowd() && with.periods && ((long_enough && !known) || again)) {
+    } else if (eager) {
+      level = std::exchange(top.at, 0);  // each was refused for a reason of its own
+    } else if (!crowd() && with.periods && !told && ((long_enough && !known) || again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
       if (c.most < ceiling::below * level) top.touched = false;
@@ -767,6 +785,7 @@ struct seek {
       level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
       top.guess = c.accepted <= guess_units * unit;
       top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
+      if (first && few && with.bans && server.banned.suspected()) top.at = 0;  // it is no period's
     } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;

@@ -176,11 +176,13 @@ struct HEADWAY_EXPORT sliding_window {
 };
 
 /// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
-/// everything for `lasts`; then it counts from zero.
+/// everything for `lasts`; then it counts from zero. With `prolonged` it ends only once nothing has
+/// come for `lasts` (bottleneck's strategy BLOCK).
 struct HEADWAY_EXPORT ban {
   std::int64_t rejects = 5;  ///< that are forgiven
   duration period = 10s;     ///< within which they count
   duration lasts = 1min;     ///< the ban
+  bool prolonged = false;    ///< requests meanwhile prolong it
 
   sliding_window seen{};                 ///< the refusals so far
   time_point until = time_point::min();  ///< the ban holds
