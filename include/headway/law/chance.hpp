@@ -50,9 +50,10 @@ struct chance {
   static constexpr double pair_for = 4.5;     ///< what a refused pair says for a limit, at most …
   static constexpr double pair_again = 0.45;  ///< … and a half of how often a limit refuses one
   static constexpr int repeats_max = 8;       ///< whatever is answered
-  static constexpr int seldom = 16;           ///< the next one that is tested once it is known …
-  static constexpr int seldom_max = 128;      ///< … one in so many in the end; 16: rate-8 1.27 %
-  static constexpr double smoothing = 128;    ///< answers
+  static constexpr double fallen = 0.4;     ///< … and so low by a row: noise-80 took 6.8 of told
+  static constexpr int seldom = 16;         ///< the next one that is tested once it is known …
+  static constexpr int seldom_max = 128;    ///< … one in so many in the end; 16: rate-8 1.27 %
+  static constexpr double smoothing = 128;  ///< answers
   static constexpr double smoothing_min = 16;           ///< at first
   static constexpr double certain = 20;                 ///< odds
   static constexpr double odds_max = 55;                ///< what was found can be unlearned
@@ -107,11 +108,11 @@ struct chance {
     return rate < collapse * highest && !known() && !limit();
   }
 
-  /// Takes a refusal well below the ceiling. Returns whether tests are to follow it: the more
-  /// seldom the longer they have told of a limit.
-  bool wants_tests() noexcept {
+  /// Takes a refusal at that rate, well below the ceiling. Returns whether tests are to follow it:
+  /// the more seldom the longer they have told of a limit, unless that was far above.
+  bool wants_tests(double rate) noexcept {
     ++low;
-    return !limit() || low % seldom_max == 0 ||
+    return !limit() || rate < fallen * ceiling || low % seldom_max == 0 ||
            (low >= seldom && std::has_single_bit(static_cast<unsigned>(low)));
   }
 

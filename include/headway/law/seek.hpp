@@ -472,6 +472,7 @@ struct seek {
   void search_anew() noexcept {
     level = std::max(rate_of(level), search_cut * luck.highest);
     count(false);
+    last.row = {};
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
     top.resumed = top.at > 0;
@@ -483,7 +484,9 @@ struct seek {
     auto const known = luck.known();
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends);
-    if (test && !known && luck.met_limit()) luck.ceiling = rate_of(level);
+    if (test && !known && luck.met_limit())
+      luck.ceiling = others.crowd() && luck.ceiling > 0 ? std::min(luck.ceiling, rate_of(level))
+                                                        : rate_of(level);
     if (!known && luck.known()) {
       search_anew();
     } else if (unpaid && test) {
@@ -610,12 +613,12 @@ struct seek {
 
   /// Asks, by a row or a pair of tests, whether a refusal came by chance.
   void ask_chance(std::uint64_t accepted, bool unexpected, bool ramped) noexcept {
-    bool const row =
-        luck.collapsed(rate_of(level)) || (unexpected && others.crowd() && luck.wants_tests());
+    bool const row = luck.collapsed(rate_of(level)) ||
+                     (unexpected && others.crowd() && luck.wants_tests(rate_of(level)));
     bool const known_enough =
         accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
     bool const pair = known_enough && last.row.slots == 0 &&
-                      comes_early(static_cast<double>(accepted)) &&
+                      (luck.odds < 1 || comes_early(static_cast<double>(accepted))) &&
                       luck.wants_pair(last.rate, !others.crowd());
     if (row)
       luck.test(last.since.sends, true);
@@ -635,7 +638,7 @@ struct seek {
     auto const rate = rate_of(level);
     auto const at_fewer =
         (top.at <= cuts::few && out + 1 < top.at) || (out < slots_fewer * level && out + 2 < level);
-    if (top.slots && (at_fewer || last.in_vain >= 3)) {
+    if (top.slots && (at_fewer || last.in_vain >= 3 || rate < slots_fell * luck.highest)) {
       level = rate;
       top.at = rate_of(top.at);
       count(false);
@@ -821,7 +824,8 @@ struct seek {
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
     auto const how = [this] {
-      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt};
+      return latency::sending{so_far.unit, pace(), ramping() && !luck.known(), top.slots,
+                              !with.prompt};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
