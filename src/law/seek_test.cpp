@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace headway {
@@ -76,6 +77,21 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   ASSERT_EQ(law.luck.unsent, chance::tests);
   answer_row(law, now, chance::tests, 0);
   EXPECT_TRUE(law.luck.known());
+}
+
+TEST(seek, a_row_that_gets_more_than_a_limit_of_its_own_can_have_saved_shows_others) {
+  for (auto const& [refused, shown] : {std::pair{1, false}, {2, true}, {5, true}, {6, false}}) {
+    time_point now{1s};
+    seek law;
+    law.top.at = 5;
+    law.level = 4;
+    law.last.at = now;  // a fifth of a second before the row is heard: it saved one
+    law.luck.test(law.last.since.sends, true);
+    law.turn.next = now + 150ms;
+    answer_row(law, now, chance::tests, refused);
+    EXPECT_EQ(law.others.shown, shown) << refused << " of 8";
+    EXPECT_EQ(law.others.crowd(), shown) << refused << " of 8";
+  }
 }
 
 TEST(seek, no_pair_asks_a_refusal_that_climbs_explain_or_that_ends_a_ramp) {

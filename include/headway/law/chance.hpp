@@ -139,6 +139,9 @@ struct chance {
     return tells && heard == length() && refused >= (heard < tests ? 1 : few);
   }
 
+  /// Returns how many of the latest tests were accepted.
+  int passed() const noexcept { return heard - refused; }
+
   /// Returns whether a row of tests has been heard that leaves a rate that has collapsed
   /// unexplained, so that another is to follow at once.
   bool wants_another(double rate) noexcept {

@@ -487,6 +487,9 @@ struct seek {
     if (test && !known && luck.met_limit())
       luck.ceiling = others.crowd() && luck.ceiling > 0 ? std::min(luck.ceiling, rate_of(level))
                                                         : rate_of(level);
+    if (test && !top.slots && luck.met_limit() &&
+        luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
+      others.show();
     if (!known && luck.known()) {
       search_anew();
     } else if (unpaid && test) {
