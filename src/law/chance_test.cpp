@@ -20,7 +20,7 @@ TEST(chance, nothing_is_known_at_first_and_each_refusal_counts) {
   chance c;
   EXPECT_FALSE(c.limit());
   EXPECT_EQ(c.doubts(), 0);
-  EXPECT_TRUE(c.wants_tests());
+  EXPECT_TRUE(c.wants_tests(20));
 }
 
 TEST(chance, what_is_refused_again_at_once_is_a_limit) {
@@ -157,12 +157,17 @@ TEST(chance, a_known_limit_is_tested_seldom) {
   c.low = 0;
   auto const tested = [&](int refusals) {
     int rows = 0;
-    for (int i = 0; i < refusals; ++i) rows += c.wants_tests();
+    for (int i = 0; i < refusals; ++i) rows += c.wants_tests(20);
     return rows;
   };
   EXPECT_EQ(tested(chance::seldom), 1);
   EXPECT_EQ(tested(chance::seldom_max), 3) << "after 32, 64 and 128 of them";
   EXPECT_EQ(tested(10 * chance::seldom_max), 10);
+  c.ceiling = 40;
+  EXPECT_EQ(tested(1), 0);
+  c.ceiling = 60;
+  EXPECT_EQ(tested(1), 1) << "far below where tests told of it";
+  c.ceiling = 0;
   test(c, 1, 0);
   test(c, 1, chance::tests);
   ASSERT_TRUE(c.limit());
@@ -180,7 +185,7 @@ TEST(chance, refusals_that_a_cut_ends_were_a_limit) {
   c.spared(enough - 1);
   EXPECT_TRUE(c.known());
   auto const odds = c.odds;
-  c.spared(enough + 1);
+  c.spared(enough);
   EXPECT_DOUBLE_EQ(c.odds, odds * chance::row_for);
   EXPECT_FALSE(c.known());
 }

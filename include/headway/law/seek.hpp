@@ -472,7 +472,7 @@ struct seek {
   void search_anew() noexcept {
     level = std::max(rate_of(level), search_cut * luck.highest);
     count(false);
-    last.row = {};
+    last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
     top.resumed = top.at > 0;
@@ -621,7 +621,7 @@ struct seek {
     bool const known_enough =
         accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
     bool const pair = known_enough && last.row.slots == 0 &&
-                      (luck.odds < 1 || comes_early(static_cast<double>(accepted))) &&
+                      comes_early(static_cast<double>(accepted)) &&
                       luck.wants_pair(last.rate, !others.crowd());
     if (row)
       luck.test(last.since.sends, true);
@@ -641,7 +641,7 @@ struct seek {
     auto const rate = rate_of(level);
     auto const at_fewer =
         (top.at <= cuts::few && out + 1 < top.at) || (out < slots_fewer * level && out + 2 < level);
-    if (top.slots && (at_fewer || last.in_vain >= 3 || rate < slots_fell * luck.highest)) {
+    if (top.slots && (at_fewer || last.in_vain >= 3)) {
       level = rate;
       top.at = rate_of(top.at);
       count(false);
@@ -827,8 +827,7 @@ struct seek {
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
     auto const how = [this] {
-      return latency::sending{so_far.unit, pace(), ramping() && !luck.known(), top.slots,
-                              !with.prompt};
+      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
