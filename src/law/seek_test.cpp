@@ -148,6 +148,20 @@ TEST(seek, once_chance_is_found_again_goes_back_to_where_tests_told_of_a_limit) 
   EXPECT_FALSE(found(0).top.resumed);
 }
 
+// 200/s with 3 % of chance, seed 142: the row's verdict set the level to a ceiling of 0, for good.
+TEST(seek, once_chance_is_found_a_row_that_asks_for_slots_is_over) {
+  time_point now{1s};
+  seek law;
+  law.luck.share = 0.03;
+  law.top.at = 30;
+  law.turn.wait(now, 0);
+  law.luck.test(law.last.since.sends, true);
+  law.last.row.ask(30, 0.05, 0.05, law.last.since.sends, 20);
+  answer_row(law, now, chance::tests, 0);
+  ASSERT_TRUE(law.luck.known());
+  EXPECT_EQ(law.last.row.slots, 0);
+}
+
 TEST(seek, once_chance_has_explained_a_collapse_half_of_what_was_accepted_goes_again) {
   time_point now{1s};
   seek law;
