@@ -185,7 +185,7 @@ TEST(chance, refusals_that_a_cut_ends_were_a_limit) {
   c.spared(enough - 1);
   EXPECT_TRUE(c.known());
   auto const odds = c.odds;
-  c.spared(enough);
+  c.spared(enough + 1);
   EXPECT_DOUBLE_EQ(c.odds, odds * chance::row_for);
   EXPECT_FALSE(c.known());
 }

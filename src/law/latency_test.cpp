@@ -147,13 +147,15 @@ TEST(latency, what_failed_was_delivered_too) {
   }
 }
 
-TEST(latency, after_a_gap_a_block_begins_anew) {
+TEST(latency, a_block_that_begins_anew_has_the_answers_that_count_for_it) {
   time_point const now{5s};
   latency l;
   l.answers = 20;
+  l.gap(now, 8);
+  EXPECT_EQ(l.answers, 8);
+  EXPECT_EQ(l.block, now);
   l.gap(now);
   EXPECT_EQ(l.answers, 0);
-  EXPECT_EQ(l.block, now);
 }
 
 }  // namespace

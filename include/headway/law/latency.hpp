@@ -87,9 +87,9 @@ struct latency {
     return drain_share * level;
   }
 
-  /// Begins a block anew, since samples were lost.
-  void gap(time_point now) noexcept {
-    answers = 0;
+  /// Begins a block anew, since samples were lost or the level leapt; `before` answers count.
+  void gap(time_point now, int before = 0) noexcept {
+    answers = before;
     block = std::max(block, now);
   }
 

@@ -235,7 +235,7 @@ struct seek {
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) &&
         !wants_little() && !asks_enough())
-      grow(cost);
+      grow(now, cost);
   }
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
@@ -382,7 +382,7 @@ struct seek {
     return level < top.rest() ? phase::approach : phase::creep;
   }
 
-  void grow(double cost) noexcept {
+  void grow(time_point now, double cost) noexcept {
     auto const rate = rate_of(level);
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
@@ -393,7 +393,10 @@ struct seek {
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / doubling_units(rate);
-        if (begins_well(rate)) level *= 2;
+        if (begins_well(rate)) {
+          level *= 2;
+          wait.gap(now, first_answers);  // a queue is heard of sooner, too
+        }
         break;
       case phase::approach:
         level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
