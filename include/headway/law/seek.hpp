@@ -846,6 +846,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), usable);
         count(false);
         top.at = level / ceiling::below;
+        top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
         level = wait.resume;
