@@ -43,8 +43,8 @@ struct ban {
               double units = 0) noexcept {
     if (!costs(shut, sent, answer)) return;
     bool const about = shut < other * seconds && seconds < other * shut;
-    bool const may_be = std::min(certain, least) > 0 && certain < seconds && least < shut;
-    bool const as_before = about || may_be;
+    bool const perhaps = std::min(certain, least) > 0 && certain < seconds && least < shut;
+    bool const as_before = about || perhaps;
     if (alike == 1 && std::abs(units - accepted) < same * units)
       deny();
     else

@@ -264,7 +264,7 @@ struct seek {
   /// Takes a server that says that it is shut for so long that this costs much.
   void on_hint(time_point now, hint const& said) noexcept {
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
-    if (top.slots || crowd() || wants_little() || so_far.successes < cuts::hardly) return;
+    if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
     server.refuse(now);
     server.close(now);
@@ -341,13 +341,14 @@ struct seek {
     return last.row.slots > 0 && last.row.unsent == 0 &&
            rate_of(level) * wait.mean > last.row.slots * so_far.unit;
   }
+  /// Returns whether hardly anything was ever accepted.
+  bool hardly_served() const noexcept { return so_far.successes < period::served; }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns a factor, so that clients that a crowd has shut out do not ask in step; one that was
   /// hardly served may be one of them.
   double jitter(time_point now, fraction u) const noexcept {
-    bool const unserved =
-        so_far.successes < cuts::hardly && to_seconds(now - server.since) > unserved_seconds;
+    bool const unserved = hardly_served() && to_seconds(now - server.since) > unserved_seconds;
     return crowd() || unserved ? 0.5 + headway::unit(u) : 1;
   }
   /// Returns the time that an answer takes; before the first, what it takes at least.
@@ -561,10 +562,10 @@ struct seek {
     if (s.sent.epoch != so_far.epoch) return;
     luck.before = 0;
     if (last.row.refused(s.sent.sends)) return;
-    bool const doubted = doubts > 0 && !server.shut;
+    bool const asks = doubts > 0 && !server.shut;
     bool const has_tests = test || s.sent.sends < luck.beyond;
-    if (doubted && !has_tests) luck.test(last.since.sends, level < top.rest());
-    bool const believed = doubted ? test && luck.refused >= doubts : !test;  // a test is of its cut
+    if (asks && !has_tests) luck.test(last.since.sends, level < top.rest());
+    bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return;
     if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
       return turn.wait(
@@ -665,7 +666,7 @@ struct seek {
     double told = 0;             ///< units per second accepted between the two refused sends
   };
 
-  /// Returns the harvest before a cut, of which so many were accepted.
+  /// Returns the harvest before a cut, of which so many were accepted; chance hears of it, too.
   harvest harvested(time_point now, sample const& s, std::uint64_t accepted) noexcept {
     auto const since = std::max(to_seconds(now - last.at), 1e-6);
     auto const mean = (so_far.units - last.units + so_far.unit) / since;
@@ -772,7 +773,7 @@ struct seek {
       server.banned.deny();
     }
     bool const first = server.banned.seconds == 0;
-    if (so_far.successes >= cuts::hardly)
+    if (!hardly_served())
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted);
     auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
     bool const silent = server.silence_tells(answer_time(now));
@@ -780,13 +781,13 @@ struct seek {
         silent ? c.closed > c.seconds / 2
                : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
     bool const again = c.again && (long_enough || !silent);
-    bool const told = !server.banned.may_be() && c.certain == 0;  // a window's end, without probes
+    bool const window_ends = !server.banned.may_be() && c.certain == 0;  // told without a probe
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
     } else if (eager) {
       level = std::exchange(top.at, 0);  // each was refused for a reason of its own
-    } else if (!crowd() && with.periods && !told && ((long_enough && !known) || again)) {
+    } else if (!crowd() && with.periods && !window_ends && ((long_enough && !known) || again)) {
       auto const few = c.accepted < few_units * unit;
       top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
       if (c.most < ceiling::below * level) top.touched = false;
