@@ -743,6 +743,22 @@ TEST(seek, after_a_first_closing_that_costs_much_it_searches_anew_and_slowly) {
   }
 }
 
+TEST(seek, a_ramp_after_a_first_ban_doubles_in_no_less_than_a_share_of_it) {
+  auto const grown = [](ban banned) {
+    time_point now{1s};
+    seek law;
+    law.so_far.successes = law.last.since.successes = 100;  // long begun
+    law.level = 100;
+    law.server.banned = banned;
+    for (int n = 0; n < 100; ++n) answer(law, now, outcome::success);
+    EXPECT_EQ(law.doing(), seek::phase::ramp);
+    return law.level / 100;
+  };
+  EXPECT_GT(grown({}), 2);
+  EXPECT_NEAR(grown({.seconds = 30, .alike = 1}), 1 + 0.7 * 100 / (ban::doubling * 30 * 100), 0.01);
+  EXPECT_GT(grown({.seconds = 30, .alike = -ban::proof}), 2) << "it was none";
+}
+
 // A window is told from a ban by what it accepts; a hint says how long it is shut.
 TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
   time_point now{1s};
