@@ -34,19 +34,13 @@ struct ceiling {
   static constexpr double touch_max = 0.99;           ///< … of where it was touched
   static constexpr double proven_min = 0.98;          ///< as touch_min, after a long climb, …
   static constexpr double proven_max = 1.02;          ///< … of what it was before, at most
-  static constexpr double climb_units = 8;            ///< requests of one climb, at least …
-  static constexpr double climb_units_measured = 3;   ///< … once it is measured
   static constexpr double step = 0.03;                ///< of it: one climb
-  static constexpr double guessed_answers = 20;       ///< for one, while it is a guess
   static constexpr double climb_seconds_first = 1.5;  ///< 4: a limit that rose is found 2 s later
   static constexpr double climb_seconds_fell = 1;     ///< once it fell
-  static constexpr double climb_answers = 8;  ///< or their time; 0: steps of slots 1.7, not 1.3
-  static constexpr double climb_seconds_max = 12;   ///< of a rate; 6: stationary 0.23, not 0.14 %
-  static constexpr double climb_seconds_slow = 6;   ///< slots, queues, what is remembered
-  static constexpr double climb_seconds_late = 20;  ///< a rate, where answers take seconds
-  static constexpr double haste = 4;                ///< of a climb that meets no reject
-  static constexpr double confirmed = 1.15;         ///< times longer, when it proves true
-  static constexpr double touch_smoothing = 4;      ///< touches
+  static constexpr double climb_seconds_max = 12;     ///< of a rate; 6: stationary 0.23, not 0.14 %
+  static constexpr double climb_seconds_slow = 6;     ///< slots, queues, what is remembered
+  static constexpr double confirmed = 1.15;           ///< times longer, when it proves true
+  static constexpr double touch_smoothing = 4;        ///< touches
   static constexpr std::uint64_t rare = 40;  ///< accepted between two rejects: no descent any more
 
   /// Returns where climbs begin.

@@ -12,6 +12,7 @@
 #include "headway/law/company.hpp"
 #include "headway/law/cuts.hpp"
 #include "headway/law/demand.hpp"
+#include "headway/law/growth.hpp"
 #include "headway/law/latency.hpp"
 #include "headway/law/period.hpp"
 #include "headway/law/turns.hpp"
@@ -120,20 +121,12 @@ struct seek {
   };
   parts with{};  ///< all, unless a comparison says otherwise
 
-  static constexpr double rate_min = 1.0 / 600;     // one probe in ten minutes
-  static constexpr double rate_max = 1e7;           ///< units per second
-  static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
-  static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
-  static constexpr double ramp_waits = 4;           ///< … nor in less than so many answers' time
-  static constexpr double ramp_answers = 20;        // … and not in fewer than tell a small limit
-  static constexpr double guess_answers = 16;       ///< as ramp_answers, above a guess, …
-  static constexpr double guess_answers_min = 6;  ///< … if they take `guess_seconds`, else these
-  static constexpr double guess_seconds = 4;   ///< 16 answers a doubling starve the hardly served
-  static constexpr int first_answers = 8;      ///< once they have come, all good, the level doubles
-  static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
-  static constexpr double moved = 1.25;        ///< above the ceiling without a reject: it has moved
-  static constexpr double search_cut = 0.5;    ///< of the level, once a search is refused …
-  static constexpr double guess_cut = 0.8;     ///< … above a guess
+  static constexpr double rate_min = 1.0 / 600;  // one probe in ten minutes
+  static constexpr double rate_max = 1e7;        ///< units per second
+  static constexpr int first_answers = 8;    ///< once they have come, all good, the level doubles
+  static constexpr double moved = 1.25;      ///< above the ceiling without a reject: it has moved
+  static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
+  static constexpr double guess_cut = 0.8;   ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
@@ -151,14 +144,12 @@ struct seek {
   static constexpr double shut_cut = 0.5;         ///< of the level, when the server shuts
   static constexpr double unserved_seconds = 10;  ///< shut before it served: 0: fleet-100x20 99 s
   static constexpr double near_flying = 0.25;     ///< in flight, to begin with
-  static constexpr double approach_answers = 12;  ///< to where climbs begin …
-  static constexpr double approach_seconds = 0.3;  ///< … or so long; a second, after an outage
-  static constexpr double drift = 1e-4;            ///< of the ceiling: to get there at all
-  static constexpr double unit_smoothing = 20;     ///< answers
-  static constexpr double known_units = 10;        ///< in a cycle with two cuts: the rate is known
-  static constexpr double few_units = 16;          ///< … tell a rate from its bounds only
-  static constexpr double guess_units = 2;         ///< … tell hardly anything
-  static constexpr double guess_above = 1.3;       ///< times a guess the level begins
+  static constexpr double drift = 1e-4;           ///< of the ceiling: to get there at all
+  static constexpr double unit_smoothing = 20;    ///< answers
+  static constexpr double known_units = 10;       ///< in a cycle with two cuts: the rate is known
+  static constexpr double few_units = 16;         ///< … tell a rate from its bounds only
+  static constexpr double guess_units = 2;        ///< … tell hardly anything
+  static constexpr double guess_above = 1.3;      ///< times a guess the level begins
   static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
@@ -180,7 +171,7 @@ struct seek {
   enum class phase : std::uint8_t { ramp, approach, creep, crowd, shut, drain };
   /// Returns what it does now.
   phase doing() const noexcept {
-    return server.shut ? phase::shut : wait.draining() ? phase::drain : growth();
+    return server.shut ? phase::shut : wait.draining() ? phase::drain : growing();
   }
 
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
@@ -208,7 +199,7 @@ struct seek {
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
-      level += so_far.unit * ln2 / ramp_seconds_max;
+      level += so_far.unit * ln2 / growth::ramp_seconds_max;
     return {.sent = now,
             .epoch = so_far.epoch,
             .successes = so_far.successes,
@@ -329,6 +320,8 @@ struct seek {
   }
   /// Returns whether a refusal costs the time that it shuts the server.
   bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
+  /// Returns whether a refusal may shut the server for long.
+  bool may_ban() const noexcept { return with.bans && server.banned.suspected(); }
   /// Returns whether it may send faster, to ask whether others share a window.
   bool spurts() const noexcept {
     return others.window.step > 0 && with.spurts && leave == 0 && !server.shut && !crowd() &&
@@ -377,7 +370,7 @@ struct seek {
     return top.slots ? s.in_flight + 1 >= allowed() : turn.bind(now, wait.mean);
   }
 
-  phase growth() const noexcept {
+  phase growing() const noexcept {
     if (top.at > 0 && crowd()) return phase::crowd;
     if (ramping()) return phase::ramp;
     return level < top.rest() ? phase::approach : phase::creep;
@@ -388,83 +381,38 @@ struct seek {
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
       top.settled = true;
-    switch (growth()) {
+    growth const per{.rate = rate, .unit = so_far.unit, .answer = wait.mean};
+    switch (growing()) {
       case phase::crowd:
-        level += others.stride() * top.at * cost / stride_units(rate);
+        level += others.stride() * top.at * cost / per.stride(level / top.at, others.stride());
         break;
       case phase::ramp:
-        level *= 1 + ln2 * cost / doubling_units(rate);
+        level *= 1 + ln2 * cost / per.doubling(top, may_ban() ? server.banned.seconds : 0);
         if (begins_well(rate)) {
           level *= 2;
           wait.gap(now, first_answers);  // a queue is heard of sooner, too
         }
         break;
       case phase::approach:
-        level += (top.rest() - level) * cost / approach_units(rate) + drift * top.at;
+        level += (top.rest() - level) * cost / per.approach(top.resumed) + drift * top.at;
         break;
       default:
         // Above the ceiling, what is left to others would hide one far above.
-        if (!(leave > 0 && top.settled && level > top.at))
-          level += ceiling::step * top.at * cost / step_units(rate);
+        if (!(leave > 0 && top.settled && level > top.at)) climb(per, cost);
     }
     level = std::min(level, rate_max);
   }
 
-  /// Returns the units in which a stride is given back: `company::seconds` of them, and above the
-  /// ceiling half for each stride, to a bound.
-  double stride_units(double rate) const noexcept {
-    auto needed = rate * company::seconds;
-    auto const needed_min = std::max({rate * wait.mean, so_far.unit, needed / company::haste_max});
-    for (auto above = level / top.at - 1; above > 0 && needed > needed_min;
-         above -= others.stride())
-      needed /= 2;
-    return std::max(needed, needed_min);
+  void climb(growth const& per, double cost) noexcept {
+    auto const there = rate_of(top.at);
+    auto const lost = bans() ? server.banned.seconds * there : 0;
+    level += ceiling::step * top.at * cost / per.climb(top, level / top.at, there, lost, waste);
   }
   /// Returns whether the first answers have come, all of them good and more than fly.
   bool begins_well(double rate) const noexcept {
     return so_far.epoch == 0 && top.at == 0 && last.since.successes == first_answers &&
            last.since.failures == 0 && rate * wait.mean < first_answers * so_far.unit;
   }
-  /// Returns the units in which the ramp doubles.
-  double doubling_units(double rate) const noexcept {
-    auto seconds = std::clamp(ramp_waits * wait.mean, ramp_seconds_min, ramp_seconds_max);
-    if (top.at > 0) seconds *= known_factor;
-    bool const may_ban = with.bans && server.banned.suspected();
-    if (may_ban) seconds = std::max(seconds, ban::doubling * server.banned.seconds);
-    auto const doublings = std::min(wait.mean / seconds, 2.0);
-    auto const late = 1 + doublings * (1 + doublings) / 2;  // answers tell of older rates
-    auto const answers = top.guess || may_ban ? std::clamp(per_unit(rate * guess_seconds),
-                                                           guess_answers_min, guess_answers)
-                                              : ramp_answers;
-    return std::max(rate * seconds / late, answers * so_far.unit);
-  }
-  /// Returns the units in which all but 1/e of the way to where climbs begin is made.
-  double approach_units(double rate) const noexcept {
-    return std::max(approach_answers * so_far.unit, (top.resumed ? 1 : approach_seconds) * rate);
-  }
-  /// Returns the units of one climb: so many that the reject that it costs is a share of `waste` of
-  /// them, and that it is heard before the next.
-  double step_units(double rate) const noexcept {
-    auto const unit = so_far.unit;
-    auto const measured = top.touched && !top.slots;
-    auto const heard =
-        std::min(ceiling::climb_answers * wait.mean,
-                 top.slots ? ceiling::climb_seconds_slow : ceiling::climb_seconds_late);
-    auto const there = rate_of(top.at);
-    auto needed = std::max(
-        top.touched
-            ? (top.touch_rejects * unit + (bans() ? server.banned.seconds * there : 0)) / waste
-            : ceiling::guessed_answers * unit,
-        there * std::max(top.climb_seconds, heard));
-    auto const needed_min = std::max(
-        (measured ? ceiling::climb_units_measured : ceiling::climb_units) * unit, rate * wait.mean);
-    auto const expected = measured ? 1 : 1 + ceiling::step;
-    for (auto above = level / top.at - expected; above > 0 && needed > needed_min;
-         above -= ceiling::step)
-      needed /= ceiling::haste;  // the expected reject did not come
-    return std::max(needed, needed_min);
-  }
-
   /// Takes whether the level is permits. A drain ends where that is new: it kept a level of the
   /// other kind.
   void count(bool slots) noexcept {
@@ -775,32 +723,41 @@ struct seek {
     bool const first = server.banned.seconds == 0;
     if (!hardly_served())
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted);
-    auto const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
-    bool const silent = server.silence_tells(answer_time(now));
-    auto const long_enough =
-        silent ? c.closed > c.seconds / 2
-               : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
-    bool const again = c.again && (long_enough || !silent);
-    bool const window_ends = !server.banned.may_be() && c.certain == 0;  // told without a probe
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
     } else if (eager) {
       level = std::exchange(top.at, 0);  // each was refused for a reason of its own
-    } else if (!crowd() && with.periods && !window_ends && ((long_enough && !known) || again)) {
-      auto const few = c.accepted < few_units * unit;
-      top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
-      if (c.most < ceiling::below * level) top.touched = false;
-      auto const highest = so_far.successes <= 1 && top.at > 0 ? top.at : c.most;
-      level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
-      top.guess = c.accepted <= guess_units * unit;
-      top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
-      if (first && few && with.bans && server.banned.suspected()) top.at = 0;  // it is no period's
+    } else if (!crowd() && tells_rate(c, now)) {
+      take_cycle(c);
+      if (first && c.accepted < few_units * unit && may_ban()) top.at = 0;  // it is no period's
     } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;
     }
     turn.hurry(now, unit / pace());
+  }
+  /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
+  bool tells_rate(period::cycle const& c, time_point now) const noexcept {
+    auto const unit = so_far.unit;
+    bool const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
+    bool const silent = server.silence_tells(answer_time(now));
+    bool const long_enough =
+        silent ? c.closed > c.seconds / 2
+               : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
+    bool const again = c.again && (long_enough || !silent);
+    bool const window_ends = !server.banned.may_be() && c.certain == 0;  // told without a probe
+    return with.periods && !window_ends && ((long_enough && !known) || again);
+  }
+  /// Takes the rate that a cycle tells, of a few units only the middle of its bounds.
+  void take_cycle(period::cycle const& c) noexcept {
+    bool const few = c.accepted < few_units * so_far.unit;
+    top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
+    if (c.most < ceiling::below * level) top.touched = false;
+    auto const highest = so_far.successes <= 1 && top.at > 0 ? top.at : c.most;
+    level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
+    top.guess = c.accepted <= guess_units * so_far.unit;
+    top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
   }
 
   /// Returns x / unit, without the division where each request costs 1, as most do.
