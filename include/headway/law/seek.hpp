@@ -59,7 +59,7 @@ struct learned {
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
 /// for each flight, no growth beyond what flies), RFC 6817 (leave). Each constant was chosen on
-/// scenarios/*.toml and checked on scenarios/held-out; docs/design/003-what-limits.md says what
+/// scenarios/*.toml and checked on scenarios/held-out; docs/design/017-what-was-tried.md says what
 /// else was tried, and docs/default-law.md what each part buys.
 struct seek {
   double level = 20;     ///< knob: the rate to begin with, requests per second; then units, permits
