@@ -1087,5 +1087,29 @@ TEST(seek, a_memory_that_is_refused_at_once_is_dropped) {
   EXPECT_EQ(law.so_far.epoch, 1U);
 }
 
+TEST(seek, refusals_by_chance_alone_are_no_limit_that_a_next_run_would_begin_with) {
+  seek law;
+  law.level = 40;
+  law.so_far.successes = 100;
+  law.top.at = 1000;
+  ASSERT_TRUE(law.met());
+  law.luck.usual = 0.05;
+  EXPECT_FALSE(law.met());
+  EXPECT_EQ(law.knows().rate, law.pace());
+  law.luck.ceiling = 900;  // tests have told of one meanwhile
+  EXPECT_TRUE(law.met());
+  EXPECT_EQ(law.knows().rate, 1000);
+}
+
+TEST(seek, a_ceiling_that_a_ramp_has_guessed_is_remembered_as_what_was_accepted) {
+  seek law;
+  law.so_far.successes = 100;
+  law.top.at = 10'000;
+  law.luck.highest = 300;
+  EXPECT_EQ(law.knows().rate, 300);
+  law.top.touched = true;
+  EXPECT_EQ(law.knows().rate, 10'000);
+}
+
 }  // namespace
 }  // namespace headway

@@ -734,7 +734,7 @@ struct board::office {
   /// Keeps what the law has learned, for those that begin without a state.
   void keep(membership& m, time_point now) {
     auto const& law = m.made->law;
-    if (law.top.at == 0 || law.so_far.successes < successes_min) return;
+    if (!law.met() || law.so_far.successes < successes_min) return;
     auto const knows = law.knows();
     auto const is_new = [](double is, double was) {
       return std::max(is, was) > std::min(is, was) * (1 + differs);

@@ -24,7 +24,7 @@ concept knowing = requires(L l, learned const& k, duration age) {
   l.knows();
   l.remember(k, age);
   l.leave;
-  l.top.at;
+  l.met();
   l.so_far.epoch;
 };
 static_assert(knowing<seek>);
@@ -64,7 +64,7 @@ shipped_law law_named(std::string_view text) {
 
 std::optional<learned> knowledge_of(any_law const& l) {
   return if_knowing<std::optional<learned>>(l, [](auto const& one) -> std::optional<learned> {
-    if (one.top.at == 0 || one.so_far.successes < successes_min) return std::nullopt;
+    if (!one.met() || one.so_far.successes < successes_min) return std::nullopt;
     return one.knows();
   });
 }
@@ -103,8 +103,8 @@ std::string findings(any_law const& l, bool quotas_bind) {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (one.top.at == 0 && quotas_bind) return latency;
-    if (one.top.at == 0)
+    if (!one.met() && quotas_bind) return latency;
+    if (!one.met())
       return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
     return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);

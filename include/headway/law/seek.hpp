@@ -275,10 +275,17 @@ struct seek {
   /// Judges latency anew, since samples were lost.
   void gap(time_point now) noexcept { wait.gap(now); }
 
-  /// Returns what the next run may begin with.
+  /// Returns whether a limit was met: refusals by chance alone are none.
+  bool met() const noexcept { return top.at > 0 && (!luck.known() || luck.ceiling > 0); }
+
+  /// Returns what the next run may begin with: of a ceiling that is a guess, what was accepted.
   learned knows() const noexcept {
-    if (top.at == 0) return {.rate = so_far.successes > 0 ? pace() : 0, .latency = wait.mean};
-    return {.rate = rate_of(top.at), .slots = top.slots ? top.at : 0, .latency = wait.mean};
+    if (!met()) return {.rate = so_far.successes > 0 ? pace() : 0, .latency = wait.mean};
+    auto const rate = rate_of(top.at);
+    bool const guessed = !top.slots && !top.touched && luck.highest > 0;
+    return {.rate = guessed ? std::min(rate, luck.highest) : rate,
+            .slots = top.slots ? top.at : 0,
+            .latency = wait.mean};
   }
 
   /// Begins with what an earlier run has learned, trusted less as it ages: half of it after a week.
