@@ -104,8 +104,7 @@ std::string findings(any_law const& l, bool quotas_bind) {
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
     if (!one.met() && quotas_bind) return latency;
-    if (!one.met())
-      return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
+    if (!one.met()) return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
     if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
     return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);
   });
