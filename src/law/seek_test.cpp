@@ -636,6 +636,31 @@ TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
   EXPECT_TRUE(law.top.resumed);
 }
 
+// Else a window was used up in a part of its time again and again.
+TEST(seek, a_window_that_gives_as_many_as_before_bounds_the_ceiling) {
+  auto const after = [](double more_than_before, bool periods) {
+    time_point now{1s};
+    auto law = refused_after(200, now);
+    while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+    for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+    refuse(law, now);
+    for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+    for (int i = 0; i < 5; ++i) refuse(law, now);
+    auto const& open = law.server;
+    auto const most = open.accepted / to_seconds(open.refused - open.began);
+    law.others.window.units = open.accepted - more_than_before;
+    law.top.at = 2 * most;
+    law.level = 3 * most;
+    law.with.periods = periods;
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.doing(), law.top.at < 2 * most ? seek::phase::creep : seek::phase::ramp);
+    return law.top.at / most;
+  };
+  EXPECT_NEAR(after(0, true), 1 / ceiling::below, 1e-9);
+  EXPECT_NEAR(after(10, true), 2, 1e-9);
+  EXPECT_NEAR(after(0, false), 2, 1e-9);
+}
+
 TEST(seek, a_spurt_hastens_requests_until_the_first_refusal) {
   time_point now{1s};
   auto law = refused_after(200, now);

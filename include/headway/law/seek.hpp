@@ -718,11 +718,13 @@ struct seek {
 
   /// Takes the first success after a row of refusals, of a request sent at `sent`. The first time
   /// the server is taken to have a period if nothing was known or refused before; when it happens
-  /// again, it has one. Else it was away, and is what it was.
+  /// again, it has one. Else it was away, and is what it was, but a window that gives as many as
+  /// before gives no more a second than while it was open.
   void opened(time_point now, time_point sent, double u) noexcept {
     auto const unit = so_far.unit;
     bool const eager = server.eager;
     auto const c = server.open(sent, unit);
+    bool const as_many = others.window.gives_as_many(c.accepted, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
       others.show();
       server.banned.deny();
@@ -741,6 +743,10 @@ struct seek {
     } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;
+      if (as_many && with.periods && !top.slots && top.at > 0) {
+        top.at = std::min(top.at, c.most / ceiling::below);
+        level = std::min(level, top.rest());  // not a ramp above it
+      }
     }
     turn.hurry(now, unit / pace());
   }
