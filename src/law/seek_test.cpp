@@ -79,6 +79,68 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   EXPECT_TRUE(law.luck.known());
 }
 
+/// Returns a law that has met a ceiling, and was refused again after so many.
+seek held_down(time_point& now, double level, int accepted) {
+  seek law;
+  law.last.at = now;
+  law.top.at = law.level = level;
+  law.top.touched = true;
+  answer_row(law, now, accepted, 0);
+  answer_row(law, now, 1, 1);
+  return law;
+}
+
+TEST(seek, a_pair_asks_a_ceiling_that_holds_it_down_where_a_crowd_would_be_refused_more) {
+  for (auto const& [level, accepted, pair] :
+       {std::tuple{0.1, 3, chance::pair}, {0.1, 60, 0}, {20.0, 20, 0}}) {
+    time_point now{1s};
+    EXPECT_EQ(held_down(now, level, accepted).luck.unsent, pair) << level << ' ' << accepted;
+  }
+}
+
+TEST(seek, a_ceiling_that_accepts_a_pair_is_a_guess_again_and_one_that_refuses_the_second_a_limit) {
+  for (auto const& [refused, guess, limit] :
+       {std::tuple{0, true, false}, {1, false, true}, {2, false, false}}) {
+    time_point now{1s};
+    auto law = held_down(now, 0.1, 5);
+    answer_row(law, now, chance::pair, refused);
+    EXPECT_EQ(law.top.guess, guess) << refused;
+    EXPECT_EQ(law.doing() == seek::phase::ramp, guess) << refused;
+    EXPECT_EQ(law.luck.limit(), limit) << refused;
+  }
+}
+
+TEST(seek, a_guess_of_which_no_more_is_accepted_at_twice_the_pace_is_its_own_limit) {
+  for (auto const& [pause, limit] : {std::pair{0s, false}, {60s, true}}) {
+    time_point now{1s};
+    seek law;
+    law.last.at = now;
+    law.top.at = 0.1;
+    law.top.guess = true;
+    law.level = 0.2;
+    law.luck.odds = chance::suspect;  // a pair has passed
+    now += pause;
+    answer_row(law, now, 6, 0);
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.luck.limit(), limit) << pause.count();
+  }
+}
+
+TEST(seek, one_slot_does_not_refuse_what_goes_alone) {
+  for (auto const& [out, slots] : {std::pair{2, true}, {1, false}}) {
+    time_point now{1s};
+    seek law;
+    law.top.slots = true;
+    law.top.at = law.level = 1;
+    law.wait.mean = 0.05;
+    answer_row(law, now, 5, 0);
+    auto sent = law.take(now, 1, 0);
+    sent.in_flight = out;
+    law.on_throttle(now + 50ms, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+    EXPECT_EQ(law.top.slots, slots) << out;
+  }
+}
+
 TEST(seek, a_row_that_gets_more_than_a_limit_of_its_own_can_have_saved_shows_others) {
   for (auto const& [refused, shown] : {std::pair{1, false}, {2, true}, {5, true}, {6, false}}) {
     time_point now{1s};

@@ -150,6 +150,8 @@ struct seek {
   static constexpr double few_units = 16;         ///< … tell a rate from its bounds only
   static constexpr double guess_units = 2;        ///< … tell hardly anything
   static constexpr double guess_above = 1.3;      ///< times a guess the level begins
+  static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
+  static constexpr double no_more = 1.8;  ///< times a guess, accepted at twice that: its own limit
   static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
@@ -341,6 +343,11 @@ struct seek {
     return last.row.slots > 0 && last.row.unsent == 0 &&
            rate_of(level) * wait.mean > last.row.slots * so_far.unit;
   }
+  /// Returns whether a crowd would be refused more often at this level, 1 / (12 x): it is its own
+  /// ceiling that holds it down, whether that is a limit's or was met by bad luck among others.
+  bool held_down() const noexcept {
+    return !crowd() && company::seconds * luck.share * rate_of(level) < crowd_refuses * so_far.unit;
+  }
   /// Returns whether hardly anything was ever accepted.
   bool hardly_served() const noexcept { return so_far.successes < period::served; }
   /// Returns whether refusals are not its pace's doing.
@@ -367,7 +374,8 @@ struct seek {
     if (luck.unsent > 0) {
       if (--luck.unsent > 0) return 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      return paid_later ? waits * wait.mean : (luck.length() + extra_turns) * seconds;
+      auto const extra = luck.length() == chance::pair && held_down() ? 0 : extra_turns;
+      return paid_later ? waits * wait.mean : (luck.length() + extra) * seconds;
     }
     if (last.row.unsent == 0) return seconds;
     return last.row.sent(now) ? (last.row.row + extra_turns) * seconds : 0;
@@ -449,6 +457,8 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
+    if (test && luck.heard == chance::pair && luck.length() == chance::pair && held_down())
+      judge_ceiling();
     if (!known && luck.known()) {
       search_anew();
     } else if (unpaid && test) {
@@ -458,6 +468,16 @@ struct seek {
         turn.wait(now, (chance::tests + extra_turns) * so_far.unit / pace());
     }
     return test;
+  }
+
+  /// Judges, by a pair, a ceiling that holds it down. A limit of its own, which has just refused,
+  /// accepts the first and refuses the second. One that accepts both is a guess again.
+  void judge_ceiling() noexcept {
+    if (luck.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
+    if (luck.refused > 0 || top.slots) return;
+    top.touched = false;
+    top.guess = true;
+    top.at = level / guess_above;
   }
 
   /// Goes on with a row that asks for slots, where enough are vacant, and names them once it has
@@ -577,15 +597,16 @@ struct seek {
   void ask_chance(std::uint64_t accepted, bool unexpected, bool ramped) noexcept {
     bool const row = luck.collapsed(rate_of(level)) ||
                      (unexpected && others.crowd() && luck.wants_tests(rate_of(level)));
+    bool const low = held_down() && accepted >= cuts::hardly;
     bool const known_enough =
         accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
-    bool const pair = known_enough && last.row.slots == 0 &&
+    bool const pair = (low || known_enough) && last.row.slots == 0 &&
                       comes_early(static_cast<double>(accepted)) &&
                       luck.wants_pair(last.rate, !others.crowd());
     if (row)
       luck.test(last.since.sends, true);
     else if (pair)  // a row, once one has passed
-      luck.test(last.since.sends, true, luck.odds < 1 ? chance::tests : chance::pair);
+      luck.test(last.since.sends, true, luck.odds < 1 && !low ? chance::tests : chance::pair);
   }
 
   /// Returns whether a refusal after so many accepted came sooner than climbs explain.
@@ -595,12 +616,12 @@ struct seek {
 
   /// Slots, or a rate? Slots refuse at the same number out, whatever the rate; one that is refused
   /// far below that number is refused for its rate. Of a few, one refusal at two fewer is enough
-  /// against them.
+  /// against them; and of one that none but the refused one has taken.
   void name_limit(int out) noexcept {
     auto const rate = rate_of(level);
     auto const at_fewer =
         (top.at <= cuts::few && out + 1 < top.at) || (out < slots_fewer * level && out + 2 < level);
-    if (top.slots && (at_fewer || last.in_vain >= 3)) {
+    if (top.slots && (at_fewer || last.in_vain >= 3 || out <= 1)) {
       level = rate;
       top.at = rate_of(top.at);
       count(false);
@@ -668,6 +689,9 @@ struct seek {
       level = ceiling::below * held;
       return;
     }
+    bool const twice = static_cast<double>(had.accepted) >= growth::guess_answers_min;
+    if (top.guess && luck.odds < 1 && !luck.known() && twice && had.mean < no_more * top.at)
+      luck.odds = chance::certain;
     auto const proven = ceiling::below * top.at;
     top.at = level;
     if (std::exchange(top.guess, false))
