@@ -106,6 +106,8 @@ TEST(chance, a_rate_that_collapses_is_asked_about_until_tests_decide) {
   test(c, 2, 0);
   EXPECT_TRUE(c.known());
   EXPECT_FALSE(c.collapsed(1));
+  c.share = chance::more_times * c.usual + chance::more + 0.01;
+  EXPECT_TRUE(c.collapsed(1)) << "more are refused than chance is known to refuse";
 }
 
 // A server could refuse half of each row for ever.

@@ -111,6 +111,17 @@ TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
   }
 }
 
+TEST(latency, tests_of_a_ramp_that_are_out_are_no_queue) {
+  for (int const tests : {0, 8}) {
+    latency::sending const ramp{.pace = 400, .ramps = true, .tests = tests};
+    server s;
+    s.block(50ms, ramp);
+    s.block(50ms, ramp);
+    EXPECT_EQ(s.block(50ms, ramp, 15 + tests), load::unknown);
+    EXPECT_EQ(s.block(50ms, ramp, 17 + tests), load::full);
+  }
+}
+
 TEST(latency, a_block_begins_anew_after_a_silence) {
   server s;
   for (int i = 0; i < latency::block_answers - 1; ++i) s.answer(50ms);

@@ -98,14 +98,15 @@ struct chance {
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
     if (odds > doubtful || share > more_times * usual + more) return 0;
-    return (odds > incredible ? few : several) + frequent();
+    auto const frequent = static_cast<int>(per_share * std::min(usual, frequent_max));
+    return (odds > incredible ? few : several) + frequent;
   }
 
   /// Takes that so much a second was accepted between two refusals.
   void accepted(double rate) noexcept { highest = std::max(highest, rate); }
   /// Returns whether so little is left of what was accepted that chance may have taken the rest.
   bool collapsed(double rate) const noexcept {
-    return rate < collapse * highest && !known() && !limit();
+    return rate < collapse * highest && doubts() == 0 && !limit();
   }
 
   /// Takes a refusal at that rate, well below the ceiling. Returns whether tests are to follow it:
@@ -133,6 +134,9 @@ struct chance {
 
   /// Returns how many the latest tests are.
   int length() const noexcept { return static_cast<int>(beyond - first); }
+
+  /// Returns how many of them are on their way.
+  int out() const noexcept { return length() - unsent - heard; }
 
   /// Returns whether the latest tests are all heard, and tell of a limit.
   bool met_limit() const noexcept {
@@ -189,11 +193,6 @@ struct chance {
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
     usual = odds > doubtful ? 0 : std::max(usual, share);  // the rest was chance, too
-  }
-
-  /// Returns how many tests more chance refuses where it refuses often.
-  int frequent() const noexcept {
-    return static_cast<int>(per_share * std::min(usual, frequent_max));
   }
 };
 

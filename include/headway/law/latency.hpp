@@ -100,6 +100,7 @@ struct latency {
     bool ramps = false;  ///< the level grows until it is refused
     bool slots = false;  ///< the level is permits: what is delivered says nothing against it
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
+    int tests = 0;       ///< out of a row that went at once: they are no queue
   };
 
   /// Takes an answer. Returns what a block of them tells, once it is whole; `how()` is asked then.
@@ -140,7 +141,7 @@ struct latency {
     }
     auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
     if (how.ramps && !how.slots && delivers < more * before &&
-        s.in_flight - s.heard > flying * usual / how.unit * mean + flying_more)
+        s.in_flight - s.heard - how.tests > flying * usual / how.unit * mean + flying_more)
       return load::full;
     if (lowest <= higher * base + std::max(shortest, higher_by * mean)) {
       base += (lowest - base) / (lowest < base ? base_fall : base_rise);

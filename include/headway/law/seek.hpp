@@ -825,7 +825,7 @@ struct seek {
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
     auto const how = [this] {
-      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt};
+      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt, luck.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
