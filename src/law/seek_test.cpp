@@ -862,6 +862,22 @@ TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
   }
 }
 
+// The row would go once it opens, and pass: a hundred permits more are asked of a limit of ten.
+TEST(seek, a_ramp_that_ends_in_a_hint_that_shuts_asks_for_no_slots) {
+  for (bool const shut : {false, true}) {
+    time_point now{1s};
+    seek law;
+    answer_row(law, now, 40, 0);
+    std::vector<stamp> sent;
+    for (int i = 0; i < 20; ++i) sent.push_back(law.take(now, 1, 0));
+    sent.back().in_flight = 20;
+    now += 50ms;
+    if (shut) law.on_hint(now, {.retry_after = 30s});
+    law.on_throttle(now, {.sent = sent.back(), .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
+    EXPECT_EQ(law.last.row.slots > 0, !shut);
+  }
+}
+
 TEST(seek, a_hint_that_costs_little_or_is_a_windows_shuts_nothing) {
   for (bool const window : {false, true}) {
     time_point now{1s};

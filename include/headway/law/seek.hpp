@@ -678,7 +678,7 @@ struct seek {
              (wait.mean - half);
     top.touched = false;
     bool const asks = with.vacancy && s.heard == 0;  // else it is not known when one is vacant
-    bool const slots = with.slots && !slow() && luck.doubts() == 0 &&
+    bool const slots = with.slots && !server.shut && !slow() && luck.doubts() == 0 &&
                        held > (asks ? cuts::few : slots_min) &&
                        held * so_far.unit <= slots_flying * level * wait.mean &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
