@@ -55,6 +55,37 @@ TEST(blame, refusals_under_another_ticket_count) {
   EXPECT_TRUE(again.alone());
 }
 
+// A block of a file that one tenant's quota refuses.
+TEST(blame, a_refusal_is_its_own_once_eight_that_went_before_their_turn_have_passed) {
+  blame b;
+  auto first = b.begin(0), second = b.begin(0);
+  EXPECT_FALSE(b.refuse(start, first));
+  EXPECT_TRUE(first.suspect);
+  for (int i = 0; i < 8; ++i) {
+    auto other = b.begin(0);
+    EXPECT_TRUE(b.wants_aside()) << i;
+    b.ask(other);
+    b.accept(other.aside);
+  }
+  EXPECT_FALSE(b.wants_aside());
+  EXPECT_TRUE(b.refuse(start, second));
+  for (int i = 0; i < 64; ++i) {
+    auto other = b.begin(0);
+    b.ask(other);
+  }
+  EXPECT_FALSE(b.wants_aside());
+}
+
+TEST(blame, a_server_that_refuses_those_before_their_turn_too_is_shut) {
+  blame b;
+  auto first = b.begin(0), second = b.begin(0), aside = b.begin(0);
+  b.refuse(start, first);
+  b.ask(aside);
+  b.refuse(start + 1s, aside);
+  EXPECT_FALSE(b.wants_aside());
+  EXPECT_FALSE(b.refuse(start + 2s, second));
+}
+
 TEST(blame, all_is_in_vain_once_each_was_refused_twice_and_nothing_accepted) {
   blame b;
   b.accept();

@@ -417,7 +417,7 @@ TEST(governor, turns_go_by_ready_since_then_sequence) {
   for (auto const expect : {t[1], t[4], late, t[3]}) EXPECT_EQ(send(g, 2s), expect);
 }
 
-TEST(governor, a_refused_request_keeps_its_place_once) {
+TEST(governor, a_refused_request_keeps_its_place_once_and_then_the_last_go_first) {
   auto g = make();
   accept_another(g, 0s);
   auto const bad = submit(g, 0s), a = submit(g, 0s), b = submit(g, 0s);
@@ -425,7 +425,7 @@ TEST(governor, a_refused_request_keeps_its_place_once) {
   EXPECT_EQ(send(g, 1s), bad);
   EXPECT_EQ(answer(g, 2s, bad, outcome::throttle), (decision{verdict::retry, {}, at(2s)}));
   auto const c = submit(g, 1500ms), d = submit(g, 3s);
-  for (auto const expect : {a, b, c, bad, d}) EXPECT_EQ(send(g, 3s), expect);
+  for (auto const expect : {b, d, c, a, bad}) EXPECT_EQ(send(g, 3s), expect);
 }
 
 TEST(governor, a_refused_request_gives_way_to_some_eight_where_many_wait) {
@@ -438,6 +438,15 @@ TEST(governor, a_refused_request_gives_way_to_some_eight_where_many_wait) {
             (decision{verdict::retry, {}, at(9s)}));
   for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(send(g, 81s), others[i]) << i;
   EXPECT_EQ(send(g, 81s), bad);
+}
+
+TEST(governor, after_a_refusal_in_vain_the_last_in_line_are_asked) {
+  auto g = make();
+  std::vector<ticket> all;
+  for (int i = 0; i < 20; ++i) all.push_back(submit(g, 0s));
+  answer(g, 1s, send(g, 1s), outcome::throttle);
+  for (std::size_t i = 19; i > 11; --i) EXPECT_EQ(send(g, 1s), all[i]) << i;
+  EXPECT_EQ(send(g, 1s), all[1]);
 }
 
 TEST(governor, a_refused_request_gives_way_to_none_that_failed) {
@@ -492,7 +501,7 @@ TEST(governor, before_anything_was_accepted_a_refused_request_is_last) {
   auto g = make();
   auto const bad = submit(g, 0s), a = submit(g, 0s), b = submit(g, 0s);
   answer(g, 1s, send(g, 1s), outcome::throttle);
-  for (auto const expect : {a, b, bad}) EXPECT_EQ(send(g, 1s), expect);
+  for (auto const expect : {b, a, bad}) EXPECT_EQ(send(g, 1s), expect);
 }
 
 TEST(governor, a_request_refused_while_others_are_accepted_waits_by_itself) {
@@ -642,8 +651,8 @@ TEST(governor, a_request_refused_on_and_on_waits_not_by_itself_beside_one_that_m
   ASSERT_EQ(send(g, 0s), bad);
   auto const other = submit(g, 0s);
   EXPECT_EQ(answer(g, 0s, bad, outcome::throttle).why, reason::none);
-  EXPECT_EQ(send(g, 0s), bad);
   EXPECT_EQ(send(g, 0s), other);
+  EXPECT_EQ(send(g, 0s), bad);
 }
 
 TEST(governor, before_anything_was_accepted_how_often_it_asks_is_the_laws_matter) {
@@ -683,11 +692,13 @@ TEST(governor, parks_what_is_left_once_all_of_it_was_refused_for_longer_than_its
     auto g = make({.hint_max = 10s, .first_alone = 0ns});
     accept_another(g, 0s);
     auto const a = submit(g, 0s), b = submit(g, 0s);
-    auto const other = r.is == another::none ? std::nullopt : std::optional(submit(g, 2s));
-    for (auto const t : {a, a, b, b}) {
-      ASSERT_EQ(send(g, 1s), t);
-      answer(g, 1s, t, outcome::throttle);
+    auto now = duration(1s);
+    for (auto const t : {a, a, b, a, b}) {
+      ASSERT_EQ(send(g, now), t);
+      answer(g, now, t, outcome::throttle);
+      if (t == b) now = 1s + 1ns;
     }
+    auto const other = r.is == another::none ? std::nullopt : std::optional(submit(g, 2s));
     if (other && r.is != another::waits) {
       send(g, 2s), send(g, 2s), send(g, 2s);
       for (auto const t : {a, b}) answer(g, 2s, t, outcome::throttle);
@@ -700,7 +711,7 @@ TEST(governor, parks_what_is_left_once_all_of_it_was_refused_for_longer_than_its
       continue;
     }
     for (auto const t : {a, b}) {
-      EXPECT_EQ(g.parked(at(11s + 1ns)), (parked_request{t, at(1s), reason::refused_alone}));
+      EXPECT_EQ(g.parked(at(11s + 1ns)), (parked_request{t, at(1s + 1ns), reason::refused_alone}));
       g.cancel(at(11s + 1ns), t);
     }
     EXPECT_EQ(g.parked(at(1h)), std::nullopt);

@@ -230,6 +230,8 @@ class governor {
     r.flight.sent.cost = r.terms.cost;
     r.flight.sent.paced |= paced;
     if (!first_sent_) first_sent_ = now;
+    if (blame_.wants_aside()) [[unlikely]]
+      ask_aside();
     prune();
   }
 
@@ -239,11 +241,11 @@ class governor {
   bool learn(time_point now, ticket t, attempt_result const& head, fraction u) {
     if (!flies(t) || head.what != outcome::success || requests_[index_of(t)].heard) return false;
     auto& r = requests_[index_of(t)];
-    auto const& s = answer(now, r, head);
+    answer(now, r, head);
     first_answered_ = true;
     told_.come_back(r.in_order, true, tells(head.advice));
     obey(now, r, head);
-    succeed(now, s, u);
+    succeed(now, r, u);
     r.heard = true;
     ++heard_;
     return true;
@@ -261,7 +263,7 @@ class governor {
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
-    if (refused_it) blame_.refuse(now, r.refused);
+    r.flight.own = refused_it && blame_.refuse(now, r.refused, s.sent.sent);
     auto const its_own = refused_it && r.refused.alone();
     if (!r.heard)
       told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
@@ -270,7 +272,7 @@ class governor {
       obey(now, r, {.what = result.what, .advice = unheard(t, result)});
     if (refused_it || result.what == outcome::failure) return unserved(now, index, s, result, u);
     if (result.what == outcome::success) settings_.budget.deposit();
-    if (result.what == outcome::success && !r.heard) succeed(now, s, u);
+    if (result.what == outcome::success && !r.heard) succeed(now, r, u);
     release(index);
     return {};
   }
@@ -395,8 +397,9 @@ class governor {
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
-  static constexpr int ahead = 8;          // that a refused one gives way to at first, …
-  static constexpr std::size_t many = 64;  // … where so many wait
+  static constexpr int ahead = 8;                 // that a refused one gives way to at first, …
+  static constexpr std::size_t many = 64;         // … where so many wait
+  static constexpr std::size_t looked_at = 1024;  // for one to ask before its turn
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
   // Of one that is refused on and on, as all that waits: 20 attempts in five minutes.
@@ -457,13 +460,12 @@ class governor {
     s.capped = result.held_elsewhere || capped(now);
     s.app_limited = s.capped || application_limited(now, s.sent);
     s.heard = heard_;
-    s.waiting = static_cast<std::uint32_t>(waiting_);
     return s;
   }
-  void succeed(time_point now, sample const& s, fraction u) noexcept {
-    law_.on_success(now, s, derive(u, 0));
+  void succeed(time_point now, request const& r, fraction u) noexcept {
+    law_.on_success(now, r.flight, derive(u, 0));
     level_.on_success();
-    blame_.accept();
+    blame_.accept(r.refused.aside);
   }
 
   /// Takes a throttle or a failure.
@@ -586,8 +588,10 @@ class governor {
     } else if (settings_.throttled == after_throttle::share_level) {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
     } else {
-      if (r.refused.refusals > 1 || !blame_.accepted_any()) return {reason::none, now};
       auto const first = std::min(r.ready_since, now);
+      if (r.refused.aside) return {reason::none, first};
+      if (r.refused.refusals > 1 || r.refused.suspect || !blame_.accepted_any())
+        return {reason::none, now};
       // Among a few, or those that fail, it would wait for their retries.
       if (waiting_ < many || requests_[queue_.top().index()].terms.failures > 0)
         return {reason::none, first};
@@ -616,6 +620,7 @@ class governor {
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
+    if (blame_.wants_aside()) ask_aside();
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
@@ -661,13 +666,40 @@ class governor {
     queue_.push({r.ready_since, order});
     if (r.terms.deadline != never) deadlines_.push({{r.terms.deadline, order}, r.waits});
   }
+  /// Moves one before the head: the last that was never refused, as it is the least like the head,
+  /// or the first that was refused once. Of many it looks at some thousand.
+  [[gnu::noinline]] void ask_aside() {
+    auto const head = queue_.empty() ? turn{} : queue_.top();
+    if (queue_.empty() || requests_[head.index()].refused.aside) return;
+    turn fresh{time_point::min()}, once{never};
+    auto const step = 1 + queue_.size() / looked_at;
+    for (auto i = next_sequence_ % step; i < queue_.size(); i += step) {
+      auto const& any = queue_.at(i);
+      auto const& r = requests_[any.index()];
+      if (!waits(any) || r.refused.suspect || r.terms.failures > 0) continue;
+      if (r.refused.refusals == 0) fresh = std::max(fresh, any);
+      if (r.refused.refusals == 1) once = std::min(once, any);
+    }
+    bool const any_fresh = fresh.at != time_point::min(), any_once = once.at != never;
+    if (!any_fresh && !any_once) return;
+    bool const again_one = any_once && (!any_fresh || blame_.wants_refused());
+    auto const index = (again_one ? once : fresh).index();
+    auto& r = requests_[index];
+    blame_.ask(r.refused);
+    r.ready_since = head.at - 1ns;
+    r.sequence = next_sequence_++;
+    --waiting_;
+    enqueue(index);
+    prune();
+  }
+  bool waits(turn const& t) const noexcept {
+    auto const& r = requests_[t.index()];
+    return r.where == place::waiting && r.sequence == t.order >> 32;
+  }
   /// Drops the entries of waits that ended, and the deadlines of requests that started.
   void prune() {
-    auto const waits = [this](turn const& t) {
-      auto const& r = requests_[t.index()];
-      return r.where == place::waiting && r.sequence == t.order >> 32;
-    };
-    if (queue_.size() > waiting_) queue_.prune(waits, waiting_);
+    if (queue_.size() > waiting_)
+      queue_.prune([this](turn const& t) { return waits(t); }, waiting_);
     auto const still = [this](due const& d) {
       auto const& r = requests_[d.of.index()];
       return r.where == place::waiting && r.waits == d.wait;

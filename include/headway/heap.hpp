@@ -22,6 +22,8 @@ class heap {
   void reserve(std::size_t count) { items_.reserve(count); }
   /// Returns the least item. Requires: not empty. O(1).
   Item const& top() const noexcept { return items_.front(); }
+  /// Returns one of them: the least at 0. O(1).
+  Item const& at(std::size_t i) const noexcept { return items_[i]; }
 
   /// Adds an item, in O(1) if it comes after all others.
   [[gnu::always_inline]] void push(Item const item) {

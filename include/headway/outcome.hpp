@@ -52,7 +52,6 @@ struct sample {
   bool capped = false;       ///< of that: a ceiling or quota of the caller was the bottleneck
   int heard = 0;     ///< of `in_flight`: the head of the answer has come before, and not its end
   bool own = false;  ///< a failure of the request's own: it failed before, and others passed since
-  std::uint32_t waiting = 0;  ///< requests that waited when the answer came
   friend bool operator==(sample const&, sample const&) = default;
 };
 

@@ -373,12 +373,11 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, probed, refusal, closed, alike, eager,
-         banned] = x;
+  auto& [began, accepted, cut, shut, since, refused, probed, refusal, closed, alike, banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
-  c.flags(shut, eager);
+  c.flags(shut);
   c.moment(since);
   c.moment(refused);
   c.moment(probed);

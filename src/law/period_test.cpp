@@ -42,16 +42,6 @@ TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
 }
 
-// A request that the server refuses for a reason of its own costs no more than its refusal.
-TEST(period, probes_come_sooner_where_much_waits_for_the_first_success) {
-  auto p = shut_after(50);
-  p.eager = true;
-  EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 0), 0.5);
-  EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);
-  p.open(start + 12s, 1);
-  EXPECT_FALSE(p.eager);
-}
-
 TEST(period, probes_have_a_longest_interval) {
   auto const p = shut_after(50);
   EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);

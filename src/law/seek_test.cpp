@@ -316,39 +316,21 @@ TEST(seek, one_that_was_never_served_asks_each_30_seconds_about_and_not_in_step)
   EXPECT_LT(probes(static_cast<fraction>(-1)), 40);
 }
 
-// The first of many are refused for reasons of their own; of a few, a refusal is a share too large.
-TEST(seek, many_that_wait_are_asked_for_the_first_success_and_then_go_as_fast_as_at_first) {
-  for (std::uint32_t const waiting : {30U, 3000U}) {
-    time_point now{1s};
-    seek law;
-    auto const first = law.level;
-    for (int i = 0; i < 20; ++i) {
-      now = std::max(now, law.ready_at(1));
-      auto const sent = law.take(now, 1, 0);
-      now += 15ms;
-      law.on_throttle(now, {.sent = sent, .rtt = 15ms, .waiting = waiting}, resource::unknown, 0);
-    }
-    EXPECT_EQ(now < time_point{5s}, waiting == 3000);
-    answer(law, now, outcome::success);
-    EXPECT_EQ(law.level >= first, waiting == 3000) << law.level;
-    EXPECT_EQ(law.doing(), seek::phase::ramp);
-    EXPECT_FALSE(law.server.banned.suspected());
-  }
-}
-
-// Else a share of 2.5 % would be exceeded.
-TEST(seek, of_many_that_wait_a_fortieth_is_asked_soon) {
+// Others were accepted beside it: neither it nor those before it were a limit's.
+TEST(seek, a_request_s_own_refusal_cuts_nothing_and_gives_back_what_others_cut) {
   time_point now{1s};
   seek law;
-  int sends = 0;
-  for (; now < time_point{10min}; ++sends) {
-    now = std::max(now, law.ready_at(1));
-    auto const sent = law.take(now, 1, 0);
-    now += 15ms;
-    law.on_throttle(now, {.sent = sent, .rtt = 15ms, .waiting = 1000}, resource::unknown, 0);
-  }
-  EXPECT_GT(sends, 40);
-  EXPECT_LT(sends, 80);
+  auto const first = law.level;
+  answer(law, now, outcome::success);
+  auto const bad = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
+  law.on_throttle(now, {.sent = bad, .rtt = 15ms}, resource::unknown, 0);
+  for (int i = 0; i < 8; ++i) answer(law, now, outcome::success);
+  EXPECT_GT(law.top.at, 0);
+  auto const sent = law.take(now, 1, 0);
+  law.on_throttle(now, {.sent = sent, .rtt = 15ms, .own = true}, resource::unknown, 0);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  EXPECT_EQ(law.top.at, 0);
+  EXPECT_GE(law.level, first);
 }
 
 /// Lets `law` send at `rate`, which five successes later is refused with `out` in flight.

@@ -30,14 +30,12 @@ struct period {
   double refusal = 0;    ///< the longest time of a refusal lately, seconds; 0: none yet
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
-  bool eager = false;    ///< nothing was accepted yet, and far more waits than was refused
   ban banned{};          ///< whether a refusal shuts it
   friend bool operator==(period const&, period const&) = default;
 
   static constexpr double patience = 10;  ///< of the time since it shut, at the first success; …
-  static constexpr double patience_min = 0.2;     ///< … at many: 30 s are missed by < 6
-  static constexpr double patience_max = 2;       ///< 4 starves clients that were never served
-  static constexpr double patience_eager = 0.05;  ///< … before it; 0.1: poison-40 takes 1.2
+  static constexpr double patience_min = 0.2;   ///< … at many: 30 s are missed by < 6
+  static constexpr double patience_max = 2;     ///< 4 starves clients that were never served
   static constexpr double probe_seconds = 180;  ///< longer only if it is shut for half an hour, …
   static constexpr double probe_share = 0.1;    ///< … and then this share of that time …
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets; …
@@ -92,11 +90,10 @@ struct period {
     auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
     auto const lasts = to_seconds(now - since);
     auto const hardly = successes < served;
-    return std::min(
-        {lasts * (eager ? patience_eager : std::clamp(share, patience_min, patience_max)),
-         std::max(hardly ? unserved_max : probe_seconds,
-                  lasts * (hardly ? patience_min : probe_share)),
-         successes == 0 ? unserved_max : probe_seconds_max});
+    return std::min({lasts * std::clamp(share, patience_min, patience_max),
+                     std::max(hardly ? unserved_max : probe_seconds,
+                              lasts * (hardly ? patience_min : probe_share)),
+                     successes == 0 ? unserved_max : probe_seconds_max});
   }
 
   /// The time from an opening to the next.

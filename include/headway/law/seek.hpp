@@ -233,7 +233,11 @@ struct seek {
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     wanted.heard(now, s, false);
-    refused(now, s, u);
+    if (!s.own) return refused(now, s, u);
+    server.take_back(static_cast<double>(s.sent.cost));
+    if (top.touched || top.slots) return;
+    search_anew();  // those before it were requests' own, too
+    if (so_far.successes < burst_max) level = std::max(level, seek{}.level * so_far.unit);
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -528,8 +532,6 @@ struct seek {
   /// Takes a refusal, or a failure that counts as one.
   void refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
-    server.eager = so_far.successes == 0 && s.in_flight <= 1 &&
-                   static_cast<double>(last.since.sends) < waste * s.waiting;
     server.hear_refusal(to_seconds(s.rtt));
     server.take_back(static_cast<double>(s.sent.cost));
     auto const doubts = top.slots ? 0 : luck.doubts();
@@ -582,8 +584,7 @@ struct seek {
     if (top.slots) {
       refused_slots(had, out);
     } else if (!some && top.at > 0) {
-      if (server.close(s.sent.sent) && !server.eager)
-        level *= crowd() ? 1 - others.stride() : shut_cut;
+      if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
     } else {
       refused_rate(s, had, r.flight);
       if (r.accepted >= period::many) server.alike = 0;
@@ -746,7 +747,6 @@ struct seek {
   /// before gives no more a second than while it was open.
   void opened(time_point now, time_point sent, double u) noexcept {
     auto const unit = so_far.unit;
-    bool const eager = server.eager;
     auto const c = server.open(sent, unit);
     bool const as_many = others.window.gives_as_many(c.accepted, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
@@ -759,8 +759,6 @@ struct seek {
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
-    } else if (eager) {
-      level = std::exchange(top.at, 0);  // each was refused for a reason of its own
     } else if (!crowd() && tells_rate(c, now)) {
       take_cycle(c);
       if (first && c.accepted < few_units * unit && may_ban()) top.at = 0;  // it is no period's
