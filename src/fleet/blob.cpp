@@ -387,6 +387,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.real(banned.seconds, 0);
   c.real(banned.least, 0);
   c.real(banned.accepted);
+  c.real(banned.open);
   c.whole(banned.alike, -ban::proof, count_max);
   c.whole(banned.cuts, 0, count_max);
 }

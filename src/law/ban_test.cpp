@@ -32,15 +32,40 @@ TEST(ban, closings_of_any_length_are_none) {
   }
 }
 
-// It is used up by as many, however fast they go.
-TEST(ban, a_window_accepts_as_many_before_it_shuts_again_and_is_none) {
+// It is used up by as many, however fast they go, and opens when its period ends.
+TEST(ban, a_window_accepts_as_many_in_cycles_as_long_and_is_none) {
   for (double const units : {108.0, 150.0}) {
     ban b;
-    b.lasted(30, 100, answer, 0, 100);
+    b.lasted(30, 100, answer, 20, 100, 2);
     EXPECT_TRUE(b.suspected());
-    b.lasted(29, 50, answer, 0, units);
-    EXPECT_EQ(b.expected(), units > 120) << units;
+    b.lasted(18, 50, answer, 14, units, 13);
+    EXPECT_FALSE(b.expected()) << units;
     EXPECT_EQ(b.may_be(), units > 120) << units;
+  }
+}
+
+// A server that bans has a window, too, and that accepts as many.
+TEST(ban, closings_as_long_after_as_many_in_another_time_are_bans) {
+  ban b;
+  b.lasted(35, 100, answer, 20, 100, 1);
+  b.lasted(32, 50, answer, 29, 100, 9);
+  EXPECT_TRUE(b.expected());
+}
+
+TEST(ban, where_probes_tell_no_window_from_a_ban_it_may_be_either) {
+  ban b;
+  b.lasted(35, 100, answer, 20, 100, 1);
+  b.lasted(32, 50, answer, 25, 100, 5);
+  EXPECT_FALSE(b.expected());
+  EXPECT_TRUE(b.suspected());
+}
+
+TEST(ban, what_it_said_itself_tells_a_window_from_a_ban) {
+  for (bool const window : {true, false}) {
+    ban b;
+    b.lasted(window ? 59 : 60, 100, answer, 0, 100, 1);
+    b.lasted(window ? 50 : 60, 50, answer, 0, 100, 10);
+    EXPECT_EQ(b.may_be(), !window);
   }
 }
 

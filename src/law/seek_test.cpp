@@ -860,6 +860,27 @@ TEST(seek, a_ramp_that_ends_in_a_hint_that_shuts_asks_for_no_slots) {
   }
 }
 
+// If it is a window's end, all of the cycle tells its rate; if it is a ban, the limit may be as
+// much as was accepted while it was open.
+TEST(seek, after_a_first_ban_that_was_told_it_goes_on_between_the_bounds_and_climbs_slowly) {
+  time_point now{1s};
+  auto const began = now;
+  seek law;
+  for (int n = 0; n < 600; ++n) answer(law, now, outcome::success);
+  auto const most = 600 / to_seconds(now - began);
+  law.on_hint(now, {.retry_after = 30s});
+  refuse(law, now);
+  now += 30s;
+  answer(law, now, outcome::success);
+  auto const least = 600 / to_seconds(now - began);
+  auto const level = law.level;
+  EXPECT_GT(level, 1.1 * least);
+  EXPECT_LT(level, most / 1.2);
+  auto const opened = now;
+  while (law.level < 1.03 * level) answer(law, now, outcome::success);
+  EXPECT_GT(now - opened, 40s);
+}
+
 TEST(seek, a_hint_that_costs_little_or_is_a_windows_shuts_nothing) {
   for (bool const window : {false, true}) {
     time_point now{1s};

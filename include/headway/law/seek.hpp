@@ -755,12 +755,14 @@ struct seek {
     }
     bool const first = server.banned.seconds == 0;
     if (!hardly_served())
-      server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted);
+      server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
+                           c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
     if (bans()) {
       stay_below(top.at);
     } else if (!crowd() && tells_rate(c, now)) {
       take_cycle(c);
+      if (may_ban() && c.certain == 0) take_middle(c);
       if (first && c.accepted < few_units * unit && may_ban()) top.at = 0;  // it is no period's
     } else if (!crowd()) {
       top.touched = false;
@@ -793,6 +795,15 @@ struct seek {
     level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
     top.guess = c.accepted <= guess_units * so_far.unit;
     top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
+  }
+
+  /// Takes a rate between that of all of a cycle, as a window's, and that of the time that it was
+  /// open: the server, which said when it opens, may ban.
+  void take_middle(period::cycle const& c) noexcept {
+    auto const most = c.accepted / std::max(c.seconds - c.closed, wait.mean);
+    level = top.at = std::max(c.least, ban::below * std::sqrt(c.least * most));
+    top.climb_seconds = std::max(top.climb_seconds, ban::slowness * c.closed);
+    top.touched = top.guess = false;
   }
 
   /// Returns x / unit, without the division where each request costs 1, as most do.
