@@ -22,6 +22,7 @@ struct ban {
 
   static constexpr double lost = 50;       ///< requests that do not go meanwhile: it costs much …
   static constexpr double answers = 10;    ///< … where it outlasts what was under way by so many
+  static constexpr double other = 1.5;     ///< times as long is another kind
   static constexpr double below = 0.8;     ///< of the rate that is punished, one goes on
   static constexpr int proof = 100;        ///< more such times that it takes, once it was denied
   static constexpr double doubling = 0.3;  ///< of what it lasted, a ramp takes at least to double
@@ -43,8 +44,9 @@ struct ban {
   void lasted(double shut, double sent, double answer, double certain = 0, double units = 0,
               double served = 0) noexcept {
     if (!costs(shut, sent, answer)) return;
+    bool const about = certain > 0 && shut < other * seconds && seconds < other * shut;
     if (certain == 0) certain = shut / (1 + same);
-    bool const as_long = certain < seconds && least < shut;
+    bool const as_long = about || (certain < seconds && least < shut);
     bool const window = std::abs(units - accepted) < same * units &&
                         served + certain < open + seconds && open + least < served + shut;
     if (cuts > spared + 1)
