@@ -103,11 +103,11 @@ struct chance {
   }
 
   /// Takes that so much a second was accepted between two refusals.
-  void accepted(double rate) noexcept { highest = std::max(highest, rate); }
-  /// Returns whether so little is left of what was accepted that chance may have taken the rest.
-  bool collapsed(double rate) const noexcept {
-    return rate < collapse * highest && doubts() == 0 && !limit();
+  void accepted(double rate) noexcept {
+    if (!limit()) highest = std::max(highest, rate);
   }
+  /// Returns whether so little is left of what was accepted that chance may have taken the rest.
+  bool collapsed(double rate) const noexcept { return rate < collapse * highest && doubts() == 0; }
 
   /// Takes a refusal at that rate, well below the ceiling. Returns whether tests are to follow it:
   /// the more seldom the longer they have told of a limit, unless that was far above.
