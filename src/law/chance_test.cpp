@@ -102,7 +102,12 @@ TEST(chance, a_rate_that_collapses_is_asked_about_until_tests_decide) {
   chance is_limit = c;
   test(is_limit, 2, chance::tests);
   EXPECT_FALSE(is_limit.collapsed(1));
-  EXPECT_EQ(is_limit.highest, 0);
+  is_limit.accepted(40);
+  EXPECT_FALSE(is_limit.collapsed(1)) << "a row has told of the limit";
+  chance by_pairs = c;
+  by_pairs.odds = chance::certain;
+  ASSERT_TRUE(by_pairs.limit());
+  EXPECT_TRUE(by_pairs.collapsed(1)) << "chance refuses pairs, too";
   test(c, 2, 0);
   EXPECT_TRUE(c.known());
   EXPECT_FALSE(c.collapsed(1));
