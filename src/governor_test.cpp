@@ -449,6 +449,18 @@ TEST(governor, after_a_refusal_in_vain_the_last_in_line_are_asked) {
   EXPECT_EQ(send(g, 1s), all[1]);
 }
 
+TEST(governor, one_that_is_refused_aside_while_others_pass_keeps_its_place_there) {
+  auto g = make();
+  std::vector<ticket> all;
+  for (int i = 0; i < 100; ++i) all.push_back(submit(g, 0s));
+  answer(g, 1s, send(g, 1s), outcome::throttle);
+  answer(g, 2s, send(g, 2s), outcome::success);
+  auto const unlucky = send(g, 3s);
+  ASSERT_EQ(unlucky, all[98]);
+  answer(g, 3s, unlucky, outcome::throttle);
+  EXPECT_EQ(send(g, 4s), unlucky);
+}
+
 TEST(governor, a_refused_request_gives_way_to_none_that_failed) {
   auto g = make();
   accept_another(g, 0s);
