@@ -230,9 +230,9 @@ class governor {
     r.flight.sent.cost = r.terms.cost;
     r.flight.sent.paced |= paced;
     if (!first_sent_) first_sent_ = now;
+    prune();
     if (blame_.wants_aside()) [[unlikely]]
       ask_aside();
-    prune();
   }
 
   /// Hears the head of an answer, before its end. A success teaches here what it would teach at its
@@ -676,7 +676,8 @@ class governor {
     for (auto i = next_sequence_ % step; i < queue_.size(); i += step) {
       auto const& any = queue_.at(i);
       auto const& r = requests_[any.index()];
-      if (!waits(any) || r.refused.suspect || r.terms.failures > 0) continue;
+      if (!waits(any) || r.refused.suspect || r.waits_for != reason::none || r.terms.failures > 0)
+        continue;
       if (r.refused.refusals == 0) fresh = std::max(fresh, any);
       if (r.refused.refusals == 1) once = std::min(once, any);
     }

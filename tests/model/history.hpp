@@ -38,12 +38,14 @@ struct naive_governor {
     duration last_delay{};
     std::int64_t sent = 0;
     bool asks = false;  // its answer is to tell what is left of a window that has begun
+    bool aside = false, suspect = false;  // asked before its turn; refused as those in theirs
+    auto turn() const { return std::pair(ready_since, sequence); }
   };
   governor_settings settings;
   L law;
   full_jitter backoff{};
   std::vector<request> alive{};
-  std::uint64_t submitted = 0;
+  std::uint64_t submitted = 0, sequences = 0;
   int level = 0, quiet = 0;
   time_point held_until = time_point::min(), resets = time_point::min();
   std::optional<std::int64_t> remaining{};
@@ -53,6 +55,10 @@ struct naive_governor {
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
+  std::int64_t wanted = 0, passed = 0;  // aside
+  bool once_next = false;               // … of those that were refused once
+  std::int64_t accepted_refused = 0;    // when the last refusal was heard
+  time_point refused_at = time_point::min();
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -95,10 +101,39 @@ struct naive_governor {
   request const* head() const {
     request const* first = nullptr;
     for (auto const& r : alive)
-      if (!r.flying && (!first || std::pair(r.ready_since, r.sequence) <
-                                      std::pair(first->ready_since, first->sequence)))
-        first = &r;
+      if (!r.flying && (!first || r.turn() < first->turn())) first = &r;
     return first;
+  }
+
+  void ask_aside() {
+    auto const* const first = head();
+    if (wanted == 0 || !first || first->aside) return;
+    request *fresh = nullptr, *once = nullptr;
+    for (auto& r : alive) {
+      if (r.flying || r.suspect || r.failures > 0 || r.rests != reason::none) continue;
+      if (r.throttles == 0 && (!fresh || r.turn() > fresh->turn())) fresh = &r;
+      if (r.throttles == 1 && (!once || r.turn() < once->turn())) once = &r;
+    }
+    auto* const r = once && (!fresh || once_next) ? once : fresh;
+    if (!r) return;
+    r->aside = true;
+    --wanted;
+    r->ready_since = first->ready_since - 1ns;
+    r->sequence = sequences++;
+  }
+  void compare(request& r) {
+    bool const vain = accepted == std::exchange(accepted_refused, accepted);
+    if (r.aside) {
+      once_next = !once_next;
+      if (!vain) return;
+      if (r.throttles == 0) wanted = passed = 0;
+      r.aside = false;
+    } else if (vain || passed > 0) {
+      wanted = 8 * std::max<std::int64_t>(passed, 1);
+    } else {
+      return;
+    }
+    r.suspect = true;
   }
 
   /// All that holds the head back now.
@@ -162,6 +197,7 @@ struct naive_governor {
     if (remaining) remaining = std::max(*remaining - r.terms.cost, std::int64_t{0});
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
+    ask_aside();
   }
 
   sample seen(time_point now, request const& r) const {
@@ -200,9 +236,11 @@ struct naive_governor {
     }
     if (wait || left || reset) law.on_hint(now, advice);
   }
-  void succeed(time_point now, sample const& s, fraction u) {
+  void succeed(time_point now, request const& by, sample const& s, fraction u) {
     law.on_success(now, s, derive(u, 0));
     ++lead, ++accepted;
+    passed = by.aside ? passed + 1 : 0;
+    if (!by.aside) wanted = 0;
     for (auto& r : alive) r.row.clear();
     if (level > 0 && ++quiet >= settings.quiet_successes) --level, quiet = 0;
   }
@@ -214,29 +252,31 @@ struct naive_governor {
     answered = true;
     come_back(*r, true, head.advice);
     obey(now, *r, head.advice, s.rtt, false);
-    succeed(now, s, u);
+    succeed(now, *r, s, u);
     return r->heard = true;
   }
 
   decision finish(time_point now, ticket id, attempt_result result, fraction u) {
     auto* const r = find(id);
     if (!r || !r->flying) return {};
-    auto const s = seen(now, *r);
+    auto s = seen(now, *r);
     answered = true;
     r->flying = false;
+    bool const throttled = result.what == outcome::throttle;
+    s.own = throttled && !r->aside && passed >= 8;
+    if (throttled && r->permit.sent >= refused_at) compare(*r);
+    if (throttled) refused_at = std::max(refused_at, now);
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
-    bool const blamed =
-        result.what == outcome::throttle && ++r->throttles > 2 && lead > r->lead_before;
+    bool const blamed = throttled && ++r->throttles > 2 && lead > r->lead_before;
     if (blamed && !r->alone_since) r->alone_since = now;
-    bool const its_own = result.what == outcome::throttle && r->alone_since;
-    bool const throttled = result.what == outcome::throttle;
+    bool const its_own = throttled && r->alone_since;
     come_back(*r, result.what == outcome::success || (throttled && !its_own),
               its_own ? hint{} : result.advice);
     if (!its_own) obey(now, *r, result.advice, s.rtt, throttled);
     auto const for_law = derive(u, 0), for_backoff = derive(u, 1);
     if (result.what == outcome::success) {
-      if (!r->heard) succeed(now, s, u);
+      if (!r->heard) succeed(now, *r, s, u);
       settings.budget.deposit();
     } else if (result.what == outcome::throttle) {
       r->row.push_back(now);
@@ -257,7 +297,7 @@ struct naive_governor {
       } else if (settings.throttled == after_throttle::share_level) {
         r->last_delay = backoff.delay(level - 1, r->last_delay, for_backoff);
       } else {
-        if (r->throttles > 1 || accepted == 0) r->ready_since = now;
+        if (!r->aside && (r->throttles > 1 || r->suspect || accepted == 0)) r->ready_since = now;
         if (rest > 0s) r->ready_since = later(now, rest);
         return again(now, *r, rest > 0s ? reason::backoff : reason::none);
       }
@@ -293,8 +333,10 @@ struct naive_governor {
     auto const earliest = std::max(r.ready_since, until);
     if (earliest > r.terms.deadline) return give_up(r.id, reason::deadline);
     r.rests = why;
+    auto const since = r.ready_since;
+    ask_aside();
     if (refused_too_long(r)) return {verdict::park, why, earliest};
-    if (until > now && until > r.ready_since) {
+    if (until > now && until > since) {
       bool const patience = earliest - now <= settings.hint_max;
       return {patience ? verdict::retry : verdict::park, reason::server_hint, earliest};
     }
@@ -402,12 +444,13 @@ class history {
     auto const id = std::get<ticket>(result);
     ASSERT_TRUE(seen_.insert(id).second) << "a ticket is never reused";
     naive_.alive.push_back({.id = id,
-                            .sequence = naive_.submitted++,
+                            .sequence = naive_.sequences++,
                             .ready_since = now_,
                             .terms = terms,
                             .failures = terms.failures,
                             .throttles = terms.throttles,
                             .lead_before = naive_.lead});
+    ++naive_.submitted;
   }
 
   void pump() {
