@@ -191,14 +191,17 @@ class Results(unittest.TestCase):
                 "2": sockets.ok(b'{"c": 1}', kind),
                 "3": sockets.ok(b"text"),
                 "4": answer(400, b'{"error": "why"}', kind),
+                "5": sockets.ok(b'{"n": 123456789012345678901234, "a": [7]}', kind),
+                "6": sockets.ok(b'\xef\xbb\xbf{"n": "\\ud800", "a": [1e400, 7]}', kind),
             }
         )
-        with sockets.Server(answers) as server, Work(gets(server, 4)) as work:
+        with sockets.Server(answers) as server, Work(gets(server, 6)) as work:
             self.assertEqual(work.run("--select", "/a/0"), 1, work.stderr())
             results = {r["id"]: r for r in work.results()}
-            bodies = [results[str(i)]["body"] for i in range(1, 5)]
-            self.assertEqual(bodies, [{"b": 1.5}, None, None, {"error": "why"}])
-            self.assertEqual([i for i in results if "reason" in results[i]], ["4"])
+            bodies = [results[str(i)]["body"] for i in range(1, 7)]
+            self.assertEqual(bodies, [{"b": 1.5}, None, "text", {"error": "why"}, 7, "1e400"])
+            self.assertEqual(sorted(i for i in results if "reason" in results[i]), ["3", "4"])
+            self.assertIn("--select: 1 body is no JSON that can be read, and is kept whole (line 3: ", work.stderr())
             self.assertEqual(work.run("--select", "a"), 2)
             self.assertIn("--select 'a': not a JSON pointer", work.stderr())
 

@@ -3,8 +3,16 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
+
+#include "base/text.hpp"
 
 namespace headway::app {
 namespace {
@@ -35,7 +43,120 @@ std::size_t skip_value(std::string_view json, std::size_t at) noexcept {
   return at;
 }
 
+// These walk any text.
+
+/// The UTF-16 code unit of \uXXXX; nullopt where there is none.
+std::optional<unsigned> code_unit(std::string_view json, std::size_t at) noexcept {
+  if (!json.substr(at).starts_with("\\u") || json.size() < at + 6) return std::nullopt;
+  unsigned unit = 0;
+  auto const* const end = json.data() + at + 6;
+  if (std::from_chars(json.data() + at + 2, end, unit, 16).ptr != end) return std::nullopt;
+  return unit;
+}
+
+/// Mends the string that begins there; returns where it ends.
+std::size_t mend_string(std::string& json, std::size_t at, leniency how) {
+  for (++at; at < json.size() && json[at] != '"';) {
+    auto const unit = json[at] == '\\' ? code_unit(json, at) : std::nullopt;
+    if (!unit) {
+      at += json[at] == '\\' ? 2 : 1;
+      continue;
+    }
+    auto const next = *unit >> 10 == 0x36 ? code_unit(json, at + 6) : std::nullopt;
+    auto const pair = next && *next >> 10 == 0x37;
+    if (how == leniency::all && *unit >> 11 == 0x1b && !pair) json.replace(at + 2, 4, "fffd");
+    at += pair ? 12 : 6;
+  }
+  return std::min(at + 1, json.size());
+}
+
+/// A shorter number of about that size; "" where simdjson reads the number as it is, or it is none.
+std::string shorter(std::string_view number) {
+  auto const* const end = number.data() + number.size();
+  auto const unsigned_part = number.substr(number.starts_with('-') ? 1 : 0);
+  if (unsigned_part.size() > 1 && unsigned_part.starts_with('0')) return {};
+  double size = 0;
+  auto const [last, error] = std::from_chars(number.data(), end, size);
+  if (last != end) return {};
+  if (error == std::errc::result_out_of_range)
+    return number.find("e-") == number.npos && number.find("E-") == number.npos
+               ? std::string(number.starts_with('-') ? "-1e308" : "1e308")
+               : std::string();
+  std::int64_t small = 0;
+  std::uint64_t large = 0;
+  if (number.find_first_of(".eE") != number.npos ||
+      std::from_chars(number.data(), end, small).ec == std::errc{} ||
+      std::from_chars(number.data(), end, large).ec == std::errc{})
+    return {};
+  return fmt::format("{:.12e}", size);
+}
+
+/// Mends the number that begins there; returns where it ends.
+std::size_t mend_number(std::string& json, std::size_t at) {
+  auto const end = std::min(json.find_first_not_of("0123456789+-.eE", at), json.size());
+  auto text = shorter(std::string_view(json).substr(at, end - at));
+  if (text.empty() || text.size() > end - at) return end;
+  text.resize(end - at, ' ');
+  json.replace(at, end - at, text);
+  return end;
+}
+
+/// A key of a JSON pointer, without its escapes (RFC 6901 §4).
+std::string unescaped(std::string_view step) {
+  std::string key;
+  for (std::size_t i = 0; i < step.size(); ++i)
+    key += step[i] != '~' ? step[i] : step[++i] == '1' ? '/' : '~';
+  return key;
+}
+
 }  // namespace
+
+std::string mended(std::string_view json, leniency how) {
+  std::string text(json);
+  if (how == leniency::all && text.starts_with("\xef\xbb\xbf")) text.replace(0, 3, "   ");
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"')
+      at = mend_string(text, at, how);
+    else if (text[at] == '-' || is_digit(text[at]))
+      at = mend_number(text, at);
+    else
+      ++at;
+  }
+  return text;
+}
+
+std::string_view parse_leniently(simdjson::dom::parser& parser, std::string_view text, leniency how,
+                                 simdjson::dom::element& read) {
+  auto const parse = [&](std::string_view t) { return parser.parse(t.data(), t.size()).get(read); };
+  auto error = parse(text);
+  if (error == simdjson::SUCCESS) return {};
+  if (auto const again = mended(text, how); again != text) error = parse(again);
+  return error == simdjson::SUCCESS ? std::string_view() : simdjson::error_message(error);
+}
+
+std::string_view written_at(simdjson::dom::element from, std::string_view text,
+                            std::string_view pointer) {
+  while (!pointer.empty()) {
+    auto const step = pointer.substr(0, pointer.find('/', 1));
+    pointer.remove_prefix(step.size());
+    simdjson::dom::element const next = from.at_pointer(step).value();
+    std::size_t index = 0;
+    if (simdjson::dom::object object; from.get(object) == simdjson::SUCCESS) {
+      auto const key = unescaped(step.substr(1));
+      for (auto const member : object) {
+        if (member.key == key) break;
+        ++index;
+      }
+      text = members_of(text)[index].value;
+    } else {
+      auto const digits = step.substr(1);
+      std::from_chars(digits.data(), digits.data() + digits.size(), index);
+      text = elements_of(text)[index];
+    }
+    from = next;
+  }
+  return text;
+}
 
 simdjson::dom::object parse_object(simdjson::dom::parser& parser, std::string_view text) {
   auto const refuse = [](simdjson::error_code error) {

@@ -1,5 +1,6 @@
 #include "journal/result.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -24,11 +25,14 @@ constexpr std::size_t depth_max = 99;
 
 constexpr std::size_t buffers_max = 8 << 20;  // bytes that are kept for the next line
 
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 }  // namespace
 
 struct result_writer::parser {
   simdjson::dom::parser json;  // of what stands in a result as JSON
   simdjson::dom::parser whole;
+  simdjson::dom::element read;  // by `whole`
   simdjson::ondemand::parser lazy;
 };
 
@@ -62,15 +66,19 @@ std::string_view result_writer::line_of(result const& r) {
     text_.append(",\"").append(name);
     append_number("\":", value);
   }
+  auto const selects =
+      !r.select.empty() && r.body_file.empty() && (r.body.empty() || read_whole(r));
   if (!r.reason.empty()) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
+  } else if (!selects && !r.select.empty() && r.body_file.empty()) {
+    text_ += R"(,"reason":"the body is no JSON that can be read; nothing is selected of it")";
   }
   if (!r.headers.empty()) append_headers(r.headers);
   if (!r.body_file.empty()) {
     text_ += R"(,"body_file":)";
     append_quoted(text_, r.body_file);
-  } else if (!r.select.empty()) {
+  } else if (selects) {
     append_parts(r.body, r.select);
   } else if (!r.body.empty()) {
     append_body(r);
@@ -119,8 +127,24 @@ void result_writer::append_body(result const& r) {
   }
 }
 
+/// Takes note where it cannot.
+bool result_writer::read_whole(result const& r) {
+  auto const wrong = parse_leniently(parser_->whole, r.body, leniency::all, parser_->read);
+  if (wrong.empty()) return true;
+  if (unread_++ == 0) first_unread_ = fmt::format("line {}: {}", r.line, wrong);
+  return false;
+}
+
+std::string result_writer::unread() const {
+  if (unread_ == 0) return {};
+  return fmt::format("--select: {} {} no JSON that can be read, and {} kept whole ({})\n", unread_,
+                     unread_ == 1 ? "body is" : "bodies are", unread_ == 1 ? "is" : "are",
+                     first_unread_);
+}
+
 void result_writer::append_parts(std::string_view body, std::span<selection const> parts) {
   text_ += R"(,"body":)";
+  if (body.starts_with(byte_order_mark)) body.remove_prefix(byte_order_mark.size());
   if (parts.front().name.empty()) return append_part(body, parts.front().pointer);
   for (auto const& [name, pointer] : parts) {
     text_ += &name == &parts.front().name ? '{' : ',';
@@ -133,8 +157,7 @@ void result_writer::append_parts(std::string_view body, std::span<selection cons
 
 void result_writer::append_part(std::string_view body, std::string_view pointer) {
   simdjson::dom::element part;
-  if (parser_->whole.parse(body.data(), body.size()).at_pointer(pointer).get(part) !=
-      simdjson::SUCCESS) {
+  if (body.empty() || parser_->read.at_pointer(pointer).get(part) != simdjson::SUCCESS) {
     text_ += "null";
     return;
   }
@@ -143,14 +166,13 @@ void result_writer::append_part(std::string_view body, std::string_view pointer)
   simdjson::ondemand::document document;
   simdjson::ondemand::value value;
   std::string_view written = body;
-  std::string escaped;
   if (!pointer.empty() && (parser_->lazy.iterate(padded).get(document) != simdjson::SUCCESS ||
                            document.at_pointer(pointer).get(value) != simdjson::SUCCESS ||
                            simdjson::to_json_string(value).get(written) != simdjson::SUCCESS))
-    written = escaped = simdjson::minify(part);  // a key with escapes
+    written = written_at(parser_->read, body, pointer);  // a key with escapes
   if (parser_->json.parse(written.data(), written.size()).error() != simdjson::SUCCESS ||
       !append_compact(written))
-    append_quoted(text_, written);  // nested too deep
+    append_quoted(text_, written);  // nested too deep, or refused by parsers
 }
 
 bool result_writer::append_compact(std::string_view json) {

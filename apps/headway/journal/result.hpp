@@ -64,10 +64,14 @@ class result_writer {
 
   /// One JSON object without line feed; valid until the next call. The body is there as JSON where
   /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`. A
-  /// selected part is JSON as the server wrote it, without blanks; null where there is none;
-  /// several are an object by their names. Of `headers` each name is there once, in lower case,
-  /// with a list of its values.
+  /// selected part is JSON as the server wrote it, without blanks, and a string where parsers
+  /// refuse it; null where there is none; several are an object by their names. Of a body that
+  /// cannot be read nothing is selected: it is there as a whole, and `reason` says why. Of
+  /// `headers` each name is there once, in lower case, with a list of its values.
   std::string_view line_of(result const&);
+
+  /// Returns a line that tells of how many bodies nothing could be selected, "" of none.
+  std::string unread() const;
 
  private:
   struct parser;
@@ -75,6 +79,7 @@ class result_writer {
   void append_number(std::string_view name, std::int64_t value);
   void append_headers(std::span<http::field const> fields);
   void append_body(result const&);
+  bool read_whole(result const&);
   void append_parts(std::string_view body, std::span<selection const>);
   void append_part(std::string_view body, std::string_view pointer);
   bool append_compact(std::string_view json);
@@ -83,6 +88,8 @@ class result_writer {
   std::string text_;
   std::string compact_;
   std::unique_ptr<parser> parser_;
+  std::int64_t unread_ = 0;  // bodies of which nothing could be selected
+  std::string first_unread_;
 };
 
 /// "/choices/0/message", "answer=/choices/0/message". Throws std::invalid_argument where it is no

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json_text.hpp"
 #include "provider/json_pointer.hpp"
 
 namespace headway::app {
@@ -51,7 +52,7 @@ std::vector<settled_cost> costs_in_stream(std::string_view body,
     for (std::size_t i = 0; i < pointers.size(); ++i) {
       if (!may_have(line, *pointers[i])) continue;
       if (!std::exchange(parsed, true) &&
-          parser.parse(simdjson::padded_string(line)).get(event) != simdjson::SUCCESS)
+          !parse_leniently(parser, line, leniency::all, event).empty())
         break;
       for (auto const* const within : {"", "/message", "/response"})
         if (auto const units = sum_of(event, {within + *pointers[i]})) told[i] = units;
@@ -85,7 +86,7 @@ std::vector<quota_units> reserved_by(std::string_view request_body,
     for (auto const& pointer : c.reserve) {
       if (!may_have(request_body, pointer)) continue;
       if (!std::exchange(parsed, true) &&
-          parser.parse(simdjson::padded_string(request_body)).get(json) != simdjson::SUCCESS)
+          !parse_leniently(parser, request_body, leniency::all, json).empty())
         return all;
       auto const units = sum_of(json, {pointer});
       if (!units) continue;

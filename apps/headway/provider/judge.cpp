@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "headway/http/classify.hpp"
 #include "headway/http/retry_after.hpp"
@@ -271,10 +272,11 @@ class reading {
 
   bool is_json() {
     if (!std::exchange(parsed_, true)) {
-      auto const first = body_.find_first_not_of(" \t\r\n");
+      auto const marked = body_.starts_with("\xef\xbb\xbf");
+      auto const first = body_.find_first_not_of(" \t\r\n", marked ? 3 : 0);
       is_json_ = (whole_ || answer_.body.size() <= body_looked_at) && first != body_.npos &&
                  (body_[first] == '{' || body_[first] == '[') &&
-                 parser().parse(simdjson::padded_string(body_)).get(json_) == simdjson::SUCCESS;
+                 parse_leniently(parser(), body_, leniency::all, json_).empty();
     }
     return is_json_;
   }
@@ -340,7 +342,8 @@ class reading {
     if (by_->bulk)
       again = refused_operations(request_body, body_, by_->in);
     else if (json_.at_pointer(by_->remainder).get(rest) == simdjson::SUCCESS)
-      again = with_member(request_body, by_->into, simdjson::minify(rest));
+      again =
+          with_member(request_body, by_->into, compact(written_at(json_, body_, by_->remainder)));
     if (again && again->share <= 0.75) j.what = reaction::served;
     if (again) j.remainder = std::move(again->body);
     if (by_->bulk && !again) j.what = reaction::permanent;  // the rest would be done twice

@@ -522,9 +522,21 @@ TEST(profile, what_a_request_has_cost) {
             "capacity=5 -1;");
   EXPECT_EQ(cost("a.myshopify.com", R"({"extensions":{"cost":{"actualQueryCost":7}}})"),
             "points=7 -1;");
+  // What parsers refuse elsewhere in the body hides no cost.
+  for (auto const* const beside :
+       {R"({"seed":123456789012345678901234,)", R"({"text":"\ud800",)", "\xef\xbb\xbf{"})
+    EXPECT_EQ(cost("any", std::string(beside) + R"("usage":{"total_tokens":12}})"),
+              "tokens=12 -1;");
   for (auto const* const junk : {R"({"usage":{"total_tokens":-1}})", R"({"usage":[]})",
                                  R"({"usage":{"total_tokens":"12"}})", "\"usage\"", ""})
     EXPECT_EQ(cost("any", junk), "") << junk;
+}
+
+TEST(profile, what_remains_keeps_its_digits) {
+  auto const j = judged(profile::of_host("dynamodb.us-east-1.amazonaws.com"),
+                        {200, {}, R"({"UnprocessedItems":{"t":[1.50,123456789012345678901234]}})"},
+                        R"({"RequestItems":{"t":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}})");
+  EXPECT_EQ(j.remainder, R"({"RequestItems":{"t":[1.50,123456789012345678901234]}})");
 }
 
 TEST(profile, a_refusal_names_its_limit) {

@@ -34,6 +34,9 @@ class outputs {
   /// A request has ended: what the options say is kept of its answer.
   void record(result);
 
+  /// Returns a line that tells of how many bodies nothing could be selected, "" of none.
+  std::string unread() const { return writer_.unread(); }
+
   /// All that was recorded is durable and, if so asked and the run is not `hurried`, in the order
   /// of JOBS.
   void conclude(bool hurried);

@@ -619,7 +619,7 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    std::string more;
+    auto more = out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
