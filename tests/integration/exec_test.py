@@ -224,9 +224,20 @@ class BesideParallel(Case):
         self.assertEqual(sorted(ids), ["x", "y"])
         Path(self.work.path, "p.jsonl").write_text('{"prompt": "a\\nb", "n": 1.10}\n{"n": [1, 2], "prompt": "c"}\n')
         self.assertEqual(
-            self.exec("p.jsonl", "-k", "--stdin-field", "{prompt}", "--env", "N={n}", "--", "sh", "-c", "cat; echo \" $N\""),
+            self.exec("p.jsonl", "-k", "--stdin-field", "{prompt}", "--env", "N={n}", "--", "sh", "-c", "cat; echo \" $N$1\"", "sh"),
             b"a\nb 1.10\nc [1,2]\n",
         )
+
+    def test_a_value_that_goes_elsewhere_is_not_in_the_command_line(self):
+        Path(self.work.path, "v.csv").write_text("token,n\nTOKEN,7\n")
+        shows = "--", "sh", "-c", 'tr "\\0" " " < /proc/self/cmdline', "sh"
+        self.assertIn(b"TOKEN", self.exec("v.csv", *shows))
+        for there in (["--env", "T={token}"], ["--stdin-field", "{token}"], ["--env", "T={token}", "--shell"]):
+            with self.subTest(there):
+                os.remove(Path(self.work.path, "v.csv.headway"))
+                os.remove(Path(self.work.path, "v.results.jsonl"))
+                command = ["--", "cat /proc/$$/cmdline"] if "--shell" in there else shows
+                self.assertNotIn(b"TOKEN", self.exec("v.csv", *there, *command))
 
 
 class Throttles(Case):

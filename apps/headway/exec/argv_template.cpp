@@ -88,16 +88,24 @@ class shell_quotes {
 
 }  // namespace
 
-argv_template::argv_template(std::vector<std::string> words, style how)
+argv_template::argv_template(std::vector<std::string> words, style how, bool adds)
     : words_(std::move(words)), style_(how) {
   for (auto const& word : words_) all_.push_back(read(word));
   auto const replaced =
       std::ranges::any_of(all_, [](pieces const& word) { return word.size() > 1; });
-  if (!replaced && how != style::text) {
+  if (!replaced && adds && how != style::text) {
     all_.push_back(read("{}"));
     words_.emplace_back("{}");
   }
   if (how == style::shell) make_script();
+}
+
+bool argv_template::puts_value() const noexcept {
+  return std::ranges::any_of(all_, [](pieces const& word) {
+    return std::ranges::any_of(word, [](piece const& p) {
+      return p.is == what::all || p.is == what::column || p.is == what::name;
+    });
+  });
 }
 
 bool argv_template::fixed_program() const noexcept {

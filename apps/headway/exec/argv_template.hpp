@@ -29,14 +29,18 @@ class argv_template {
   enum class style : std::uint8_t {
     words,  ///< where nothing is replaced, ` {}` is added at the end
     text,   ///< one text, where nothing is added
-    shell,  ///< one script: a value stands there as "${1}", within whatever quotes there are
+    shell,  ///< the same as one script: a value stands there as "${1}", within whatever quotes
+            ///< there are
   };
-  explicit argv_template(std::vector<std::string> words, style = style::words);
+  /// `adds`: false: nothing is added, whatever is replaced.
+  explicit argv_template(std::vector<std::string> words, style = style::words, bool adds = true);
 
   /// The names of fields, each once.
   std::vector<std::string> const& names() const noexcept { return names_; }
   /// The highest {N}; 0: there is none.
   int columns_wanted() const noexcept { return columns_wanted_; }
+  /// The value, a part of it or a field is in it.
+  bool puts_value() const noexcept;
   /// The first word is the same for each job.
   bool fixed_program() const noexcept;
   /// As it was given.

@@ -39,6 +39,22 @@ TEST(argv_template, adds_the_value_where_nothing_is_replaced) {
   EXPECT_EQ(filled({"echo", "{#}"}, {"b"}), (words{"echo", "7"}));
 }
 
+TEST(argv_template, adds_nothing_where_the_value_goes_elsewhere) {
+  argv_template const plain({"ps"}, argv_template::style::words, false);
+  std::vector<std::string> const value{"secret"};
+  EXPECT_EQ(plain.filled({.columns = value}), words{"ps"});
+  argv_template const script({"ps x"}, argv_template::style::shell, false);
+  EXPECT_EQ(script.filled({.columns = value}), (words{"/bin/sh", "-c", "ps x", "sh"}));
+}
+
+TEST(argv_template, knows_whether_the_value_is_in_it) {
+  using enum argv_template::style;
+  for (auto const* const with : {"{}", "a{/.}", "{2}", "{name}"})
+    EXPECT_TRUE(argv_template({with}, text).puts_value()) << with;
+  for (auto const* const without : {"", "a", "{#}{%}", "\\{}", "{{name}}"})
+    EXPECT_FALSE(argv_template({without}, text).puts_value()) << without;
+}
+
 TEST(argv_template, leaves_other_braces_alone) {
   for (auto const* const text :
        {"{{.Names}}", "{print $1}", "{", "}", "{a,b}", "{\"a\": 1}", "{{x}} {{", "${", "{1a}"})

@@ -19,6 +19,16 @@ argv_template template_of(std::string const& text) {
   return argv_template({text}, argv_template::style::text);
 }
 
+/// A value that goes to the environment or the input is perhaps a secret: the command's words,
+/// which all processes see, have it only where they say so.
+bool goes_elsewhere(exec_options const& o) {
+  return template_of(o.stdin_field).puts_value() ||
+         std::ranges::any_of(o.environment, [](std::string const& pair) {
+           return value_file(pair).empty() &&
+                  template_of(pair.substr(pair.find('=') + 1)).puts_value();
+         });
+}
+
 /// A value from a file, without the line feed at its end.
 std::string text_of(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
@@ -44,7 +54,8 @@ std::string_view value_file(std::string_view pair) {
 recipe::recipe(exec_options const& options)
     : options_(options),
       command_(options.command,
-               options.shell ? argv_template::style::shell : argv_template::style::words),
+               options.shell ? argv_template::style::shell : argv_template::style::words,
+               !goes_elsewhere(options)),
       program_(resolved()) {
   if (command_.fixed_program()) {
     auto const& first = options.command.front();
@@ -147,7 +158,8 @@ std::optional<std::string> recipe::input(exec_item const& item, int slot) const 
 }
 
 std::optional<std::string> recipe::mistakable(exec_item const& item) const {
-  if (options_.shell || std::ranges::find(options_.command, "--") != options_.command.end())
+  if (options_.shell || !command_.puts_value() ||
+      std::ranges::find(options_.command, "--") != options_.command.end())
     return std::nullopt;
   auto const is_option = [](std::string const& v) { return v.starts_with('-') && v.size() > 1; };
   for (auto const* const values : {&item.columns, &item.named})
