@@ -239,6 +239,10 @@ class BesideParallel(Case):
                 command = ["--", "cat /proc/$$/cmdline"] if "--shell" in there else shows
                 self.assertNotIn(b"TOKEN", self.exec("v.csv", *there, *command))
 
+    def test_exit_codes_are_told_apart(self):
+        self.exec("-q", "--", "sh", "-c", "exit {}", ":::", "1", "2", "2", code=1)
+        self.assertIn("2 × exit 2 (line 2), 1 × exit 1 (line 1)", self.work.stderr())
+
 
 class Throttles(Case):
     def counting(self, script):

@@ -17,10 +17,11 @@ std::string_view before(std::string_view text, std::string_view mark) {
   return text.substr(0, text.find(mark));
 }
 
-std::string without_digits(std::string_view text) {
-  std::string plain(text);
+/// Without the digits behind `kept`.
+std::string without_digits(std::string_view text, std::size_t kept) {
+  std::string plain(text.substr(kept));
   std::erase_if(plain, is_digit);
-  return plain;
+  return std::string(text.substr(0, kept)) + plain;
 }
 
 }  // namespace
@@ -31,7 +32,8 @@ void losses::add(loss const& l) {
   if (status) name = before(name, ": ");
   auto const detail = l.reason.substr(std::min(name.size(), l.reason.size()));
   auto& kinds = all_[{l.how, std::string(l.host)}];
-  auto key = status ? std::string(name) : without_digits(name);
+  auto const code = name.starts_with("exit ") ? before(name, ": ").size() : 0;
+  auto key = status ? std::string(name) : without_digits(name, code);
   auto found = kinds.find(key);
   if (found == kinds.end()) {
     if (kinds_ == kinds_max) {

@@ -36,7 +36,8 @@ class losses {
     std::int64_t count = 0;
     std::string name{}, example{};
   };
-  // By outcome and host, then by name without numbers, which differ from one to the next.
+  // By outcome and host, then by name without numbers, which differ from one to the next; codes
+  // stay.
   std::map<std::pair<final_outcome, std::string>, std::map<std::string, kind, std::less<>>> all_{};
   std::size_t kinds_ = 0;
   std::int64_t others_ = 0;

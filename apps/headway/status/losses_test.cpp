@@ -40,6 +40,14 @@ TEST(losses, are_one_kind_whatever_numbers_are_in_their_words) {
   EXPECT_EQ(all.words(), "failed: 2 × timed out after 5001 ms (line 1)\n");
 }
 
+TEST(losses, are_told_apart_by_the_exit_code_of_commands) {
+  losses all;
+  for (auto const* const reason : {"exit 1", "exit 2", "exit 2", "exit 3: no 17", "exit 3: no 18"})
+    all.add({.how = failed, .host = "sh", .line = 1, .reason = reason});
+  EXPECT_EQ(all.words(),
+            "failed: 2 × exit 2 (line 1), 2 × exit 3: no 17 (line 1), 1 × exit 1 (line 1)\n");
+}
+
 TEST(losses, take_little_memory_and_few_lines) {
   losses all;
   for (int i = 0; i < 3000; ++i)
