@@ -205,6 +205,16 @@ class Results(unittest.TestCase):
             self.assertEqual(work.run("--select", "a"), 2)
             self.assertIn("--select 'a': not a JSON pointer", work.stderr())
 
+    def test_a_host_that_no_header_goes_to_is_told(self):
+        with sockets.Server(by_path({})) as server, Work(gets(server, 1)) as work:
+            options = "--header", "A: b", "--header-for", "nohost", "--header-for", server.url
+            self.assertEqual(work.run(*options), 0, work.stderr())
+            self.assertEqual(work.stderr().count("headway: --header-for nohost: no request of JOBS goes there\n"), 1)
+            self.assertEqual(work.stderr().count("--header-for"), 1)
+            with open(work.path / "jobs.txt") as jobs:
+                self.assertEqual(work.run(*options, jobs="-", stdin=jobs), 0, work.stderr())
+            self.assertIn("--header-for nohost: no request of JOBS goes there\n", work.stderr())
+
     def test_out_dir_keeps_bodies_as_files(self):
         answers = by_path(
             {

@@ -90,6 +90,12 @@ std::string read_host(std::string const& text) {
   return has_port ? with_port : with_port.substr(0, with_port.rfind(':'));
 }
 
+/// Whether it is at `host`, as bound_headers keeps it.
+bool is_of(std::string_view origin, std::string_view host) noexcept {
+  auto const with_port = origin.substr(origin.find("://") + 3);
+  return host == origin || host == with_port || host == with_port.substr(0, with_port.rfind(':'));
+}
+
 }  // namespace
 
 std::string_view name_of(std::string_view header) noexcept {
@@ -132,11 +138,13 @@ bound_headers::bound_headers(std::vector<std::string> lines, std::span<std::stri
                              std::string_view base_url)
     : lines_(std::move(lines)), chosen_(!hosts.empty() || !base_url.empty()) {
   for (auto const& host : hosts) hosts_.push_back(read_host(host));
+  if (!lines_.empty()) unmet_ = hosts_;
   if (hosts.empty() && !base_url.empty())
     hosts_.push_back(destination_of(std::string(base_url)).origin);
 }
 
 void bound_headers::admit(std::string_view origin) {
+  std::erase_if(unmet_, [&](auto const& host) { return is_of(origin, host); });
   if (chosen_ || lines_.empty()) return;
   if (hosts_.empty()) hosts_.emplace_back(origin);
   if (hosts_.front() != origin)
@@ -147,12 +155,15 @@ void bound_headers::admit(std::string_view origin) {
                     hosts_.front(), origin));
 }
 
+std::string bound_headers::unmet() const {
+  std::string text;
+  for (auto const& host : unmet_)
+    text += fmt::format("--header-for {}: no request of JOBS goes there\n", host);
+  return text;
+}
+
 bool bound_headers::go_to(std::string_view origin) const noexcept {
-  auto const with_port = origin.substr(origin.find("://") + 3);
-  auto const host = with_port.substr(0, with_port.rfind(':'));
-  return std::ranges::any_of(hosts_, [&](auto const& chosen) {
-    return chosen == origin || chosen == with_port || chosen == host;
-  });
+  return std::ranges::any_of(hosts_, [&](auto const& host) { return is_of(origin, host); });
 }
 
 std::vector<std::string> over_tls(std::span<std::string const> hosts) {

@@ -35,12 +35,15 @@ class bound_headers {
 
   /// Whether they are for `origin`.
   bool go_to(std::string_view origin) const noexcept;
+  /// Returns a line for each host of --header-for that no admitted origin is one of; "" of none.
+  std::string unmet() const;
   /// The lines for `origin`, empty if they are not for it.
   std::span<std::string const> of(std::string_view origin) const noexcept;
 
  private:
   std::vector<std::string> lines_;
   std::vector<std::string> hosts_;  // normalised: "host", "host:port" or "scheme://host:port"
+  std::vector<std::string> unmet_;  // of hosts_, that are of --header-for
   bool chosen_ = false;
 };
 

@@ -135,6 +135,20 @@ TEST(bound_headers, go_to_the_one_origin_of_the_file) {
   EXPECT_TRUE(bound.of("https://b:443").empty());
 }
 
+TEST(bound_headers, tell_of_hosts_that_no_request_goes_to) {
+  bound_headers bound({"A: b"}, lines{"api.example", "nohost", "https://b"}, "");
+  bound.admit("https://api.example:8443");
+  bound.admit("http://b:80");
+  EXPECT_EQ(bound.unmet(),
+            "--header-for nohost: no request of JOBS goes there\n"
+            "--header-for https://b:443: no request of JOBS goes there\n");
+  bound.admit("https://b:443");
+  bound.admit("http://nohost:80");
+  EXPECT_EQ(bound.unmet(), "");
+  EXPECT_EQ(bound_headers({}, lines{"nohost"}, "").unmet(), "");
+  EXPECT_EQ(bound_headers({"A: b"}, {}, "https://api.example").unmet(), "");
+}
+
 TEST(bound_headers, no_headers_no_rule) {
   bound_headers bound;
   bound.admit("https://a:443");

@@ -119,6 +119,7 @@ intake::intake(run_options const& options, line_options lines, std::vector<std::
                   fmt::format("{}: there is no request in it: one URL or JSON object a line",
                               options.jobs));
     for (auto const& origin : survey_.origins) bound.admit(origin);
+    if (auto const unmet = bound.unmet(); !unmet.empty()) say(trimmed(unmet, "\n"));
     if (log_) log_->end_of_input();
     last = survey_.last_wanted;
   }

@@ -623,6 +623,7 @@ class runner {
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
+    if (file_ && file_->is_stream()) more += file_->headers().unmet();
     course_.sum_up(more, journal_of() != nullptr, "the servers' answers",
                    out_->log().echo_closed());
     if (options_.only > 0 && file_ && !file_->is_stream())
