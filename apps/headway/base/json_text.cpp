@@ -159,13 +159,17 @@ std::string_view written_at(simdjson::dom::element from, std::string_view text,
 }
 
 simdjson::dom::object parse_object(simdjson::dom::parser& parser, std::string_view text) {
-  auto const refuse = [](simdjson::error_code error) {
-    throw std::invalid_argument(fmt::format("not valid JSON: {}", simdjson::error_message(error)));
+  auto const refuse = [](std::string_view why) {
+    throw std::invalid_argument(fmt::format("not valid JSON: {}", why));
   };
   if (text.size() > parser.capacity())
-    if (auto const error = parser.allocate(std::bit_ceil(text.size()))) refuse(error);
+    if (auto const error = parser.allocate(std::bit_ceil(text.size())))
+      refuse(simdjson::error_message(error));
+  simdjson::dom::element read;
+  if (auto const wrong = parse_leniently(parser, text, leniency::numbers, read); !wrong.empty())
+    refuse(wrong);
   simdjson::dom::object object;
-  if (auto const error = parser.parse(text.data(), text.size()).get(object)) refuse(error);
+  if (auto const error = read.get(object)) refuse(simdjson::error_message(error));
   return object;
 }
 

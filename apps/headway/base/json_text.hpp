@@ -29,7 +29,8 @@ std::string mended(std::string_view json, leniency);
 std::string_view parse_leniently(simdjson::dom::parser& parser, std::string_view text, leniency,
                                  simdjson::dom::element& read);
 
-/// The object that is all of `text`, which lives until `parser` is used again.
+/// The object that is all of `text`, which lives until `parser` is used again. A number that others
+/// read and simdjson refuses is not exact in it: members_of() has its digits.
 /// Errors: std::invalid_argument.
 simdjson::dom::object parse_object(simdjson::dom::parser& parser, std::string_view text);
 

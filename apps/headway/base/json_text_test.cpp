@@ -32,7 +32,8 @@ TEST(json_text, compact) {
 TEST(json_text, parse_object) {
   simdjson::dom::parser parser;
   EXPECT_EQ(parse_object(parser, R"({"a":1,"b":2})").size(), 2);
-  for (auto const* text : {"", "{", "[]", "{} x", "1"})
+  EXPECT_EQ(parse_object(parser, R"({"a":123456789012345678901234,"b":[1e400]})").size(), 2);
+  for (auto const* text : {"", "{", "[]", "{} x", "1", R"({"a":"\ud800"})"})
     EXPECT_THROW(parse_object(parser, text), std::invalid_argument) << text;
 }
 

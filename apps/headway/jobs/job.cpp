@@ -398,10 +398,12 @@ std::optional<job> job_parser::read_record(std::string_view text) {
     j.method = "POST";
     j.body = template_->body(r->values);
     j.json_body = template_->has_json_body();
+    dom::element read;
     if (j.json_body)
-      if (auto const error = json_->parse(*j.body).error())
-        throw malformed{fmt::format("the template filled with this record is not valid JSON: {}",
-                                    simdjson::error_message(error))};
+      if (auto const wrong = parse_leniently(*json_, *j.body, leniency::numbers, read);
+          !wrong.empty())
+        throw malformed{
+            fmt::format("the template filled with this record is not valid JSON: {}", wrong)};
   }
   if (!options_.method.empty()) j.method = options_.method;
   return j;

@@ -53,13 +53,13 @@ TEST(job_line, url) {
 TEST(job_line, every_key) {
   auto const j = good(
       R"({"id": "a", "url": "https://x/y", "method": "patch", "headers": {"X-A": "b: c", "X-B": ""},)"
-      R"("body": {"k" : [1.10, 18446744073709551615, "a \" } b", {} ] }, "cost": 3, "scope": "s",)"
+      R"("body": {"k" : [1.10, 18446744073709551616, 1e400, "a \" } b", {} ] }, "cost": 3, "scope": "s",)"
       R"("timeout": 1.5, "idempotency_key": "k1", "meta": { "n" : null }})");
   EXPECT_EQ(j.id, "a");
   EXPECT_EQ(j.url, "https://x/y");
   EXPECT_EQ(j.method, "PATCH");
   EXPECT_EQ(j.headers, (std::vector<std::string>{"X-A: b: c", "X-B: "}));
-  EXPECT_EQ(j.body, R"({"k":[1.10,18446744073709551615,"a \" } b",{}]})");
+  EXPECT_EQ(j.body, R"({"k":[1.10,18446744073709551616,1e400,"a \" } b",{}]})");
   EXPECT_TRUE(j.json_body);
   EXPECT_EQ(j.cost, 3);
   EXPECT_EQ(j.scope, "s");
