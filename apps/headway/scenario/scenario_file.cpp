@@ -169,7 +169,8 @@ auto share_into(double& d) {
   return [&d](std::string_view text) { d = parse_share(text); };
 }
 
-sim::group read_group(section& in) {
+/// `room`: for requests that are there from the start.
+sim::group read_group(section& in, std::int64_t& room) {
   sim::group g;
   in.text("name", [&](auto v) { g.name = v; });
   in.text("law", [&](auto v) { g.law = sim::contender_of(v).name; });
@@ -217,6 +218,13 @@ sim::group read_group(section& in) {
     in.number("requests", work.requests, 1, most);
     in.number("poisoned", g.poisoned, 0, static_cast<double>(work.requests));
     in.text("arrivals", [&](auto v) { work.rate = per_second(v); });
+    if (!in.has("arrivals"))
+      in.node(in.has("requests") ? "requests" : "count", [&](toml::node const&) {
+        if (work.requests > room / g.clients)
+          wrong("is {} for each of {} clients; want at most {} in all, a tenth of --events-max",
+                work.requests, g.clients, room);
+        room -= work.requests * g.clients;
+      });
     g.work = work;
   }
   in.text("poisoned-at", [&](auto v) {
@@ -287,7 +295,7 @@ void read_server(section& in, sim::scenario& s) {
   });
 }
 
-sim::scenario read(section& in, std::string const& file) {
+sim::scenario read(section& in, std::string const& file, std::int64_t requests_max) {
   sim::scenario s;
   s.name = std::filesystem::path(file).stem().string();
   in.text("about", [&](auto v) { s.about = v; });
@@ -302,10 +310,11 @@ sim::scenario read(section& in, std::string const& file) {
 
   in.node("clients", [&](toml::node const& n) {
     s.groups.clear();
+    auto room = requests_max;
     auto const add = [&](toml::node const& one) {
       if (!one.is_table()) wrong("is not a table, such as {{ requests = 1000 }}, or several");
       section group(*one.as_table(), in.file());
-      s.groups.push_back(read_group(group));
+      s.groups.push_back(read_group(group, room));
       group.no_more();
     };
     if (auto const* const several = n.as_array())
@@ -456,7 +465,7 @@ sim::truth obvious_truth(sim::scenario const& s) {
 }
 
 sim::scenario parse_scenario(std::string_view text, std::string const& file,
-                             std::vector<setting> const& instead) {
+                             std::vector<setting> const& instead, std::int64_t requests_max) {
   toml::table root;
   try {
     root = toml::parse(text, file);
@@ -466,14 +475,15 @@ sim::scenario parse_scenario(std::string_view text, std::string const& file,
   }
   for (auto const& s : instead) put(root, s);
   section in(root, file);
-  return read(in, file);
+  return read(in, file, requests_max);
 }
 
-sim::scenario read_scenario(std::string const& file, std::vector<setting> const& instead) {
+sim::scenario read_scenario(std::string const& file, std::vector<setting> const& instead,
+                            std::int64_t requests_max) {
   std::ifstream in(file, std::ios::binary);
   std::string const text(std::istreambuf_iterator<char>(in), {});
   if (!in.good() && !in.eof()) throw fatal(exit_usage, file + " cannot be read");
-  return parse_scenario(text, file, instead);
+  return parse_scenario(text, file, instead, requests_max);
 }
 
 }  // namespace headway::app

@@ -9,6 +9,7 @@
 /// lognormal=TIME[,cv=N]. An unknown key is answered with the known ones.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,15 @@ struct setting {
   friend bool operator==(setting const&, setting const&) = default;
 };
 
-/// Errors: fatal(exit_usage), "FILE:LINE: KEY VALUE: what is allowed".
+/// `requests_max`: of all clients together that have all theirs from the start, each of which takes
+/// some 300 bytes and a dozen events. Errors: fatal(exit_usage), "FILE:LINE: KEY VALUE: what is
+/// allowed".
 sim::scenario parse_scenario(std::string_view text, std::string const& file,
-                             std::vector<setting> const& instead = {});
+                             std::vector<setting> const& instead = {},
+                             std::int64_t requests_max = 2'000'000);
 
-sim::scenario read_scenario(std::string const& file, std::vector<setting> const& instead = {});
+sim::scenario read_scenario(std::string const& file, std::vector<setting> const& instead = {},
+                            std::int64_t requests_max = 2'000'000);
 
 /// What a sender that knows the limits of `s` would do: pace evenly just at the tightest, with
 /// its share of them if there are several clients. Where they change: at their highest, as

@@ -26,6 +26,19 @@ std::string error_of(std::string_view text, std::vector<setting> const& instead 
   return "none";
 }
 
+TEST(scenario_file, requests_of_all_clients_fit_into_memory) {
+  EXPECT_EQ(error_of("clients = { count = 100000, requests = 1000 }"),
+            "dir/mine.toml:1: requests is 1000 for each of 100000 clients; want at most 2000000 in "
+            "all, a tenth of --events-max");
+  EXPECT_EQ(
+      error_of("[[clients]]\ncount = 1500\n[[clients]]\ncount = 1500"),
+      "dir/mine.toml:4: count is 1000 for each of 1500 clients; want at most 500000 in all, a "
+      "tenth of --events-max");
+  EXPECT_EQ(error_of("clients = { count = 1000000, requests = 1000000000 }").substr(0, 27),
+            "dir/mine.toml:1: requests i");
+  EXPECT_EQ(error_of("clients = { count = 100000, requests = 1000, arrivals = \"1/s\" }"), "none");
+}
+
 TEST(scenario_file, every_limit_is_in_the_documentation_and_understood) {
   std::ifstream page(HEADWAY_SCENARIOS "/../docs/simulate.md");
   std::string line;

@@ -323,11 +323,13 @@ int simulate(words const& w) {
   if (!w.from.empty()) {
     auto const text = made_of(w, to_stdout == 0);
     auto const name = fs::path(w.from).filename().string() + ".toml";
-    each_combination([&](auto const& settings) { return parse_scenario(text, name, settings); });
+    each_combination([&](auto const& settings) {
+      return parse_scenario(text, name, settings, w.events_max / 10);
+    });
   }
   for (auto const& name : w.scenarios)
-    each_combination([file = find_scenario(name).string()](auto const& settings) {
-      return read_scenario(file, settings);
+    each_combination([&, file = find_scenario(name).string()](auto const& settings) {
+      return read_scenario(file, settings, w.events_max / 10);
     });
   std::vector<comparison> results;
   {
