@@ -136,8 +136,9 @@ std::string why_unexpected(CLI::App const& sub, words const& given) {
         : known       ? "; did you mean \"" + same + "\"?"
                       : headway::app::did_you_mean(name, name.starts_with("--") ? names : words{}));
   }
+  auto const left = sub.remaining();
   return fmt::format("{} takes no further argument {}{}", sub.get_name(),
-                     headway::app::in_quotes(given.back()),
+                     headway::app::in_quotes(left.empty() ? given.back() : left.front()),
                      sub.get_name() == "exec" ? "; want -- before the command" : "");
 }
 

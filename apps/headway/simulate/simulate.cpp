@@ -18,6 +18,8 @@
 #include "base/fatal.hpp"
 #include "base/nearest.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "base/whole_number.hpp"
 #include "command.hpp"
 #include "os/named_files.hpp"
 #include "page/page.hpp"
@@ -392,7 +394,13 @@ void add_simulate(CLI::App& program, action& chosen) {
       option("--seeds", w->seeds, "N",
              "Run this many seeds, 1 to 10000; the table has medians and 90th percentiles")
           ->check(CLI::Range(1, 10'000));
-  auto* const seed = option("--seed", w->seed, "N", "Begin with this seed");
+  auto* const seed =
+      option("--seed", w->seed, "N", "Begin with this seed")->check([](std::string const& text) {
+        std::uint64_t n = 0;
+        return parse_whole(text, n)
+                   ? std::string()
+                   : fmt::format("{} is not a whole number from 0 to {}", in_quotes(text), ~n);
+      });
   auto* const sweep =
       option(
           "--sweep", w->sweeps, "KEY=VALUE,...",
