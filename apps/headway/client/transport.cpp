@@ -69,6 +69,21 @@ std::optional<std::uint32_t> number_after(std::string_view text, Words... words)
   return error == std::errc() ? std::optional(n) : std::nullopt;
 }
 
+/// The proxy that there was no connection to, as libcurl's words of it tell, as " by the proxy
+/// HOST:PORT"; "" where it was the server.
+std::string by_proxy(std::string_view words, std::string_view url) {
+  constexpr std::string_view to = "Failed to connect to ", port = " port ";
+  auto const at = words.find(port);
+  if (!words.starts_with(to) || at == words.npos) return "";
+  auto const host = words.substr(to.size(), at - to.size());
+  auto const number = number_after(words.substr(at), port);
+  auto const origin = destination_of(std::string(url)).origin;
+  if (!number || origin.ends_with(fmt::format("//{}:{}", host, *number)) ||
+      origin.ends_with(fmt::format("//[{}]:{}", host, *number)))
+    return "";
+  return fmt::format(" by the proxy {}:{}", host, *number);
+}
+
 /// What kept a request from being sent, in plain words; "" where libcurl's must do. `error`: the
 /// system's, of the last connection that failed.
 std::string obstacle_of(CURLcode code, long error) {
@@ -414,7 +429,9 @@ class transport::impl {
     r.reached = r.state != send_state::not_sent || pretransfer > 0;
     long system_error = 0;
     curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &system_error);
-    auto const obstacle = obstacle_of(code, system_error);
+    auto obstacle = obstacle_of(code, system_error);
+    if (has_proxy_ && code == CURLE_COULDNT_CONNECT && !obstacle.empty())
+      obstacle += by_proxy(e.error.data(), e.url);
     if (!r.reached) r.obstacle = obstacle;
     e.connection.clear();
     e.socket = -1;

@@ -243,6 +243,22 @@ TEST_F(transport_test, a_server_that_is_not_there_was_not_reached) {
   EXPECT_EQ(reply_of(2).obstacle, "name not found");
 }
 
+TEST_F(transport_test, a_proxy_that_is_not_there_is_named) {
+  std::string proxy;
+  {
+    scripted_server const gone({});
+    proxy = gone.origin;
+  }
+  setenv("http_proxy", proxy.c_str(), 1);
+  auto& t = with();
+  t.send(1, {.url = "http://none.invalid/", .method = "GET"});
+  t.send(2, {.url = proxy + "/", .method = "GET"});  // the server itself, by libcurl's words
+  auto const first = reply_of(1).obstacle, second = reply_of(2).obstacle;
+  unsetenv("http_proxy");
+  EXPECT_EQ(first, "connection refused by the proxy " + proxy.substr(proxy.find("//") + 2));
+  EXPECT_EQ(second, "connection refused");
+}
+
 TEST_F(transport_test, an_answer_that_breaks_off_is_told_by_how) {
   struct broken {
     std::string answer, error;
