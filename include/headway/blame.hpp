@@ -79,8 +79,8 @@ class blame {
   }
   /// Returns whether one is to be asked before its turn.
   bool wants_aside() const noexcept { return wanted_ > 0; }
-  /// Returns whether that is one that was refused once; else one that never was.
-  bool wants_refused() const noexcept { return again_; }
+  /// Returns how often that one was refused, if there is such a one: once or never.
+  int wanted_refusals() const noexcept { return again_ ? 1 : 0; }
   /// Takes one that is.
   void ask(record& r) noexcept {
     r.aside = true;

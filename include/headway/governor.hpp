@@ -161,14 +161,13 @@ class lazy_heap : public heap<Item> {
 ///
 /// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
-/// sequence): the head waits for all it needs, and no request overtakes it. A throttled request
-/// keeps its first ready-since once, or gives way to some eight of many, and then to all that
-/// wait; a failed one is ready
-/// after its backoff. One that is refused repeatedly while others are accepted waits by itself,
-/// ever longer, and a hint that comes with it holds no other; so does one that is refused ten
-/// times since anything was accepted, where all that is left was refused twice, but its hint
-/// holds all. Retries never lack queue space. A waiting retry holds no permit. Threads: distinct
-/// objects safe, shared objects unsafe.
+/// sequence): the head waits for all it needs, and no request overtakes it but those that are asked
+/// aside (`blame`). A throttled request keeps its first ready-since once, or gives way to some
+/// eight of many, and then to all that wait; a failed one is ready after its backoff. One that is
+/// refused repeatedly while others are accepted waits by itself, ever longer, and a hint that comes
+/// with it holds no other; so does one that is refused ten times since anything was accepted, where
+/// all that is left was refused twice, but its hint holds all. Retries never lack queue space. A
+/// waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -232,7 +231,7 @@ class governor {
     if (!first_sent_) first_sent_ = now;
     prune();
     if (blame_.wants_aside()) [[unlikely]]
-      ask_aside();
+      ask_aside(now);
   }
 
   /// Hears the head of an answer, before its end. A success teaches here what it would teach at its
@@ -620,7 +619,7 @@ class governor {
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
-    if (blame_.wants_aside()) ask_aside();
+    if (blame_.wants_aside()) ask_aside(now);
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
     auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
@@ -667,31 +666,36 @@ class governor {
     if (r.terms.deadline != never) deadlines_.push({{r.terms.deadline, order}, r.waits});
   }
   /// Moves one before the head: the last that was never refused, as it is the least like the head,
-  /// or the first that was refused once. Of many it looks at some thousand.
-  [[gnu::noinline]] void ask_aside() {
-    auto const head = queue_.empty() ? turn{} : queue_.top();
-    if (queue_.empty() || requests_[head.index()].refused.aside) return;
-    turn fresh{time_point::min()}, once{never};
-    auto const step = 1 + queue_.size() / looked_at;
-    for (auto i = next_sequence_ % step; i < queue_.size(); i += step) {
-      auto const& any = queue_.at(i);
-      auto const& r = requests_[any.index()];
-      if (!waits(any) || r.refused.suspect || r.waits_for != reason::none || r.terms.failures > 0)
-        continue;
-      if (r.refused.refusals == 0) fresh = std::max(fresh, any);
-      if (r.refused.refusals == 1) once = std::min(once, any);
-    }
-    bool const any_fresh = fresh.at != time_point::min(), any_once = once.at != never;
-    if (!any_fresh && !any_once) return;
-    bool const again_one = any_once && (!any_fresh || blame_.wants_refused());
-    auto const index = (again_one ? once : fresh).index();
-    auto& r = requests_[index];
+  /// or the first that was refused once.
+  [[gnu::noinline]] void ask_aside(time_point now) {
+    if (queue_.empty() || queue_.top().at > now) return;  // all rest
+    if (requests_[queue_.top().index()].refused.aside) return;
+    auto found = one_refused(blame_.wanted_refusals());
+    if (!found) found = one_refused(1 - blame_.wanted_refusals());
+    if (!found) return;
+    auto& r = requests_[*found];
     blame_.ask(r.refused);
-    r.ready_since = head.at - 1ns;
+    r.ready_since = queue_.top().at - 1ns;
     r.sequence = next_sequence_++;
     --waiting_;
-    enqueue(index);
+    enqueue(*found);
     prune();
+  }
+  /// Returns the first in line of those that were refused once, or the last of those that never
+  /// were. Of many it looks at some thousand, and at few of their records.
+  std::optional<std::uint32_t> one_refused(int times) const noexcept {
+    auto const step = 1 + queue_.size() / looked_at, first = next_sequence_ % step;
+    auto const count = (queue_.size() - first + step - 1) / step;
+    std::optional<turn> found;
+    for (std::size_t k = 0; k < count; ++k) {
+      auto const& any = queue_.at(first + (times == 0 ? count - 1 - k : k) * step);
+      if (found && (times == 0 ? any < *found : *found < any)) continue;
+      auto const& r = requests_[any.index()];
+      if (r.refused.refusals == times && waits(any) && !r.refused.suspect &&
+          r.waits_for == reason::none && r.terms.failures == 0)
+        found = any;
+    }
+    return found ? std::optional(found->index()) : std::nullopt;
   }
   bool waits(turn const& t) const noexcept {
     auto const& r = requests_[t.index()];
