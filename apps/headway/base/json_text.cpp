@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -113,7 +112,7 @@ std::string unescaped(std::string_view step) {
 
 std::string mended(std::string_view json, leniency how) {
   std::string text(json);
-  if (how == leniency::all && text.starts_with("\xef\xbb\xbf")) text.replace(0, 3, "   ");
+  if (how == leniency::all) std::fill_n(text.begin(), json.size() - without_mark(json).size(), ' ');
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '"')
       at = mend_string(text, at, how);

@@ -25,8 +25,6 @@ constexpr std::size_t depth_max = 99;
 
 constexpr std::size_t buffers_max = 8 << 20;  // bytes that are kept for the next line
 
-constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-
 }  // namespace
 
 struct result_writer::parser {
@@ -66,12 +64,12 @@ std::string_view result_writer::line_of(result const& r) {
     text_.append(",\"").append(name);
     append_number("\":", value);
   }
-  auto const selects =
-      !r.select.empty() && r.body_file.empty() && (r.body.empty() || read_whole(r));
+  bool const asked = !r.select.empty() && r.body_file.empty();
+  bool const selects = asked && (r.body.empty() || read_whole(r));
   if (!r.reason.empty()) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
-  } else if (!selects && !r.select.empty() && r.body_file.empty()) {
+  } else if (asked && !selects) {
     text_ += R"(,"reason":"the body is no JSON that can be read; nothing is selected of it")";
   }
   if (!r.headers.empty()) append_headers(r.headers);
@@ -144,7 +142,7 @@ std::string result_writer::unread() const {
 
 void result_writer::append_parts(std::string_view body, std::span<selection const> parts) {
   text_ += R"(,"body":)";
-  if (body.starts_with(byte_order_mark)) body.remove_prefix(byte_order_mark.size());
+  body = without_mark(body);
   if (parts.front().name.empty()) return append_part(body, parts.front().pointer);
   for (auto const& [name, pointer] : parts) {
     text_ += &name == &parts.front().name ? '{' : ',';

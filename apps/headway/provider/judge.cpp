@@ -272,10 +272,9 @@ class reading {
 
   bool is_json() {
     if (!std::exchange(parsed_, true)) {
-      auto const marked = body_.starts_with("\xef\xbb\xbf");
-      auto const first = body_.find_first_not_of(" \t\r\n", marked ? 3 : 0);
-      is_json_ = (whole_ || answer_.body.size() <= body_looked_at) && first != body_.npos &&
-                 (body_[first] == '{' || body_[first] == '[') &&
+      auto const text = trimmed(without_mark(body_), " \t\r\n");
+      is_json_ = (whole_ || answer_.body.size() <= body_looked_at) &&
+                 (text.starts_with('{') || text.starts_with('[')) &&
                  parse_leniently(parser(), body_, leniency::all, json_).empty();
     }
     return is_json_;
