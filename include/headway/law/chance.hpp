@@ -30,7 +30,7 @@ struct chance {
   double usual = 0;    ///< share of refusals when chance was found; 0: it is not
   double ceiling = 0;  ///< where tests last told of a limit, units per second; 0: nowhere yet
   double before = 0;   ///< share of refusals at the latest cut; 0: it has not ended them
-  double highest = 0;  ///< units per second accepted between two refusals, until tests tell a limit
+  double highest = 0;  ///< units per second accepted between refusals, until a row tells a limit
   int unsent = 0;      ///< tests that go before anything else
   int refused = 0;     ///< of the latest tests
   int heard = 0;       ///< answers to them

@@ -32,9 +32,8 @@ struct growth {
   static constexpr double climb_units_measured = 3;  ///< … to a measured rate
   static constexpr double climb_guessed = 20;  ///< requests of one, while the ceiling is a guess
   static constexpr double climb_answers = 8;   ///< or their time; 0: steps of slots 1.7, not 1.3
-  static constexpr double climb_seconds_max =
-      20;                                   ///< … at most; slots: `ceiling::climb_seconds_slow`
-  static constexpr double climb_haste = 4;  ///< of a climb that meets no reject
+  static constexpr double climb_seconds_max = 20;  ///< … at most; of slots see `ceiling`
+  static constexpr double climb_haste = 4;         ///< of a climb that meets no reject
 
   /// Returns the units in which a ramp doubles. Where a refusal may shut the server for
   /// `ban_seconds`, it is slow; 0: none is known to.
