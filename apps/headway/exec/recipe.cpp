@@ -19,14 +19,17 @@ argv_template template_of(std::string const& text) {
   return argv_template({text}, argv_template::style::text);
 }
 
-/// A value that goes to the environment or the input is perhaps a secret: the command's words,
-/// which all processes see, have it only where they say so.
-bool goes_elsewhere(exec_options const& o) {
-  return template_of(o.stdin_field).puts_value() ||
-         std::ranges::any_of(o.environment, [](std::string const& pair) {
-           return value_file(pair).empty() &&
-                  template_of(pair.substr(pair.find('=') + 1)).puts_value();
-         });
+std::optional<argv_template> of_field(std::string const& text) {
+  return text.empty() ? std::nullopt : std::optional(template_of(text));
+}
+
+/// The variables whose values are templates.
+std::vector<std::pair<std::string, argv_template>> of_environment(exec_options const& o) {
+  std::vector<std::pair<std::string, argv_template>> all;
+  for (auto const& pair : o.environment)
+    if (auto const equals = pair.find('='); value_file(pair).empty())
+      all.emplace_back(pair.substr(0, equals), template_of(pair.substr(equals + 1)));
+  return all;
 }
 
 /// A value from a file, without the line feed at its end.
@@ -53,24 +56,20 @@ std::string_view value_file(std::string_view pair) {
 
 recipe::recipe(exec_options const& options)
     : options_(options),
+      environment_(of_environment(options)),
+      stdin_(of_field(options.stdin_field)),
+      scope_(of_field(options.scope)),
       command_(options.command,
                options.shell ? argv_template::style::shell : argv_template::style::words,
-               !goes_elsewhere(options)),
+               !goes_elsewhere()),
       program_(resolved()) {
   if (command_.fixed_program()) {
     auto const& first = options.command.front();
     own_name_ = base_name(options.shell ? first.substr(0, first.find_first_of(" \t\n;|&")) : first);
   }
-  for (auto const& pair : options.environment) {
-    auto const equals = pair.find('=');
-    if (auto const path = value_file(pair); !path.empty()) {
-      fixed_environment_.push_back(pair.substr(0, equals + 1) + text_of(std::string(path)));
-      continue;
-    }
-    environment_.emplace_back(pair.substr(0, equals), template_of(pair.substr(equals + 1)));
-  }
-  if (!options.stdin_field.empty()) stdin_.emplace(template_of(options.stdin_field));
-  if (!options.scope.empty()) scope_.emplace(template_of(options.scope));
+  for (auto const& pair : options.environment)
+    if (auto const path = value_file(pair); !path.empty())
+      fixed_environment_.push_back(pair.substr(0, pair.find('=') + 1) + text_of(std::string(path)));
   auto const add = [this](argv_template const& t) {
     for (auto const& name : t.names())
       if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
@@ -79,6 +78,13 @@ recipe::recipe(exec_options const& options)
   for (auto const& [name, value] : environment_) add(value);
   if (stdin_) add(*stdin_);
   if (scope_) add(*scope_);
+}
+
+/// A value that goes to the environment or the input is perhaps a secret: the command's words,
+/// which all processes see, have it only where they say so.
+bool recipe::goes_elsewhere() const {
+  return (stdin_ && stdin_->puts_value()) ||
+         std::ranges::any_of(environment_, [](auto const& v) { return v.second.puts_value(); });
 }
 
 /// Nothing is started where the program is not there.

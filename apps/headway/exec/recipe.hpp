@@ -47,6 +47,7 @@ class recipe {
   std::optional<std::string> scope(exec_item const&) const;
 
  private:
+  bool goes_elsewhere() const;
   std::string resolved() const;
   std::vector<std::string> named_for(argv_template const&, exec_item const&) const;
   template <class F>
@@ -54,11 +55,11 @@ class recipe {
   std::string text(argv_template const&, exec_item const&, int slot) const;
 
   exec_options const& options_;
-  argv_template command_;
+  std::vector<std::pair<std::string, argv_template>> environment_;
+  std::optional<argv_template> stdin_, scope_;
+  argv_template command_;  // after those: where the value goes elsewhere, it has it not
   std::string own_name_, program_;
   std::vector<std::string> fixed_environment_{};
-  std::vector<std::pair<std::string, argv_template>> environment_{};
-  std::optional<argv_template> stdin_{}, scope_{};
   std::vector<std::string> names_{};
 };
 
