@@ -15,7 +15,6 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <random>
 #include <span>
 #include <stop_token>
 #include <thread>
@@ -24,8 +23,10 @@
 #include <vector>
 
 #include "headway/driver/clock.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/fleet/blob.hpp"
 #include "headway/postgres/schema.hpp"
+#include "headway/random.hpp"
 
 namespace headway::postgres {
 namespace {
@@ -87,8 +88,7 @@ std::string channel_of(bytes const& key) {
 
 /// 128 random bits, as a UUID is written.
 std::string random_token() {
-  std::random_device entropy;
-  std::array<std::uint32_t, 4> all{entropy(), entropy(), entropy(), entropy()};
+  std::array const all{entropy(), entropy()};
   return hex(std::as_bytes(std::span(all)));
 }
 
@@ -464,7 +464,7 @@ struct board::office {
         m->combines = false;
       }
     }
-    auto const moment = connects_again / 2 + connects_again * (entropy() % 1024) / 1024;
+    auto const moment = connects_again / 2 + scale(connects_again, chance());
     rings->wait(moment, [&] { return stop.stop_requested(); });
   }
 
@@ -752,9 +752,9 @@ struct board::office {
   std::string const token = random_token();
   std::stop_source stop{};
   std::shared_ptr<bell> const rings = std::make_shared<bell>();
-  std::random_device entropy{};
 
   // Of its thread; before that, of the constructor.
+  rng chance{what.seed};
   std::optional<connection> session{};
 
   std::mutex guard;  // of what follows

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
+
+#include "headway/driver/entropy.hpp"
 
 namespace headway::app {
 
 /// Returns 64 bits of the system's entropy.
 inline std::uint64_t seed() {
-  std::random_device entropy;
-  return std::uint64_t{entropy()} << 32 | entropy();
+  return entropy();
 }
 
 }  // namespace headway::app

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "base/fatal.hpp"
+#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "journal/input_order.hpp"
 
@@ -69,10 +69,8 @@ bool write_block(queue_facts const& facts, std::int64_t first, file const& spool
 std::string new_id(std::string const& out) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::random_device random;
-  return fmt::format("{}:{} {:08x}{:08x}", host.data(),
-                     std::filesystem::absolute(out).lexically_normal().string(), random(),
-                     random());
+  return fmt::format("{}:{} {:016x}", host.data(),
+                     std::filesystem::absolute(out).lexically_normal().string(), seed());
 }
 
 /// As the journal has it.

@@ -1,11 +1,13 @@
 /// One limit for the processes of many hosts, kept in PostgreSQL.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "headway/driver/entropy.hpp"
 #include "headway/export.hpp"
 #include "headway/fleet/place.hpp"
 #include "headway/postgres/connection.hpp"
@@ -22,9 +24,10 @@ class HEADWAY_EXPORT board final : public fleet::place {
  public:
   /// The words of a host about itself, and its ear.
   struct settings {
-    std::string name;              ///< for people: the host
-    std::string version;           ///< of the program
-    std::function<void()> news{};  ///< called by its thread when one of its paces may know a turn
+    std::string name;                ///< for people: the host
+    std::string version;             ///< of the program
+    std::function<void()> news{};    ///< called by its thread when one of its paces may know a turn
+    std::uint64_t seed = entropy();  ///< of chance: when it connects again
   };
 
   /// Connects, and makes the schema where there is none. Throws `error`.
