@@ -25,6 +25,9 @@ constexpr std::size_t depth_max = 99;
 
 constexpr std::size_t buffers_max = 8 << 20;  // bytes that are kept for the next line
 
+constexpr std::string_view too_deep = "nested deeper than 1024";
+static_assert(simdjson::DEFAULT_MAX_DEPTH == 1024);
+
 }  // namespace
 
 struct result_writer::parser {
@@ -65,12 +68,16 @@ std::string_view result_writer::line_of(result const& r) {
     append_number("\":", value);
   }
   bool const asked = !r.select.empty() && r.body_file.empty();
-  bool const selects = asked && (r.body.empty() || read_whole(r));
+  auto const unselected = asked ? why_unselected(r) : std::string();
+  bool const selects = asked && (r.body.empty() || unselected.empty());
   if (!r.reason.empty()) {
     text_ += R"(,"reason":)";
     append_quoted(text_, simdjson::validate_utf8(r.reason) ? r.reason : "unprintable");
-  } else if (asked && !selects) {
-    text_ += R"(,"reason":"the body is no JSON that can be read; nothing is selected of it")";
+  } else if (!unselected.empty()) {
+    text_.append(R"(,"reason":"the body is )")
+        .append(unselected)
+        .append(R"(; nothing is selected of it)");
+    text_.append(selects ? R"(")" : R"(, and the results have it whole")");
   }
   if (!r.headers.empty()) append_headers(r.headers);
   if (!r.body_file.empty()) {
@@ -125,19 +132,30 @@ void result_writer::append_body(result const& r) {
   }
 }
 
-/// Takes note where it cannot.
-bool result_writer::read_whole(result const& r) {
+/// Reads the body, and takes note where there is none that can be read.
+std::string result_writer::why_unselected(result const& r) {
+  if (r.body.empty()) {
+    if (empty_++ == 0) first_empty_ = r.line;
+    return "empty";
+  }
   auto const wrong = parse_leniently(parser_->whole, r.body, leniency::all, parser_->read);
-  if (wrong.empty()) return true;
-  if (unread_++ == 0) first_unread_ = fmt::format("line {}: {}", r.line, wrong);
-  return false;
+  if (wrong.empty()) return {};
+  auto const deep = wrong == simdjson::error_message(simdjson::DEPTH_ERROR);
+  if (unread_++ == 0) first_unread_ = fmt::format("line {}: {}", r.line, deep ? too_deep : wrong);
+  return std::string(deep ? too_deep : "no JSON that can be read");
 }
 
 std::string result_writer::unread() const {
-  if (unread_ == 0) return {};
-  return fmt::format("--select: {} {} no JSON that can be read, and {} kept whole ({})\n", unread_,
-                     unread_ == 1 ? "body is" : "bodies are", unread_ == 1 ? "is" : "are",
-                     first_unread_);
+  std::string text;
+  if (unread_ > 0)
+    text = fmt::format("--select: {} {} no JSON that can be read, and {} kept whole ({})\n",
+                       unread_, unread_ == 1 ? "body is" : "bodies are",
+                       unread_ == 1 ? "is" : "are", first_unread_);
+  if (empty_ > 0)
+    text +=
+        fmt::format("--select: {} empty (line {})\n",
+                    empty_ == 1 ? "1 body is" : fmt::format("{} bodies are", empty_), first_empty_);
+  return text;
 }
 
 void result_writer::append_parts(std::string_view body, std::span<selection const> parts) {

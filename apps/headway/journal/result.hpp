@@ -66,7 +66,8 @@ class result_writer {
   /// the server says so and it is, else as a string where it is UTF-8, else as `body_base64`. A
   /// selected part is JSON as the server wrote it, without blanks, and a string where parsers
   /// refuse it; null where there is none; several are an object by their names. Of a body that
-  /// cannot be read nothing is selected: it is there as a whole, and `reason` says why. Of
+  /// cannot be read nothing is selected: it is there as a whole, and `reason` says why, as it does
+  /// of an empty one. Of
   /// `headers` each name is there once, in lower case, with a list of its values.
   std::string_view line_of(result const&);
 
@@ -79,7 +80,7 @@ class result_writer {
   void append_number(std::string_view name, std::int64_t value);
   void append_headers(std::span<http::field const> fields);
   void append_body(result const&);
-  bool read_whole(result const&);
+  std::string why_unselected(result const&);
   void append_parts(std::string_view body, std::span<selection const>);
   void append_part(std::string_view body, std::string_view pointer);
   bool append_compact(std::string_view json);
@@ -88,7 +89,8 @@ class result_writer {
   std::string text_;
   std::string compact_;
   std::unique_ptr<parser> parser_;
-  std::int64_t unread_ = 0;  // bodies of which nothing could be selected
+  std::int64_t unread_ = 0, empty_ = 0;  // bodies of which nothing could be selected
+  std::int64_t first_empty_ = 0;         // a line
   std::string first_unread_;
 };
 

@@ -62,14 +62,30 @@ TEST(result, keeps_a_part_as_it_was_written) {
 }
 
 TEST(result, a_part_that_is_not_there_is_null) {
-  for (auto const* body : {"", "7", R"({"b": 1})", R"(["a"])", R"({"b":1e400})"})
+  for (auto const* body : {"7", R"({"b": 1})", R"(["a"])", R"({"b":1e400})"})
     EXPECT_EQ(part("/a", body), R"(,"body":null)") << body;
   EXPECT_EQ(part("/2", "[1, 2]"), R"(,"body":null)");
 }
 
+TEST(result, says_that_nothing_can_be_selected_of_an_empty_body) {
+  std::string const why = R"(,"reason":"the body is empty; nothing is selected of it")";
+  EXPECT_EQ(part("/a", ""), why + R"(,"body":null)");
+  EXPECT_EQ(parts({{"p", "/a"}, {"q", "/b"}}, ""), why + R"(,"body":{"p":null,"q":null})");
+}
+
+TEST(result, says_of_a_body_that_it_is_too_deep) {
+  auto const told = [](std::size_t depth) {
+    return part("/a", std::string(depth, '[') + std::string(depth, ']')).substr(0, 46);
+  };
+  EXPECT_EQ(told(1024), R"(,"body":null)");
+  EXPECT_EQ(told(1025),
+            std::string(R"(,"reason":"the body is nested deeper than 1024;)").substr(0, 46));
+  EXPECT_EQ(told(1025), told(3000));
+}
+
 TEST(result, a_body_that_nothing_can_be_selected_of_is_kept_whole) {
   std::string const why =
-      R"(,"reason":"the body is no JSON that can be read; nothing is selected of it")";
+      R"(,"reason":"the body is no JSON that can be read; nothing is selected of it, and the results have it whole")";
   EXPECT_EQ(part("/a", "<html>"), why + R"(,"body":"<html>")");
   EXPECT_EQ(part("", "text"), why + R"(,"body":"text")");
   EXPECT_EQ(part("/a", R"({"a": 1} x)"), why + R"(,"body":"{\"a\": 1} x")");
@@ -104,6 +120,9 @@ TEST(result, says_of_how_many_bodies_nothing_could_be_selected) {
   EXPECT_TRUE(writer.unread().starts_with(
       "--select: 2 bodies are no JSON that can be read, and are kept whole (line 7: "))
       << writer.unread();
+  writer.line_of({.line = 9, .body = "", .select = all});
+  EXPECT_TRUE(writer.unread().ends_with("\n--select: 1 body is empty (line 9)\n"))
+      << writer.unread();
 }
 
 TEST(result, a_body_that_is_in_a_file_is_named) {
@@ -116,7 +135,6 @@ TEST(result, has_several_parts_by_their_names) {
   EXPECT_EQ(parts({{"p", "/a/b"}, {"say \"q\"", "/c"}, {"none", "/d"}}, body),
             R"(,"body":{"p":1.0,"say \"q\"":"x","none":null})");
   EXPECT_EQ(parts({{"p", ""}}, "[ 1 ]"), R"(,"body":{"p":[1]})");
-  EXPECT_EQ(parts({{"p", "/a"}, {"q", "/b"}}, ""), R"(,"body":{"p":null,"q":null})");
 }
 
 TEST(result, tells_the_url) {
