@@ -58,7 +58,9 @@ MALFORMED = [
     ("GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\nX: y\r\n z\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400),
-    ("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("\rGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     # start lines and hosts
     ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", 400),
@@ -110,6 +112,17 @@ class Malformed(unittest.TestCase):
                     self.assertEqual(origin.heard, [], text[:120])
                 del origin.heard[:]
             self.assertEqual(proxy.ask("GET", "/")[0], 200)
+
+    def test_one_empty_line_before_a_request_is_passed_over(self):
+        """RFC 9112 §2.2: old clients send one after a body."""
+        get = "\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:
+            said = proxy.raw(get + "\r\nPOST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx" + get, timeout=1)
+            self.assertEqual(said.count(b"HTTP/1.1 200 "), 3, said)
+            with contextlib.closing(proxy.send("\r")) as s:
+                time.sleep(0.1)
+                s.sendall(get[1:].encode())
+                self.assertRegex(s.recv(4096), b"^HTTP/1.1 200 ")
 
     def test_what_is_no_http_is_told_at_once(self):
         """Before: a greeting of TLS without the byte of a line's end had to wait for 10 s."""

@@ -106,6 +106,11 @@ void session::work() {
 }
 
 void session::feed() {
+  if (!reader_ && !skipped_) {  // one empty line is old clients' (RFC 9112 §2.2)
+    if (rest_ == "\r") return;
+    skipped_ = rest_.starts_with("\r\n");
+    if (skipped_) rest_.erase(0, 2);
+  }
   std::string_view bytes = rest_;
   if (!reader_ && !bytes.empty()) {
     reader_ = std::make_unique<request_reader>();
@@ -392,7 +397,7 @@ void session::on_written(error_code e) {
 /// The answer has gone: the next request, or the end.
 void session::next() {
   if (gone_) return close();
-  ended_ = begun_ = false;
+  ended_ = begun_ = skipped_ = false;
   order_.reset();
   to_.reset();
   reader_.reset();

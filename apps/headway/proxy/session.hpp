@@ -83,6 +83,7 @@ class session final : public client_side, public std::enable_shared_from_this<se
   std::size_t held_ = 0;               // bytes of its body that count
   bool gone_ = false, begun_ = false;  // its client; an answer
   bool reading_ = false, ended_ = false, keeps_alive_ = true, drains_ = false;
+  bool skipped_ = false;  // an empty line before its request
 };
 
 }  // namespace headway::app::proxy
