@@ -166,6 +166,12 @@ class Wrong(unittest.TestCase):
         one = '[[upstream]]\nname = "a"\nurl = "http://127.0.0.1:1"\n'
         self.is_refused('c.toml:4: no key "prefx"; did you mean "prefix"?', config=one + 'prefx = "/a"\n')
         self.is_refused("c.toml:1", config="[[upstream\n")
+        for words in 'rate = "abc"', 'law = "fats"', 'headers = ["A: ${env:NOT_SET_AT_ALL}"]', 'headers = ["Host: x"]', 'cacert = "none"', 'header-ttl = "5min"':
+            self.is_refused("c.toml:1: ", config=one + words + "\n")
+        for words in 'body-max = "64MiB"\nhold-max = "32MiB"\n', 'admin-token-file = "none"\n':
+            self.is_refused("c.toml: ", config=words + one)
+        self.is_refused("c.toml: no request can reach", config=one + '[[upstream]]\nurl = "http://127.0.0.1:2"\n')
+        self.is_refused("headway: upstream a: rate 'xyz'", "--rate=xyz", config=one)
         self.is_refused("wants url", config='[[upstream]]\nname = "a"\n')
         self.is_refused("no request can reach upstream", config=one + '[[upstream]]\nurl = "http://127.0.0.1:2"\n')
         self.is_refused(

@@ -343,6 +343,19 @@ class Life(unittest.TestCase):
             self.assertEqual([a[0] for a in crowd.answers.values()], [200] * 3)
             self.assertEqual(proxy.process.wait(20), 0)
 
+    def test_a_deadline_ends_what_flies(self):
+        """Before: only a second signal did."""
+        with Gate() as origin, Proxy(origin.url, *ONE, "--drain=60s", "--hard-stop-after=500ms") as proxy:
+            clients = []
+            for i in range(2):
+                clients.append(proxy.send(f"GET /{i} HTTP/1.1\r\nHost: a\r\n\r\n"))
+                wait_for(lambda: waiting(proxy) == i + 1)
+            proxy.process.send_signal(signal.SIGTERM)
+            self.assertEqual(proxy.process.wait(20), 143)
+            for client in clients:
+                client.close()
+            origin.open.release()
+
     def test_what_would_wait_too_long_is_refused(self):
         with Gate() as origin, Proxy(origin.url, *ONE, "--drain=200ms") as proxy:
             crowd = Crowd(proxy)

@@ -103,6 +103,8 @@ void add_proxy(CLI::App& program, action& chosen) {
          "output");
   option("--drain", w->drain, "TIME",
          "Let requests wait this long after SIGTERM, then answer 503 [30s]");
+  option("--hard-stop-after", w->hard_stop, "TIME",
+         "End this long after SIGTERM, whatever is still in flight [when all is answered]");
   sub->callback([w, &chosen] {
     chosen = [w] {
       auto const read = [w] { return proxy::read_config(*w); };

@@ -223,6 +223,17 @@ upstream_config read_option(std::string const& text) {
   return u;
 }
 
+/// Calls `f`; its errors tell where in a file the cause is. "": it is in no file.
+template <class F>
+void within(std::string const& where, F f) {
+  try {
+    f();
+  } catch (fatal const& e) {
+    if (where.empty() || std::string_view(e.what()).starts_with(where)) throw;
+    throw fatal(e.code, fmt::format("{}: {}", where, e.what()));
+  }
+}
+
 /// A request can reach each of them, and only one.
 void check_routes(std::vector<upstream_config> const& all) {
   auto const several = all.size() > 1;
@@ -331,6 +342,8 @@ config read_config(config_words const& w) {
   set(c.connections_max, w.connections, "connections", parse_count);
   set(c.access_log, w.access_log, "access-log", path);
   set(c.drain, w.drain, "drain", parse_time);
+  set(c.hard_stop, w.hard_stop, "hard-stop-after",
+      [](std::string_view text) { return std::optional(parse_time(text)); });
   set(common.state, w.state, "state", path);
   std::string ca_file, admin_token, client_token;
   bool client_host = false;
@@ -338,8 +351,13 @@ config read_config(config_words const& w) {
   set(client_host, w.host_header, "host-header", parse_host_header);
   set(admin_token, w.admin_token_file, "admin-token-file", path);
   set(client_token, w.client_token_file, "client-token-file", path);
-  if (!admin_token.empty()) c.admin_token = read_token(admin_token, "--admin-token-file");
-  if (!client_token.empty()) c.client_token = read_token(client_token, "--client-token-file");
+  auto const of = [&](bool option) { return option ? std::string() : w.file; };
+  within(of(w.admin_token_file.has_value()), [&] {
+    if (!admin_token.empty()) c.admin_token = read_token(admin_token, "--admin-token-file");
+  });
+  within(of(w.client_token_file.has_value()), [&] {
+    if (!client_token.empty()) c.client_token = read_token(client_token, "--client-token-file");
+  });
   named_files files;
   files.add("the file of --config", w.file, false);
   files.add("the file of --admin-token-file", admin_token, false);
@@ -352,17 +370,22 @@ config read_config(config_words const& w) {
   set(database, w.limit_at, "limit-at", path);
   c.limit = checked_limit_at(database, {.alone = common.alone});
   if (!w.limit_at) c.limit.from_arguments = false;  // a file is not for all to read
-  if (c.body_max > c.hold_max)
-    throw fatal(exit_usage, "--body-max is more than --hold-max; want at most that");
+  within(of(w.body_max && w.hold_max), [&] {
+    if (c.body_max > c.hold_max)
+      throw fatal(exit_usage, "--body-max is more than --hold-max; want at most that");
+  });
 
   auto const of_file = in.pacing();
   auto const header_words = in.texts("headers");
+  std::vector<std::string> places;  // of upstreams, in the file
   if (auto const* const list = in.node("upstream")) {
     auto const* const tables = list->as_array();
     if (tables == nullptr || !list->is_array_of_tables())
       in.wrong(*list, "upstreams are written as [[upstream]]");
-    for (auto const& each : *tables)
+    for (auto const& each : *tables) {
       c.upstreams.push_back(read_upstream(*each.as_table(), w.file, of_file));
+      places.push_back(fmt::format("{}:{}", w.file, each.source().begin.line));
+    }
   }
   in.nothing_else();
   for (auto const& text : w.upstreams) {
@@ -375,8 +398,11 @@ config read_config(config_words const& w) {
         u.prefix = '/' + u.name;
   if (c.upstreams.empty())
     throw fatal(exit_usage, "want a server: --upstream https://…, or [[upstream]] in --config");
-  check_routes(c.upstreams);
+  within(of(!w.upstreams.empty()), [&] { check_routes(c.upstreams); });
+  places.resize(c.upstreams.size(), w.file);  // the rest are options, with the file's settings
   for (auto& u : c.upstreams) {
+    auto const& place = places[static_cast<std::size_t>(&u - c.upstreams.data())];
+    within(place, [&] { static_cast<void>(settings_of(u)); });
     u.words = w.pacing.over(u.words);
     u.queue_max = common.queue_max;
     u.state = common.state;
@@ -384,27 +410,34 @@ config read_config(config_words const& w) {
     u.alone = common.alone;
     u.client_host |= client_host;
     if (w.cacert || u.ca_file.empty()) u.ca_file = ca_file;
-    if (!u.ca_file.empty() && access(u.ca_file.c_str(), R_OK) != 0)
-      throw fatal(exit_usage,
-                  fmt::format("--cacert {}: {}", in_quotes(u.ca_file), std::strerror(errno)));
-    auto lines = u.header_words.empty() ? header_words : u.header_words;
-    lines.insert(lines.end(), w.headers.begin(), w.headers.end());
-    for (auto const& line : lines)
-      if (line.starts_with('@')) files.add("the file of --header", line.substr(1), false);
-    u.headers = expand_headers(lines);
+    within(w.cacert ? "" : place, [&] {
+      if (!u.ca_file.empty() && access(u.ca_file.c_str(), R_OK) != 0)
+        throw fatal(exit_usage,
+                    fmt::format("--cacert {}: {}", in_quotes(u.ca_file), std::strerror(errno)));
+    });
+    auto const& own = u.header_words.empty() ? header_words : u.header_words;
+    for (auto const* const lines : {&own, &w.headers})
+      for (auto const& line : *lines)
+        if (line.starts_with('@')) files.add("the file of --header", line.substr(1), false);
+    within(place, [&] { u.headers = expand_headers(own); });
+    for (auto& line : expand_headers(w.headers)) u.headers.push_back(std::move(line));
     u.header_commands.insert(u.header_commands.end(), w.header_commands.begin(),
                              w.header_commands.end());
     if (w.header_ttl) u.header_ttl = option_value("--header-ttl", *w.header_ttl, parse_ttl);
-    if (u.header_ttl && u.header_commands.empty())
-      throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
+    within(w.header_ttl ? "" : place, [&] {
+      if (u.header_ttl && u.header_commands.empty())
+        throw fatal(exit_usage, fmt::format("upstream {}: header-ttl is for header-cmd", u.name));
+    });
     for (auto const& line : header_commands::stand_ins_of(u.header_commands))
       u.headers.push_back(line);
-    for (auto const& line : u.headers)
-      if (!may_be_added(name_of(line)))
-        throw fatal(
-            exit_usage,
-            fmt::format("upstream {}: header {} is for the proxy to write; want it left out",
-                        u.name, in_quotes(name_of(line))));
+    within(w.headers.empty() && w.header_commands.empty() ? place : "", [&] {
+      for (auto const& line : u.headers)
+        if (!may_be_added(name_of(line)))
+          throw fatal(
+              exit_usage,
+              fmt::format("upstream {}: header {} is for the proxy to write; want it left out",
+                          u.name, in_quotes(name_of(line))));
+    });
     auto const paced = settings_of(u);  // or it is wrong now
     static_cast<void>(checked_limit_at(c.limit.url, {.alone = u.alone, .law = &paced.law}));
   }

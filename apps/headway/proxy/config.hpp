@@ -67,6 +67,7 @@ struct config {
   std::size_t connections_max = 4096;
   std::string access_log;  ///< a path, - for standard output; "": none
   duration drain = 30s;
+  std::optional<duration> hard_stop{};  ///< after a signal all ends by then
   bool retry_unsafe = false;
   limit_at limit{};  ///< of many hosts
 
@@ -79,7 +80,8 @@ struct config_words {
   std::string file;  ///< of --config
   std::vector<std::string> upstreams;
   std::optional<std::string> listen, admin, queue, body_max, hold_max, connections, access_log,
-      drain, state, limit_at, cacert, admin_token_file, client_token_file, host_header, header_ttl;
+      drain, hard_stop, state, limit_at, cacert, admin_token_file, client_token_file, host_header,
+      header_ttl;
   std::vector<std::string> headers, header_commands;
   bool retry_unsafe = false, cold = false, alone = false;
   pacing_words pacing;

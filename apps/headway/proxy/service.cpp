@@ -344,10 +344,17 @@ void service::drain(int signal) {
     s->drain();
   }
   if (active > 0)
-    say(
-        fmt::format("stopping: {} requests are finished first, of which {} wait for at most {}; "
-                    "once more stops at once",
-                    active, waiting, in_words(config_.drain)));
+    say(fmt::format(
+        "stopping: {} requests are finished first, of which {} wait for at most {}; "
+        "once more stops at once{}",
+        active, waiting, in_words(config_.drain),
+        config_.hard_stop ? fmt::format("; all ends in {}", in_words(*config_.hard_stop)) : ""));
+  if (config_.hard_stop) {
+    hard_stop_.expires_after(std::chrono::nanoseconds(*config_.hard_stop));
+    hard_stop_.async_wait([this](error_code e) {
+      if (!e) hurry();
+    });
+  }
   drain_.expires_after(std::chrono::nanoseconds(config_.drain));
   drain_.async_wait([this](error_code e) {
     if (!e) finish_drain();

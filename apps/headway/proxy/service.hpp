@@ -104,7 +104,7 @@ class service {
   std::unique_ptr<access_log> log_;
   std::unique_ptr<control> control_;
   asio::signal_set signals_{io_};
-  asio::steady_timer tick_{io_}, drain_{io_};
+  asio::steady_timer tick_{io_}, drain_{io_}, hard_stop_{io_};
   asio::posix::stream_descriptor news_of_fleet_{io_};
   bool draining_ = false, drained_ = false;  // its deadline has passed
   int signal_ = 0;
