@@ -101,7 +101,13 @@ void fleet_ledger::tend(bool idle) {
   if (now >= status_at_) {
     auto const asked = clock_now();
     auto all = status_of(engine_, worker_.facts().name);
-    if (!all.empty()) locked([&] { status_ = {.all = std::move(all.front()), .ours = ours_}; });
+    if (!all.empty())
+      locked([&] {
+        auto const& a = all.front();
+        auto const before = looked_ ? status_.before : a.success + a.failed + a.unknown;
+        status_ = {.all = std::move(all.front()), .ours = ours_, .before = before};
+        looked_ = true;
+      });
     // It is a look at all blocks that have begun: a hundredth of the time at most.
     status_at_ = clock_now() + std::max(status_every, 100 * (clock_now() - asked));
   }

@@ -95,11 +95,12 @@ class fleet_ledger final : public ledger {
     std::string why;
   };
   std::optional<absence> away() const;
-  /// How far the queue is, as far as is known, what of that is ours, and what we had ended of lines
-  /// that were another worker's by then.
+  /// How far the queue is, as far as is known, what of that is ours, what we had ended of lines
+  /// that were another worker's by then, and how many had ended when we came.
   struct state {
     queue_status all{};
     outcome_counts ours{}, refused{};
+    std::int64_t before = 0;
   };
   state status() const;
   /// All results are collected that there are, where this run collects them.
@@ -154,7 +155,8 @@ class fleet_ledger final : public ledger {
   std::optional<absence> away_{};
   std::set<std::string> whys_{};  // that have been said of it
   time_point leaves_ = never;
-  state status_{};                       // `all` is of the last look, `ours` of then
+  state status_{};  // `all` is of the last look, `ours` of then
+  bool looked_ = false;
   outcome_counts ours_{}, handed_in_{};  // by now
   std::jthread end_{};                   // it waits for the end of all patience
 };

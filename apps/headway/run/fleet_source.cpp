@@ -86,7 +86,7 @@ void fleet_source::leave_open(job const& j) {
 }
 
 void fleet_source::tell(standing& s, time_point now) {
-  auto const [all, ours, refused] = ledger_.status();
+  auto const [all, ours, refused, before] = ledger_.status();
   auto const more = refused - std::exchange(refused_, refused);
   s.success -= more.success;
   s.failed -= more.failed;
@@ -96,6 +96,7 @@ void fleet_source::tell(standing& s, time_point now) {
   s.unknown_before = std::max(all.unknown - ours.unknown, std::int64_t{0});
   s.before =
       std::max(all.success - ours.success, std::int64_t{0}) + s.failed_before + s.unknown_before;
+  s.elsewhere = std::max(s.before - before, std::int64_t{0});
   if (auto const away = ledger_.away())
     s.waiting.insert(
         s.waiting.begin(),

@@ -66,7 +66,10 @@ std::vector<std::string> reasons(std::vector<hindrance> const& all, time_point n
 std::string summary(standing const& s, duration took) {
   auto text = fmt::format("{} succeeded, {} failed, {} unknown", s.success, s.failed, s.unknown);
   if (s.before > 0) {
-    text += fmt::format(", {} were done before", s.before);
+    if (s.before > s.elsewhere)
+      text += fmt::format(", {} were done before", s.before - s.elsewhere);
+    if (s.elsewhere > 0)
+      text += fmt::format(", {} were done by other hosts meanwhile", s.elsewhere);
     if (auto const lost = s.failed_before + s.unknown_before; lost > 0)
       text += fmt::format(" ({} of them failed, {} unknown)", s.failed_before, s.unknown_before);
   }

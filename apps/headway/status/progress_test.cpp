@@ -90,6 +90,17 @@ TEST(summary, says_what_earlier_runs_left_and_what_to_do) {
   EXPECT_EQ(next_step({.success = 3}, true), "");
 }
 
+TEST(summary, tells_what_other_hosts_did_from_what_was_done_before) {
+  auto const told = [](std::int64_t elsewhere) {
+    auto const all = summary({.total = 10, .before = 9, .elsewhere = elsewhere, .success = 1}, 2s);
+    return all.substr(0, all.find(" in 2.0 s"));
+  };
+  EXPECT_EQ(
+      told(7),
+      "1 succeeded, 0 failed, 0 unknown, 2 were done before, 7 were done by other hosts meanwhile");
+  EXPECT_EQ(told(9), "1 succeeded, 0 failed, 0 unknown, 9 were done by other hosts meanwhile");
+}
+
 /// A server that answers nothing for so long, then evenly.
 double speed_after(duration all, duration first_answer, duration gap, duration tick) {
   speed s;
