@@ -17,6 +17,7 @@ struct hindrance {
   std::string why{};         ///< "pace"; "broken: connection refused"
   std::string how_often{};   ///< "16 of 16", of the latest attempts; "" where that says nothing
   time_point until = never;  ///< when the next may go; never: that is not known
+  bool stalls = false;       ///< nothing gets on: a speed of before tells nothing
 
   bool in_trouble() const noexcept { return what > kind::turn; }
 };

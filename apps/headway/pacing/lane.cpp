@@ -196,7 +196,7 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
   if (refused) ban_.throttled(now, end.sent);
-  if (told.what == reaction::served) ban_.served(end.sent);
+  if (told.what == reaction::served) ban_.served(end.sent), accepted_at_ = now;
   for (auto const& c : told.costs)
     parts_.governor.cost(now, c.quota, parts_.quotas.expected(e.receipt, e.what.size, c.quota),
                          c.units);
@@ -275,7 +275,7 @@ hindrance::kind lane::plight(reason held) const noexcept {
   auto const again = held == reason::backoff || held == reason::retry_budget;
   if (held == reason::server_broken || most(lately_.broken()) || (again && lately_.broken() > 0))
     return broken;
-  if (held == reason::server_hint || most(lately_.throttled())) return throttled;
+  if (held == reason::server_hint || most(lately_.throttled()) || refuses_all()) return throttled;
   return held == reason::none ? none : turn;
 }
 
@@ -301,17 +301,29 @@ hindrance lane::hindered(time_point now) const {
       auto const hint = held.why == reason::server_hint;
       if (lately_.throttled() == 0)
         return {what, title_, std::string(words_of(held.why)), "", held.until};
-      return {what, title_,
-              fmt::format("{}: {}", hint ? "asks to wait" : "throttled",
-                          printable(lately_.throttled_by())),
-              of(lately_.throttled()), held.until};
+      return {
+          what,
+          title_,
+          fmt::format("{}: {}", hint ? "asks to wait" : "throttled",
+                      printable(lately_.throttled_by())),
+          refuses_all() ? fmt::format("the last {}", refused_in_a_row_) : of(lately_.throttled()),
+          held.until,
+          refuses_all()};
     }
     case broken:
-      return {what, title_, fmt::format("broken: {}", printable(lately_.broke_by())),
-              of(lately_.broken()), held.until};
+      return {what,
+              title_,
+              fmt::format("broken: {}", printable(lately_.broke_by())),
+              of(lately_.broken()),
+              held.until,
+              held.why == reason::server_broken};
     case impasse:
-      return {what, title_, (trouble_.silent() ? "broken: " : "") + printable(trouble_.words()),
-              trouble_.silent() ? of(lately_.broken()) : "", held.until};
+      return {what,
+              title_,
+              (trouble_.silent() ? "broken: " : "") + printable(trouble_.words()),
+              trouble_.silent() ? of(lately_.broken()) : "",
+              held.until,
+              true};
   }
   return {};
 }

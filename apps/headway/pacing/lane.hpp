@@ -174,6 +174,10 @@ class lane {
   void pause(time_point now, bool yes) noexcept;
   bool paused() const noexcept { return paused_since_ != never; }
   time_point paused_since() const noexcept { return paused_since_; }
+  /// Its server refuses whatever it is asked, of late.
+  bool refuses_all() const noexcept { return refused_in_a_row_ >= refused_in_a_row_told; }
+  /// When it last accepted one.
+  std::optional<time_point> const& accepted_at() const noexcept { return accepted_at_; }
   /// The dearest request so far.
   std::int64_t cost_max() const noexcept { return cost_max_; }
   governor_settings const& ceilings() const noexcept { return parts_.governor.settings(); }
@@ -186,6 +190,8 @@ class lane {
 
  private:
   friend class lane_pin;
+
+  static constexpr int refused_in_a_row_told = 8;
 
   struct entry {
     load what;
@@ -213,6 +219,7 @@ class lane {
   ban ban_{};
   lately lately_{};
   std::optional<cut> last_cut_{};
+  std::optional<time_point> accepted_at_{};
   reason shown_ = reason::none;
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();

@@ -456,6 +456,40 @@ TEST(hindrance, says_what_goes_wrong_rather_than_that_it_waits) {
   EXPECT_EQ(throttled.what, hindrance::kind::throttled);
   EXPECT_EQ(throttled.why, "asks to wait: status 429");
   EXPECT_EQ(throttled.until, now + 9s);
+  EXPECT_FALSE(throttled.stalls);
+}
+
+TEST(hindrance, of_a_server_that_refused_the_last_eight_is_not_the_pace) {
+  rng chance(1);
+  auto l = test_lane("fixed");
+  time_point now{0s};
+  auto const attempt = [&](judgement const& told, int status) {
+    auto const t = std::get<ticket>(l.submit(now, {}, 0));
+    for (;; now += 1s) {
+      l.open(now, true);
+      if (l.next(now, chance)) break;
+    }
+    auto const ruling =
+        l.settle(now, t, told, {.status = status, .error = "status 429"}, chance()).ruling;
+    if (ruling.what == verdict::retry) l.cancel(now, t);
+  };
+  for (int n = 0; n < 20; ++n) attempt({.what = reaction::served}, 200);
+  auto const accepted_at = now;
+  for (int n = 0; n < 8; ++n) {
+    EXPECT_FALSE(l.refuses_all());
+    now += 1s;
+    attempt({.what = reaction::rate}, 429);
+  }
+  EXPECT_TRUE(l.refuses_all());
+  EXPECT_EQ(l.accepted_at(), accepted_at);
+  ASSERT_TRUE(std::holds_alternative<ticket>(l.submit(now, {}, 0)));
+  auto const h = l.hindered(now);
+  EXPECT_EQ(h.what, hindrance::kind::throttled) << "8 of 20: more were accepted";
+  EXPECT_EQ(h.how_often, "the last 8");
+  EXPECT_TRUE(h.stalls);
+  now += 1min;
+  attempt({.what = reaction::served}, 200);
+  EXPECT_FALSE(l.refuses_all());
 }
 
 }  // namespace

@@ -580,7 +580,27 @@ class runner {
   // ── what people see ─────────────────────────────────────────────────────────────────────────
 
   void show(time_point now) {
-    course_.show(now, [&](standing& s) { input_.tell(s, now); });
+    course_.show(now, [&](standing& s) {
+      input_.tell(s, now);
+      for (auto& h : s.waiting)
+        if (h.what == hindrance::kind::throttled)
+          if (auto const [refused, waiting] = traffic_.refused_at(h.where); 2 * refused > waiting)
+            h.how_often += fmt::format("{}{} of {} lines that wait",
+                                       h.how_often.empty() ? "" : "; ", refused, waiting);
+    });
+  }
+
+  /// What stalls the run as it ends: lines, or "".
+  std::string stalled(time_point now) {
+    std::string text;
+    for (auto& [key, l] : lanes_)
+      if (auto const [refused, waiting] = traffic_.refused_at(l.title());
+          refused > 0 && l.refuses_all() && l.accepted_at())
+        text += fmt::format(
+            "{}: {} of {} lines that wait were refused before; nothing was accepted in the last "
+            "{}\n",
+            l.title(), refused, waiting, in_words(now - *l.accepted_at()));
+    return text;
   }
 
   // ── what other processes ask and say ────────────────────────────────────────────────────────
@@ -619,7 +639,7 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    auto more = out_->unread();
+    auto more = stalled(clock_now()) + out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();

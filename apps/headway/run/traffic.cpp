@@ -215,6 +215,16 @@ std::size_t traffic::held_for_long(time_point now) {
   return held;
 }
 
+std::pair<std::size_t, std::size_t> traffic::refused_at(std::string_view title) const {
+  std::pair<std::size_t, std::size_t> found;
+  all_.each([&](request const& r) { return !r.out && !r.aside && r.where->title() == title; },
+            [&](std::uint32_t index) {
+              ++found.second;
+              if (all_[index].throttled > 0) ++found.first;
+            });
+  return found;
+}
+
 std::string traffic::words_of(std::int64_t line, time_point now) const {
   std::string found;
   all_.each([&](request const& r) { return r.what.line == line; },

@@ -82,6 +82,8 @@ class traffic {
   /// It was refused for longer than --wait-max.
   void abandon_refused(std::uint32_t);
   named_lines& refused_alone() noexcept { return refused_alone_; }
+  /// How many requests of the lanes with that title were refused, of those that wait. O(requests).
+  std::pair<std::size_t, std::size_t> refused_at(std::string_view title) const;
   /// Those whose lanes are stopped, and …
   void abandon_stopped();
   /// … those that never went.

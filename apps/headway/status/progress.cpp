@@ -155,7 +155,7 @@ std::string progress_json(standing const& s, double per_second, time_point now, 
       to_seconds(elapsed), s.before + s.ended(),
       s.total < 0 ? std::string("null") : std::to_string(s.total), s.success, s.failed, s.unknown,
       s.attempts, s.throttled, s.broken, s.in_flight, per_second,
-      per_second > 0 && s.left() > 0
+      per_second > 0 && s.left() > 0 && (worst == nullptr || !worst->stalls)
           ? fmt::format("{:.1f}", static_cast<double>(s.left()) / per_second)
           : "null",
       json_string(worst == nullptr ? "" : worst->why + how_often),
@@ -202,9 +202,10 @@ std::string progress_line(standing const& s, double per_second, time_point now,
   if (s.unknown > 0)
     add(at_failed, (s.failed > 0 ? fmt::format("{} failed, ", s.failed) : std::string()) +
                        fmt::format("{} unknown", s.unknown));
-  if (per_second > 0 && s.left() > 0)
+  auto const stalls = !s.waiting.empty() && s.waiting.front().stalls;
+  if (per_second > 0 && s.left() > 0 && !stalls)
     add(at_left, in_words(from_seconds(static_cast<double>(s.left()) / per_second)) + " left");
-  if (per_second > 0) add(at_speed, rate_in_words(per_second));
+  if (per_second > 0 && !stalls) add(at_speed, rate_in_words(per_second));
   if (!s.fleet.empty()) add(at_fleet, "fleet: " + s.fleet);
   add(at_flight, fmt::format("{} in flight", s.in_flight));
   if (s.throttled > 0)

@@ -73,6 +73,16 @@ TEST(progress_json, names_host_reason_and_last_error) {
     EXPECT_NE(json.find(part), json.npos) << json;
 }
 
+TEST(progress_line, forecasts_nothing_where_nothing_gets_on) {
+  auto stalled = dead;
+  stalled.stalls = true;
+  auto const line = progress_line(with(stalled), 50, now, 500);
+  EXPECT_EQ(line.find("left"), line.npos) << line;
+  EXPECT_EQ(line.find("/s"), line.npos) << line;
+  EXPECT_NE(progress_line(with(dead), 50, now, 500).find("left"), line.npos);
+  EXPECT_NE(progress_json(with(stalled), 50, now, 1s).find(R"("left_s":null)"), line.npos);
+}
+
 TEST(summary, says_what_earlier_runs_left_and_what_to_do) {
   standing const s{.total = 10,
                    .before = 9,
