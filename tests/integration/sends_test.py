@@ -325,7 +325,7 @@ class Http2(Counting):
     def test_refuses_all(self):
         before = len(self.all_heard())
         with Work([f"{self.url}/refused/{i}" for i in range(40)]) as work:
-            rate = "--rate", "40/s", "--attempts-max", "2", "--cacert", self.certificate
+            rate = "--rate", "40/s", "--attempts-max", "2", "--cacert", self.certificate, "--no-canary"
             self.assertEqual(work.run(*FIXED, *rate), 1, work.stderr())
             heard = self.all_heard()[before:]
             self.assertEqual(len(heard), 80)

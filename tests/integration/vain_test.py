@@ -88,6 +88,27 @@ class Vain(unittest.TestCase):
             self.assertEqual(work.outcomes(), succeeded(100))
             self.assertEqual(len(server.log), 100)
 
+    def test_one_that_fails_at_first_costs_no_line(self):
+        """Before: each line failed for good after four attempts, 20 a second in all."""
+        ends = time.monotonic() + 15
+        script = lambda n, _: (500 if time.monotonic() < ends else 200, {}, b"")
+        with sockets.Scripted(script) as server, Work(gets(server, 40)) as work:
+            self.assertEqual(work.run("--progress", "json", timeout=60), 0, work.stderr())
+            self.assertEqual(work.outcomes(), succeeded(40))
+            self.assertIn('"waiting_for":"broken: status 500 (', work.stderr())
+            self.assertLess(len(server.log), 40 + 16 + 50)
+
+    def test_one_that_only_fails(self):
+        with sockets.Scripted(lambda n, _: (500, {}, b"")) as server, Work(gets(server, 40)) as work:
+            self.assertEqual(work.run("--wait-max", "2s", timeout=60), 75, work.stderr())
+            self.assertEqual(work.results(), [])
+            self.assertIn(f"{server.url[7:]}: status 500, 16 lines and ", work.stderr())
+            self.assertEqual(work.run("--no-canary", "--attempts-max", "1", timeout=60), 1, work.stderr())
+            self.assertEqual(len(work.results()), 40)
+        with sockets.Scripted(lambda n, _: (500, {}, b"")) as server, Work(gets(server, 15)) as work:
+            self.assertEqual(work.run("--attempts-max", "2", timeout=60), 1, work.stderr())
+            self.assertEqual(len(work.results()), 15, "few lines are not the server's fault")
+
     def test_a_certificate_that_is_refused(self):
         with Work() as work:
             certificate = servers.certificate(work.path, ends="20010101000000Z")

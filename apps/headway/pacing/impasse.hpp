@@ -1,4 +1,5 @@
-/// An impasse: a server that cannot be reached or refuses the caller, whatever is asked of it.
+/// An impasse: a server that cannot be reached, has only failed so far, or refuses the caller,
+/// whatever is asked of it.
 #pragma once
 
 #include <optional>
@@ -38,12 +39,15 @@ class impasse {
  public:
   static constexpr int refused_in_a_row = 20;  // lines, after a success
   static constexpr int attempts_min = 3;       // before it is said that a server cannot be reached
+  static constexpr int failed_lines = 16;      // as many tell the law that a server is gone
 
   /// Returns whether a status refuses the caller, rather than the request.
   static bool refuses_caller(int status) noexcept {
     return status == 401 || status == 402 || status == 403 || status == 407;
   }
 
+  /// Something was done once, or refused for what it asks.
+  bool answers() const noexcept { return answers_; }
   /// Nothing has ever been heard.
   bool silent() const noexcept { return !silence_.ended(); }
   /// Nothing was ever heard, and the attempt that went at `sent` came to no connection. `futile`:
@@ -51,6 +55,12 @@ class impasse {
   void unreached(time_point now, time_point sent, std::string_view why, bool futile);
   /// There was a connection.
   void heard() noexcept;
+
+  /// Nothing was ever done nor refused for what it asks, and a line that went at `sent` has failed,
+  /// for the first time if it is `first`. `patience`: how long it is probed.
+  void failed(time_point now, time_point sent, bool first, std::string_view why, duration patience);
+  /// The server has only failed so far, with so many lines that none of them is to blame.
+  bool fails_all() const noexcept { return hold_ && !silent() && !answers_; }
 
   /// A line that went at `sent` was done, or refused for what it asks. Ends an impasse, if it went
   /// as a probe.
@@ -83,11 +93,12 @@ class impasse {
   void probe_failed(time_point now, time_point sent, duration gap_max);
 
   silence silence_;
-  std::string why_;  // nothing was heard
+  std::string why_;  // nothing was heard, or all has failed
   bool futile_ = false;
-  bool succeeded_ = false;
-  int row_ = 0;     // refusals of the caller, without another end between
-  int status_ = 0;  // of them
+  bool succeeded_ = false, answers_ = false;  // answers_: it does, not only by failures
+  int failed_ = 0;                            // lines, as long as it does not
+  int row_ = 0;                               // refusals of the caller, without another end between
+  int status_ = 0;                            // of them
   duration patience_{};
   std::optional<hold> hold_;
 };

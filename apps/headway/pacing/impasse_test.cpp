@@ -163,6 +163,63 @@ TEST_F(refusals, are_over_with_an_answer_to_a_line) {
   }
 }
 
+/// A scope that is reached, and has only failed so far.
+struct failures : testing::Test {
+  failures() { i.heard(); }
+  void fail(int lines, bool first = true) {
+    while (lines-- > 0) i.failed(now, now, first, "status 500", patience);
+  }
+
+  time_point now = began;
+  impasse i;
+};
+
+TEST_F(failures, of_sixteen_lines_before_anything_was_done_are_an_impasse) {
+  fail(15);
+  fail(100, false);  // lines that fail again tell nothing new
+  EXPECT_FALSE(i.fails_all());
+  EXPECT_EQ(i.ready_at(0), time_point::min());
+  fail(1);
+  EXPECT_TRUE(i.fails_all());
+  EXPECT_EQ(i.words(), "status 500");
+  EXPECT_EQ(i.ready_at(1), never);
+}
+
+TEST_F(failures, of_a_server_that_has_answered_are_the_laws) {
+  i.served(now, false);  // say 404
+  fail(100);
+  EXPECT_FALSE(i.holds());
+  i = {};
+  i.heard();
+  i.refused(now, now, 401, patience);
+  fail(100);
+  EXPECT_FALSE(i.holds());
+}
+
+TEST_F(failures, are_over_with_any_answer_to_a_line) {
+  fail(16);
+  i.served(now - 1s, true);  // it went before the impasse began
+  EXPECT_FALSE(i.holds());
+  fail(100);
+  EXPECT_FALSE(i.holds());
+}
+
+TEST_F(failures, are_probed_each_five_seconds_at_last_until_patience_is_over) {
+  fail(16);
+  std::vector<duration> gaps;
+  while (!i.hopeless(now, {})) {
+    gaps.push_back(i.ready_at(0) - now);
+    now = i.ready_at(0);
+    fail(1, gaps.size() % 2 == 0);
+    ASSERT_LT(gaps.size(), 1000U);
+  }
+  EXPECT_GE(now, began + patience);
+  EXPECT_LE(now, began + patience + 5s);
+  EXPECT_EQ(gaps.front(), 100ms);
+  EXPECT_EQ(gaps.back(), 5s);
+  EXPECT_TRUE(std::ranges::is_sorted(gaps));
+}
+
 TEST(impasse, refuses_the_caller_by_four_statuses) {
   for (int status = 100; status < 600; ++status)
     EXPECT_EQ(impasse::refuses_caller(status),

@@ -253,6 +253,11 @@ void lane::unreached(time_point now, ticket t, time_point sent, std::string_view
   cancel(now, t);
 }
 
+void lane::failed(time_point now, time_point sent, bool first, std::string_view why) {
+  trouble_.failed(now, sent, first, why, parts_.wait_max);
+  wake_by(now);
+}
+
 bool lane::ended(time_point now, time_point sent, final_outcome how, int refused_by) {
   if (impasse::refuses_caller(refused_by))
     return trouble_.refused(now, sent, refused_by, parts_.wait_max);
@@ -320,8 +325,8 @@ hindrance lane::hindered(time_point now) const {
     case impasse:
       return {what,
               title_,
-              (trouble_.silent() ? "broken: " : "") + printable(trouble_.words()),
-              trouble_.silent() ? of(lately_.broken()) : "",
+              (trouble_.answers() ? "" : "broken: ") + printable(trouble_.words()),
+              trouble_.answers() ? "" : of(lately_.broken()),
               held.until,
               true};
   }

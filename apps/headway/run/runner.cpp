@@ -436,6 +436,8 @@ class runner {
       ++r.broken;
       course_.broke(l, taught == outcome::failure ? error : "");
     }
+    if (taught == outcome::failure && options_.may.canary)
+      l.failed(now, r.sent, r.broken == 1, error);
     auto const refused_value =
         answer.status == 401 && answer.error.empty() && l.renewable() && !r.renewed;
     switch (disposition_of(
@@ -486,6 +488,7 @@ class runner {
         if (taught == outcome::throttle || answer.state == send_state::not_sent || shared_)
           traffic_.withdraw(r);
         if (r.needs_turn_at_home()) l.call_back(r.id);
+        if (l.trouble().fails_all()) give_up_if_hopeless(l, now);
         return;
     }
   }
@@ -501,13 +504,18 @@ class runner {
     wait_out(index, now);
   }
 
-  /// It goes again once its lane is out of its impasse, if that is not hopeless.
-  void wait_out(std::uint32_t index, time_point now) {
+  /// It goes again once its lane is out of its impasse, if that is not hopeless. `perhaps_done`: it
+  /// may have been carried out.
+  void wait_out(std::uint32_t index, time_point now, bool perhaps_done = false) {
     auto& r = traffic_[index];
     auto& l = *r.where;
     l.wake_by(now);
     r.first_sent.reset();
-    traffic_.queue_again(index, now);
+    perhaps_done && !shared_ ? traffic_.queue(index, now) : traffic_.queue_again(index, now);
+    give_up_if_hopeless(l, now);
+  }
+
+  void give_up_if_hopeless(lane& l, time_point now) {
     auto const& trouble = l.trouble();
     if (l.stopped() || !trouble.hopeless(now, silence_)) return;
     halt_.leave_in_part();
@@ -516,10 +524,20 @@ class runner {
   }
 
   /// It has come to its end by `answer`. True where it goes again instead, since any other line
-  /// would be refused as well.
-  bool waits_out(std::uint32_t index, time_point now, reply const& answer, ending const& e) {
+  /// would be refused, or fail, as well.
+  bool waits_out(std::uint32_t index, time_point now, reply const& answer, outcome taught,
+                 decision const& last, ending const& e) {
     auto& r = traffic_[index];
-    if (!options_.may.canary || answer.state != send_state::answered) return false;
+    if (!options_.may.canary) return false;
+    auto const unsent = answer.state == send_state::not_sent;
+    auto const safe = unsent || idempotent(r.what) || options_.retry_unsafe;
+    if (taught == outcome::failure && last.why != reason::deadline && safe && !answer.futile &&
+        r.where->trouble().fails_all()) {
+      r.broken = 0;  // it is not to blame
+      wait_out(index, now, !unsent);
+      return true;
+    }
+    if (answer.state != send_state::answered) return false;
     if (!r.where->ended(now, r.sent, e.how, e.refused_by)) return false;
     wait_out(index, now);
     return true;
@@ -546,7 +564,7 @@ class runner {
            decision const& last) {
     auto& r = traffic_[index];
     auto const its = ending_of(r, answer, taught, last, options_);
-    if (waits_out(index, now, answer, its)) return;
+    if (waits_out(index, now, answer, taught, last, its)) return;
     if (taught == outcome::failure && !idempotent(r.what) && !options_.retry_unsafe &&
         last.why == reason::attempts && r.broken < options_.attempts_max)
       ++standing_.unrepeated;

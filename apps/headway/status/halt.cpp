@@ -55,8 +55,9 @@ std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
     return exit_parked;
   }
   if (left_in_part_) {
-    say("parked: the lines of servers that could not be reached or refuse the caller are left; run "
-        "the same command again later");
+    say("parked: the lines of servers that could not be reached, only failed or refuse the caller "
+        "are "
+        "left; run the same command again later");
     return exit_parked;
   }
   return std::nullopt;
