@@ -696,8 +696,8 @@ struct seek {
     auto const proven = ceiling::below * top.at;
     top.at = level;
     if (std::exchange(top.guess, false))
-      level = std::max(guess_cut * level, proven);
-    else  // a burst tells no rate
+      level *= guess_cut;  // above where it was proven
+    else                   // a burst tells no rate
       level = so_far.successes < burst_max
                   ? std::min(search_cut * level, seek{}.level * so_far.unit)
                   : std::max(search_cut * level, proven);
