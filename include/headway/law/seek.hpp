@@ -783,8 +783,7 @@ struct seek {
         silent ? c.closed > c.seconds / 2
                : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
     bool const again = c.again && (long_enough || !silent);
-    bool const window_ends = !server.banned.may_be() && c.certain == 0;  // told without a probe
-    return with.periods && !window_ends && ((long_enough && !known) || again);
+    return with.periods && ((long_enough && !known) || again);
   }
   /// Takes the rate that a cycle tells, of a few units only the middle of its bounds.
   void take_cycle(period::cycle const& c) noexcept {
