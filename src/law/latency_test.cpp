@@ -99,10 +99,10 @@ TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
     latency::sending how;
     int in_flight;  // 100/s are delivered, each after 50 ms
     load told;
-  } const cases[] = {{ramp, 15, load::unknown},
+  } const cases[] = {{ramp, 16, load::unknown},
                      {ramp, 17, load::full},
-                     {ahead, 37, load::unknown},
-                     {ahead, 40, load::full}};
+                     {ahead, 42, load::unknown},
+                     {ahead, 44, load::full}};
   for (auto const& [how, in_flight, told] : cases) {
     server s;
     s.block(50ms, how);
@@ -117,7 +117,7 @@ TEST(latency, tests_of_a_ramp_that_are_out_are_no_queue) {
     server s;
     s.block(50ms, ramp);
     s.block(50ms, ramp);
-    EXPECT_EQ(s.block(50ms, ramp, 15 + tests), load::unknown);
+    EXPECT_EQ(s.block(50ms, ramp, 16 + tests), load::unknown);
     EXPECT_EQ(s.block(50ms, ramp, 17 + tests), load::full);
   }
 }
