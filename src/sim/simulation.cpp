@@ -56,7 +56,8 @@ struct cut {
 struct client {
   client_governor governor;
   group const* of = nullptr;
-  rng chance;  // of its governor, its workload and its wire
+  rng chance;           // of its governor, its workload and its wire
+  fraction places = 0;  // of what is poisoned at random
   time_point armed = never;
   std::int64_t unasked = 0;  // requests not yet submitted
   std::int64_t number = 0;   // of the next one in the group's work
@@ -91,14 +92,26 @@ constexpr full_jitter sdk_backoff{.base = 1s, .cap = 20s};
 
 constexpr std::int64_t clean = -1;
 
-/// Whether the server refuses the `n`th of a client's requests whatever the load.
-bool is_poisoned(group const& g, std::int64_t n) {
+/// Whether the server refuses the `n`th of a client's requests whatever the load. `places` are the
+/// client's.
+bool is_poisoned(group const& g, std::int64_t n, fraction places) {
   if (g.poisoned == 0) return false;
-  if (g.poisoned_at == placing::start) return n < g.poisoned;
   auto const* const loop = std::get_if<closed_loop>(&g.work);
   auto const all = loop != nullptr ? loop->requests : std::get<batch>(g.work).requests;
   auto const before = [&](std::int64_t k) { return (2 * g.poisoned * k + all) / (2 * all); };
-  return before(n + 1) > before(n);
+  auto const since = [&](std::int64_t first) { return n >= first && n < first + g.poisoned; };
+  switch (g.poisoned_at) {
+    case placing::spread:
+      return before(n + 1) > before(n);
+    case placing::random:
+      return unit(derive(places, static_cast<std::uint64_t>(n))) * static_cast<double>(all) <
+             static_cast<double>(g.poisoned);
+    case placing::start:
+      return since(0);
+    case placing::middle:
+      return since((all - g.poisoned) / 2);
+  }
+  return false;
 }
 
 constexpr duration slice = 100ms;  // of the goodput kept for the recovery time
@@ -157,6 +170,7 @@ class world {
         clients_.push_back({.governor = law.make(scenario_), .of = &g, .chance = chance_.split()});
         auto& c = clients_.back();
         c.number = worker;
+        c.places = derive(options_.seed, static_cast<std::uint64_t>(i));
         c.connect = way(g, i);
         c.pool = pool;
         if (shared != nullptr) seat(c, *shared);
@@ -306,8 +320,9 @@ class world {
     if (!c.of->background) ++figures_.requests;
     auto const uniform = c.of->cost_mean == 1 && c.of->cost_cv == 0;
     auto const cost = uniform ? 1 : draw_cost(*c.of, c.chance());
-    bool const poisoned = is_poisoned(*c.of, std::exchange(c.number, c.number + c.pool)) ||
-                          (!uniform && server_.never_admits(cost));
+    bool const poisoned =
+        is_poisoned(*c.of, std::exchange(c.number, c.number + c.pool), c.places) ||
+        (!uniform && server_.never_admits(cost));
     if (poisoned) lose(c);
     if (poisoned && c.omits_poisoned) {
       ++c.ended;

@@ -105,7 +105,7 @@ class world_maker {
     }
     if (auto const* b = std::get_if<batch>(&g.work); b != nullptr && one_in(3)) {
       g.poisoned = std::min<std::int64_t>(b->requests, 1 + pick(8));
-      g.poisoned_at = one_in(2) ? placing::start : placing::spread;
+      g.poisoned_at = static_cast<placing>(pick(4));
       g.poisoned_shows = static_cast<symptom>(pick(3));
     }
     g.background = one_in(3);

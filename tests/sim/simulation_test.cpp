@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <vector>
 
@@ -149,7 +150,7 @@ TEST(simulation, the_others_are_done_beside_requests_that_are_always_refused) {
   EXPECT_TRUE(told.finished);
   EXPECT_EQ(told.attempts, 1492);
   EXPECT_EQ(told.throttled, 0);
-  for (auto const at : {placing::spread, placing::start}) {
+  for (auto const at : {placing::spread, placing::start, placing::middle}) {
     s.groups[0].poisoned_at = at;
     auto const f = run(s, "exponential-full");
     EXPECT_TRUE(f.finished);
@@ -169,12 +170,32 @@ TEST(simulation, poison_lies_where_the_scenario_puts_it) {
   EXPECT_EQ(run(s, "exponential-full").given_up, 1);
   s.groups[0].poisoned_at = placing::start;
   EXPECT_EQ(run(s, "exponential-full").given_up, 2);
+  s.groups[0].poisoned_at = placing::middle;  // the fifth and the sixth
+  EXPECT_EQ(run(s, "exponential-full").given_up, 0);
+  s.lasts = 6500ms;
+  EXPECT_EQ(run(s, "exponential-full").given_up, 2);
   s.groups = {group{.work = batch{.requests = 250}, .poisoned = 2, .poisoned_at = placing::start}};
   s.lasts = 1min;
   EXPECT_EQ(run(s, "exponential-full").done, 248);
   auto const f = run(s, "auto-sleeper");  // a pool of 100 workers
   EXPECT_EQ(f.given_up, 2);
   EXPECT_EQ(f.done, 248);
+}
+
+TEST(simulation, poison_at_random_is_as_much_on_average_and_other_with_each_seed) {
+  auto s = bucket();
+  s.groups = {
+      group{.work = batch{.requests = 1000}, .poisoned = 100, .poisoned_at = placing::random}};
+  std::set<std::int64_t> met;
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    auto const f = run(s, "told", seed);
+    EXPECT_EQ(f.done + f.given_up, 1000);
+    met.insert(f.given_up);
+    sum += static_cast<double>(f.given_up);
+  }
+  EXPECT_NEAR(sum / 20, 100, 8);
+  EXPECT_GT(met.size(), 5U);
 }
 
 TEST(simulation, a_poisoned_request_that_ends_leaves_the_next_one_clean) {

@@ -228,10 +228,14 @@ sim::group read_group(section& in, std::int64_t& room) {
     g.work = work;
   }
   in.text("poisoned-at", [&](auto v) {
-    if (v == "start")
+    if (v == "random")
+      g.poisoned_at = sim::placing::random;
+    else if (v == "start")
       g.poisoned_at = sim::placing::start;
+    else if (v == "middle")
+      g.poisoned_at = sim::placing::middle;
     else if (v != "spread")
-      wrong("'{}' is not spread or start", v);
+      wrong("'{}' is not spread, random, start or middle", v);
   });
   in.only_with("poisoned", "requests");
   in.text("poisoned-shows", [&](auto v) { g.poisoned_shows = parse_symptom(v); });

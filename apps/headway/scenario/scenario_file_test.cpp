@@ -163,7 +163,7 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
        "1: poisoned '10' is not a whole number from 0 to"},
       {"clients = { workers = 9, poisoned = 1 }", "1: poisoned goes with requests only"},
       {"clients = { requests = 9, poisoned-at = \"end\" }",
-       "1: poisoned-at 'end' is not spread or"},
+       "1: poisoned-at 'end' is not spread, random, start or middle"},
       {"hints = \"yes\"", "1: hints 'yes' is not retry-after or remaining"},
       {"attempts-max = 0", "1: attempts-max '0' is not a whole number from 1 to"},
       {"retry-budget = \"some\"", "1: retry-budget 'some' is not a share from 0% to 100%"},

@@ -47,7 +47,9 @@ using workload = std::variant<batch, open_arrivals, closed_loop>;
 /// The place in a client's work of the requests that are refused at any load.
 enum class placing : std::uint8_t {
   spread,  ///< evenly
+  random,  ///< anywhere: so many on average
   start,   ///< before all others
+  middle,  ///< in a row
 };
 
 /// Clients that are alike, and measured together unless they are background.
