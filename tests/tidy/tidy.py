@@ -207,13 +207,12 @@ def breaches_of_file(path, text):
             for what in breaches_of_include(library, line):
                 yield path, number, what
         code = line.split("//")[0]
-        if layer(library) not in ("driver", "http"):
-            for rule, what in ((CLOCK, "reads a clock"), (CHANCE, "draws its own chance"),
-                               (MATHS, "differs between compilers")):
-                if layer(library) == "postgres" and rule is not CHANCE:
-                    continue
-                if (found := rule.search(code)) and not (rule is MATHS and test):
-                    yield path, number, f"{found[0]}: {what}"
+        drives = layer(library) in ("driver", "http")
+        for rule, what, may in ((CLOCK, "reads a clock", drives or layer(library) == "postgres"),
+                                (CHANCE, "draws its own chance", drives),
+                                (MATHS, "differs between compilers", drives or layer(library) == "postgres" or test)):
+            if not may and (found := rule.search(code)):
+                yield path, number, f"{found[0]}: {what}"
     if library is not None and path.parts[0] == "include":
         for found in HIDDEN.finditer(text):
             yield path, text.count("\n", 0, found.start()) + 1, "not HEADWAY_EXPORT: shared libraries would hide it"

@@ -67,8 +67,8 @@ class result_writer {
   /// selected part is JSON as the server wrote it, without blanks, and a string where parsers
   /// refuse it; null where there is none; several are an object by their names. Of a body that
   /// cannot be read nothing is selected: it is there as a whole, and `reason` says why, as it does
-  /// of an empty one. Of
-  /// `headers` each name is there once, in lower case, with a list of its values.
+  /// of an empty one. Of `headers` each name is there once, in lower case, with a list of its
+  /// values.
   std::string_view line_of(result const&);
 
   /// Returns a line that tells of how many bodies nothing could be selected, "" of none.

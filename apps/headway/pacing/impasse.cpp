@@ -48,17 +48,20 @@ void impasse::failed(time_point now, time_point sent, bool first, std::string_vi
       later(now, std::clamp((now - hold_->since) / gap_share, failing_gap, reach_gap_max));
 }
 
-void impasse::served(time_point sent, bool succeeded) noexcept {
+void impasse::answered() noexcept {
   if (fails_all()) hold_.reset();
   answers_ = true;
+}
+
+void impasse::served(time_point sent, bool succeeded) noexcept {
+  answered();
   succeeded_ = succeeded_ || succeeded;
   row_ = 0;
   if (hold_ && sent >= hold_->since) hold_.reset();
 }
 
 bool impasse::refused(time_point now, time_point sent, int status, duration patience) {
-  if (fails_all()) hold_.reset();
-  answers_ = true;
+  answered();
   if (!succeeded_) return false;
   row_ = status == status_ ? row_ + 1 : 1;
   status_ = status;

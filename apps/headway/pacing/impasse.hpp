@@ -91,6 +91,8 @@ class impasse {
 
   void begin(time_point now, duration gap);
   void probe_failed(time_point now, time_point sent, duration gap_max);
+  /// There was an answer that is no failure.
+  void answered() noexcept;
 
   silence silence_;
   std::string why_;  // nothing was heard, or all has failed

@@ -117,8 +117,8 @@ class lane {
   void unreached(time_point now, ticket, time_point sent, std::string_view why, bool futile);
   /// There was a connection.
   void heard() noexcept { trouble_.heard(); }
-  /// An answer to one that was sent at `sent`, if its server answers at all, was a failure, the
-  /// request's `first`. Only what the law has not: a server that was never better is in an impasse.
+  /// An attempt that was sent at `sent` has failed, its request's `first`. A server that has only
+  /// failed so far is in an impasse.
   void failed(time_point now, time_point sent, bool first, std::string_view why);
   /// A request that was sent at `sent` has come to its end, by a status that refused it if that is
   /// not 0. True where every other would be refused as well, and it is to go again.

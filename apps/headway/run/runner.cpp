@@ -511,7 +511,10 @@ class runner {
     auto& l = *r.where;
     l.wake_by(now);
     r.first_sent.reset();
-    perhaps_done && !shared_ ? traffic_.queue(index, now) : traffic_.queue_again(index, now);
+    if (perhaps_done && !shared_)
+      traffic_.queue(index, now);
+    else
+      traffic_.queue_again(index, now);
     give_up_if_hopeless(l, now);
   }
 

@@ -56,8 +56,7 @@ std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
   }
   if (left_in_part_) {
     say("parked: the lines of servers that could not be reached, only failed or refuse the caller "
-        "are "
-        "left; run the same command again later");
+        "are left; run the same command again later");
     return exit_parked;
   }
   return std::nullopt;
