@@ -18,7 +18,6 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
-#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 #include "exec/crew.hpp"
@@ -36,6 +35,7 @@
 #include "exec/room.hpp"
 #include "exec/surroundings.hpp"
 #include "exec/task.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/headway.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/journal.hpp"
@@ -657,7 +657,7 @@ class runner {
           : options_.name;
   std::string set_here_{}, scope_{};
 
-  rng chance_{seed()};
+  rng chance_{entropy()};
   std::optional<job_intake> jobs_{};
   journal* log_ = nullptr;  // its, or none
   bool no_room_ = false;

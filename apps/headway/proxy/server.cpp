@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
+#include "headway/driver/entropy.hpp"
 #include "pacing/laws.hpp"
 #include "watch/scopes.hpp"
 
@@ -40,7 +40,7 @@ server::server(asio::io_context& io, upstream_config settings)
       lanes_(pacing_),
       law_(settings_.words.law.value_or(std::string(shipped_laws().front().name))),
       wires_(io, settings_),
-      chance_(seed()),
+      chance_(entropy()),
       tells_costs_(!speaks_.costs_of_a_byte().empty()),
       timer_(io) {
   if (!settings_.cold) lanes_.recall();

@@ -10,9 +10,9 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/json_text.hpp"
-#include "base/seed.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
+#include "headway/driver/entropy.hpp"
 #include "os/descriptors.hpp"
 #include "os/notify.hpp"
 #include "proxy/metrics_text.hpp"
@@ -52,7 +52,7 @@ service::service(config c, std::function<config()> reread)
       config_(std::move(c)),
       reread_(std::move(reread)),
       began_(clock_now()),
-      mark_(fmt::format("headway-{:016x}", seed())) {
+      mark_(fmt::format("headway-{:016x}", entropy())) {
   fleet_ = join_fleet(config_.limit, settings_of(config_.upstreams[0]).governor.hint_max);
   for (auto& u : config_.upstreams) u.fleet = fleet_;
   for (auto const& u : config_.upstreams) servers_.push_back(std::make_shared<server>(io_, u));

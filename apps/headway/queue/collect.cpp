@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/fatal.hpp"
-#include "base/seed.hpp"
 #include "base/text.hpp"
+#include "headway/driver/entropy.hpp"
 #include "journal/input_order.hpp"
 
 namespace headway::app {
@@ -70,7 +70,7 @@ std::string new_id(std::string const& out) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return fmt::format("{}:{} {:016x}", host.data(),
-                     std::filesystem::absolute(out).lexically_normal().string(), seed());
+                     std::filesystem::absolute(out).lexically_normal().string(), entropy());
 }
 
 /// As the journal has it.

@@ -8,8 +8,8 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
-#include "base/seed.hpp"
 #include "base/words.hpp"
+#include "headway/driver/entropy.hpp"
 #include "run/spending.hpp"
 
 namespace headway::app {
@@ -35,7 +35,7 @@ fleet_ledger::fleet_ledger(queue_engine& engine, queue_facts const& facts, setti
       settings_(std::move(its)),
       worker_(engine, facts, settings_.lease),
       collector_(std::move(collects)),
-      chance_(seed()),
+      chance_(entropy()),
       collected_(collector_ == nullptr) {
   if (!collector_) collect_at_ = never;
   status_.all.facts = facts;

@@ -11,9 +11,9 @@
 
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
-#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
+#include "headway/driver/entropy.hpp"
 #include "jobs/line_cutter.hpp"
 #include "journal/failed_lines.hpp"
 #include "journal/input_order.hpp"
@@ -81,7 +81,7 @@ fleet_run::fleet_run(run_options& o, std::vector<std::string> headers,
                      std::function<bool()> interrupted)
     : options_(o),
       interrupted_(std::move(interrupted)),
-      chance_(seed()),
+      chance_(entropy()),
       engine_(
           endpoint_of(o.queue), [this](std::string const& why) { return wait(why); }, {},
           stop_.get_token()) {

@@ -13,13 +13,13 @@
 #include "base/clock.hpp"
 #include "base/fatal.hpp"
 #include "base/quantity.hpp"
-#include "base/seed.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
 #include "client/header_commands.hpp"
 #include "client/headers.hpp"
 #include "client/redirect.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/headway.hpp"
 #include "journal/result.hpp"
 #include "pacing/lanes.hpp"
@@ -703,7 +703,7 @@ class runner {
   poller& events_ = course_.events();
   halt& halt_ = course_.halts();
   standing& standing_ = course_.stands();
-  rng chance_{seed()};
+  rng chance_{entropy()};
 
   header_commands header_commands_;
   int renewals_failed_ = 0;

@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -22,6 +21,7 @@
 #include "headway/driver/asio_line.hpp"
 #include "headway/driver/asio_operation.hpp"
 #include "headway/driver/classify.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/driver/scopes.hpp"
 
 namespace headway::asio {
@@ -52,7 +52,7 @@ class shared_governor {
 
   /// Starts with `governor` in its present state; `seed` seeds all chance.
   explicit shared_governor(executor_type executor, Governor governor = Governor(),
-                           std::uint64_t seed = std::random_device{}(), Listener listener = {})
+                           std::uint64_t seed = entropy(), Listener listener = {})
       : shared_governor(std::make_shared<queue>(std::move(executor), std::move(governor), seed,
                                                 std::move(listener))) {}
 
@@ -305,8 +305,7 @@ class basic_throttled : public shared_governor<Governor, Listener> {
 
   /// Starts each scope as a copy of `governor`.
   explicit basic_throttled(executor_type executor, Governor const& governor = Governor(),
-                           std::size_t scopes_max = 1024,
-                           std::uint64_t seed = std::random_device{}(),
+                           std::size_t scopes_max = 1024, std::uint64_t seed = entropy(),
                            Listener const& listener = {})
       : basic_throttled(
             executor, [governor](std::string_view) { return governor; }, scopes_max, seed,
@@ -316,8 +315,7 @@ class basic_throttled : public shared_governor<Governor, Listener> {
   /// copies: what is shared costs more than memory.
   template <std::invocable<std::string_view> Make>
   explicit basic_throttled(executor_type executor, Make make, std::size_t scopes_max = 64,
-                           std::uint64_t seed = std::random_device{}(),
-                           Listener const& listener = {})
+                           std::uint64_t seed = entropy(), Listener const& listener = {})
       : base(executor, make(std::string_view()), seed, listener),
         scopes_(
             scopes_max, seed,

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <random>
 #include <thread>
 
+#include "headway/driver/entropy.hpp"
 #include "headway/law/auto_sleeper.hpp"
 
 namespace headway::blocking {
@@ -19,8 +19,7 @@ namespace headway::blocking {
 class auto_sleeper {
  public:
   /// Sleeps by `policy`; the same `seed` gives the same sleeps.
-  explicit auto_sleeper(headway::auto_sleeper policy = {},
-                        std::uint64_t seed = std::random_device{}())
+  explicit auto_sleeper(headway::auto_sleeper policy = {}, std::uint64_t seed = entropy())
       : policy_(policy), chance_(seed) {}
 
   /// Grows the interval after a throttled call, and sleeps for it.

@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "headway/driver/entropy.hpp"
 #include "headway/driver/scopes.hpp"
 #include "headway/driver/shared_governor.hpp"
 
@@ -36,16 +36,14 @@ class basic_throttled : public blocking::shared_governor<Governor, Listener> {
 
   /// Copies `governor` and `listener` into every scope.
   explicit basic_throttled(Governor const& governor = Governor(), std::size_t scopes_max = 1024,
-                           std::uint64_t seed = std::random_device{}(),
-                           Listener const& listener = {})
+                           std::uint64_t seed = entropy(), Listener const& listener = {})
       : basic_throttled([governor](std::string_view) { return governor; }, scopes_max, seed,
                         listener) {}
   /// Starts each scope as `make(key)`, as machine_scopes makes it; "" is the key of calls without a
   /// scope. `make` runs in one thread at a time, with a lock held. Fewer `scopes_max` than for
   /// copies: what is shared costs more than memory.
   template <std::invocable<std::string_view> Make>
-  explicit basic_throttled(Make make, std::size_t scopes_max = 64,
-                           std::uint64_t seed = std::random_device{}(),
+  explicit basic_throttled(Make make, std::size_t scopes_max = 64, std::uint64_t seed = entropy(),
                            Listener const& listener = {})
       : line(make(std::string_view()), seed, listener),
         scopes_(scopes_max, seed,

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <random>
 #include <utility>
 #include <variant>
 
 #include "headway/driver/clock.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/driver/turn.hpp"
 #include "headway/headway.hpp"
 
@@ -24,7 +24,7 @@ template <class Governor = default_governor>
 class basic_polled {
  public:
   /// Starts with `governor`; the same `seed` and the same times give the same decisions.
-  explicit basic_polled(Governor governor = Governor(), std::uint64_t seed = std::random_device{}())
+  explicit basic_polled(Governor governor = Governor(), std::uint64_t seed = entropy())
       : governor_(std::move(governor)), chance_(seed) {}
 
   /// Queues a request, or returns why and until when it is refused.

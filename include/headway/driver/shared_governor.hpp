@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <stop_token>
 #include <type_traits>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include "headway/driver/call_metrics.hpp"
 #include "headway/driver/classify.hpp"
 #include "headway/driver/clock.hpp"
+#include "headway/driver/entropy.hpp"
 #include "headway/driver/refused_error.hpp"
 #include "headway/driver/turn.hpp"
 #include "headway/driver/waiter.hpp"
@@ -33,8 +33,8 @@ template <class Governor = default_governor, class Listener = no_listener>
 class shared_governor {
  public:
   /// Starts with `governor`; the same `seed` and order of calls give the same decisions.
-  explicit shared_governor(Governor governor = Governor(),
-                           std::uint64_t seed = std::random_device{}(), Listener listener = {})
+  explicit shared_governor(Governor governor = Governor(), std::uint64_t seed = entropy(),
+                           Listener listener = {})
       : governor_(std::move(governor)), chance_(seed), listener_(std::move(listener)) {}
   shared_governor(shared_governor const&) = delete;
   shared_governor& operator=(shared_governor const&) = delete;
