@@ -92,6 +92,19 @@ TEST(chance, where_many_are_refused_by_chance_more_tests_must_be) {
   EXPECT_EQ(doubts(0.9), chance::few + 4);  // a limit refuses them, too
 }
 
+// By chance two of eight are refused every fifth time where a tenth of all is.
+TEST(chance, a_row_tells_of_a_limit_if_chance_hardly_refuses_so_many) {
+  auto const met = [](double share, int refused) {
+    chance c{.share = share, .answers = chance::smoothing};
+    test(c, 1, refused, 0);
+    return c.met_limit();
+  };
+  EXPECT_FALSE(met(0.03, chance::few - 1));
+  EXPECT_TRUE(met(0.03, chance::few));
+  EXPECT_FALSE(met(0.1, chance::few));
+  EXPECT_TRUE(met(0.1, chance::few + 1));
+}
+
 TEST(chance, a_rate_that_collapses_is_asked_about_until_tests_decide) {
   chance c;
   EXPECT_FALSE(c.collapsed(0.01));

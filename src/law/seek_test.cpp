@@ -148,6 +148,7 @@ TEST(seek, a_row_that_gets_more_than_a_limit_of_its_own_can_have_saved_shows_oth
     law.top.at = 5;
     law.level = 4;
     law.last.at = now;  // a fifth of a second before the row is heard: it saved one
+    law.luck.answers = chance::smoothing;  // none was refused
     law.luck.test(law.last.since.sends, true);
     law.turn.next = now + 150ms;
     answer_row(law, now, chance::tests, refused);
@@ -189,6 +190,21 @@ TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {
   answer_row(law, now, chance::tests, chance::tests);
   EXPECT_EQ(law.so_far.epoch, epoch + 1);
   EXPECT_EQ(law.luck.ceiling, law.top.at);
+}
+
+// The cut before a row may have gone far below the limit that it was for.
+TEST(seek, a_row_tells_of_a_limit_where_the_one_before_it_was_refused_or_so_much_was_accepted) {
+  for (auto const& [accepted, there] : {std::pair{0.0, 60.0}, {90.0, 90.0}, {300.0, 100.0}}) {
+    time_point now{1s};
+    seek law;
+    law.last.rate = law.top.at = 100;
+    law.level = 60;
+    law.luck.highest = accepted;
+    law.turn.wait(now, 0);
+    law.luck.test(law.last.since.sends, true);
+    answer_row(law, now, chance::tests, chance::tests);
+    EXPECT_EQ(law.luck.ceiling, there);
+  }
 }
 
 TEST(seek, once_chance_is_found_again_goes_back_to_where_tests_told_of_a_limit) {

@@ -98,8 +98,7 @@ struct chance {
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
     if (odds > doubtful || share > more_times * usual + more) return 0;
-    auto const frequent = static_cast<int>(per_share * std::min(usual, frequent_max));
-    return (odds > incredible ? few : several) + frequent;
+    return unlikely(usual) + (odds > incredible ? 0 : several - few);
   }
 
   /// Takes that so much a second was accepted between two refusals.
@@ -140,7 +139,7 @@ struct chance {
 
   /// Returns whether the latest tests are all heard, and tell of a limit.
   bool met_limit() const noexcept {
-    return tells && heard == length() && refused >= (heard < tests ? 1 : few);
+    return tells && heard == length() && refused >= (heard < tests ? 1 : unlikely(share));
   }
 
   /// Returns how many of the latest tests were accepted.
@@ -175,6 +174,11 @@ struct chance {
   }
 
  private:
+  /// Returns how many of a row it is unlikely that chance refuses, if it refuses that share of all.
+  static int unlikely(double by_chance) noexcept {
+    return few + static_cast<int>(per_share * std::min(by_chance, frequent_max));
+  }
+
   /// Takes a pair that is heard. `by_chance`: the share of it that chance refuses.
   void judge_pair(double by_chance) noexcept {
     odds = refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)

@@ -453,11 +453,16 @@ struct seek {
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
     auto const known = luck.known();
+    auto const most = luck.highest;
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends);
-    if (test && !known && luck.met_limit())
-      luck.ceiling = others.crowd() && luck.ceiling > 0 ? std::min(luck.ceiling, rate_of(level))
-                                                        : rate_of(level);
+    if (test && !known && luck.met_limit()) {
+      auto const here = rate_of(level);
+      auto const refused_at = std::min(last.rate, most);  // as far as that was accepted
+      luck.ceiling = !others.crowd()    ? std::max(here, refused_at)
+                     : luck.ceiling > 0 ? std::min(luck.ceiling, here)
+                                        : here;
+    }
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
