@@ -5,15 +5,20 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/suspicion.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
 
 /// Tells a request that the server refuses for a reason of its own from a limit that refuses all.
 ///
-/// A refusal is the request's own if it was refused twice before, and since then more of the others
-/// were accepted than refused. Where only such requests are left, nothing is accepted between their
-/// refusals, and a server that is shut looks the same: then it counts refusals in vain.
+/// A refusal is the request's own at odds of 100 (`suspicion`), if others were accepted since the
+/// one before. So is its next one after others were accepted, and what follows within 30 s: then a
+/// server that is shut looks the same. At odds of 1 it is open, and its next attempt tells.
+///
+/// Without odds it is the request's own if it was refused twice before, and since then more of the
+/// others were accepted than refused. Where only such requests are left, nothing is accepted
+/// between their refusals: then it counts refusals in vain.
 ///
 /// Lines that are refused in their turn, one after another, may be alike: a tenant's block of a
 /// file. So others are asked *aside*, before their turn: eight, and eight times as many as passed
@@ -23,6 +28,12 @@ namespace headway {
 /// Threads: a value. Source: design/003, "A request refused alone".
 class blame {
  public:
+  /// The cause of a refusal.
+  enum class cause : std::uint8_t {
+    limit,  ///< of all
+    own,    ///< of this request
+    open,   ///< its next attempt tells
+  };
   /// The refusals of one request.
   struct record {
     int refusals = 0;                   ///< so far
@@ -34,41 +45,60 @@ class blame {
     std::uint64_t accepted_failed = 0;  ///< by all, when it failed last
     bool fails_alone = false;           ///< others were accepted between failures of it
     bool aside = false;                 ///< it is asked before its turn
-    bool suspect = false;               ///< it was refused as those in their turn beside it
+    bool witnessed = false;             ///< it went while others passed
+    bool own = false;                   ///< it is bad
+    bool open = false;                  ///< its last refusal is
     /// Returns whether the server refuses this request, and accepts others.
     bool alone() const noexcept { return alone_since != never; }
     friend bool operator==(record const&, record const&) = default;
   };
 
-  static constexpr int unlucky = 2;        ///< refusals that may be a limit's
-  static constexpr std::size_t steps = 8;  ///< as many aside pass, and it is none
+  static constexpr int unlucky = 2;          ///< refusals that may be a limit's
+  static constexpr std::size_t steps = 8;    ///< as many aside pass, and it is none
+  static constexpr double certain = 100;     ///< odds at which a refusal is a request's own
+  static constexpr int seldom = 8;           ///< one of so many aside was refused before
+  static constexpr int open_max = 8;         ///< first refusals in a row that may be open
+  static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
   record begin(int refusals) const noexcept { return {.refusals = refusals, .lead_before = lead_}; }
+  /// Takes that it goes.
+  void send(record& r) noexcept { r.witnessed = std::exchange(passed_last_, passes()); }
 
-  /// Takes a success.
-  void accept(bool aside = false) noexcept {
+  /// Takes a success of what went at `sent`. Returns whether a refusal of it that was open is a
+  /// limit's.
+  bool accept(record& r, time_point sent) noexcept {
+    sample(r, false);
+    accepted_sent_ = std::max(accepted_sent_, sent);
     ++lead_;
     ++accepted_;
     in_vain_ = 0;
-    passed_ = aside ? passed_ + 1 : 0;
-    if (!aside) wanted_ = 0;
+    firsts_ = 0;
+    passed_ = r.aside ? passed_ + 1 : 0;
+    if (!r.aside) wanted_ = 0;
+    if (r.open) --open_;
+    return std::exchange(r.open, false);
   }
-  /// Takes a refusal of what went at `sent`. Returns whether others that pass aside show that it is
-  /// the request's own.
-  bool refuse(time_point now, record& r, time_point sent = time_point::max()) noexcept {
-    bool const own = !r.aside && passed_ >= steps;
+  /// Takes a refusal of what went at `sent`. Returns its cause.
+  cause refuse(time_point now, record& r, time_point sent) noexcept {
+    sample(r, true);
+    auto const c = cause_of(now, r);
+    if (r.open != (c == cause::open)) open_ += r.open ? -1 : 1;
+    r.open = c == cause::open;
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
+    refused_sent_ = std::max(refused_sent_, sent);
     if (std::exchange(r.accepted_before, accepted_) != accepted_) r.row = 0;
     if (++r.row == 1) r.row_since = now;
     if (r.row == 2) ++in_vain_;
-    if (++r.refusals > unlucky && static_cast<std::int32_t>(lead_ - r.lead_before) > 0)
+    bool const leads = static_cast<std::int32_t>(lead_ - r.lead_before) > 0;
+    if (++r.refusals > unlucky && leads)
       r.alone_since = std::min(r.alone_since, now);
     else
       --lead_;
+    if (r.own && r.refusals > 1) r.alone_since = std::min(r.alone_since, now);
     r.lead_before = lead_;
-    return own;
+    return c;
   }
   /// Takes a failure, which `again` says is not the first. Returns whether it is the request's own:
   /// others were accepted since one before it.
@@ -77,20 +107,28 @@ class blame {
     r.accepted_failed = accepted_;
     return r.fails_alone;
   }
+  /// Forgets a request.
+  void end(record const& r) noexcept {
+    if (r.row > 1 && r.accepted_before == accepted_) --in_vain_;
+    if (r.open) --open_;
+  }
+
   /// Returns whether one is to be asked before its turn.
   bool wants_aside() const noexcept { return wanted_ > 0; }
-  /// Returns how often that one was refused, if there is such a one: once or never.
-  int wanted_refusals() const noexcept { return again_ ? 1 : 0; }
+  /// Returns whether that is one that was refused before, if there is such a one.
+  bool wants_refused() const noexcept { return asked_ % seldom == seldom - 1; }
   /// Takes one that is.
   void ask(record& r) noexcept {
     r.aside = true;
     --wanted_;
   }
-  /// Forgets a request.
-  void end(record const& r) noexcept {
-    if (r.row > 1 && r.accepted_before == accepted_) --in_vain_;
-  }
 
+  /// Returns whether something was accepted that went after the last refused one.
+  bool passes() const noexcept { return accepted_sent_ > refused_sent_; }
+  /// Returns whether most of the requests that were refused once are bad.
+  bool most_bad() const noexcept { return bad_.strong(); }
+  /// Returns whether refusals are kept from the law: then nothing shows that it may grow.
+  bool waits() const noexcept { return open_ > 0 && most_bad(); }
   /// Returns whether anything was accepted.
   bool accepted_any() const noexcept { return accepted_ > 0; }
   /// Returns whether so many requests were refused twice since anything was accepted.
@@ -99,28 +137,49 @@ class blame {
   friend bool operator==(blame const&, blame const&) = default;
 
  private:
+  bool vain(record const& r) const noexcept {
+    return r.refusals > 0 && r.accepted_before == accepted_;
+  }
+  cause cause_of(time_point now, record& r) noexcept {
+    bool const first = r.refusals == 0;
+    if (first) ++firsts_;
+    bool const fair = r.witnessed && !vain(r);
+    auto const odds = bad_.odds(r.refusals + 1);
+    r.own = r.own || (!r.aside && passed_ >= steps) || (fair && !first && odds > certain);
+    if (r.own && (!vain(r) || now - r.row_since < patience)) return cause::own;
+    if (vain(r) || (first && firsts_ > open_max)) return cause::limit;
+    return odds > 1 && (fair || bad_.strong()) ? cause::open : cause::limit;
+  }
+  /// Takes an answer for the odds. A server that is shut refuses second attempts more often than
+  /// first ones, since it was open then, too: only what went while others passed tells.
+  void sample(record const& r, bool refused) noexcept {
+    bool const fair = r.witnessed && !vain(r);
+    if (r.refusals == 0 && fair) bad_.first(refused);
+    if (r.refusals == 1 && (fair || bad_.strong())) bad_.second(refused);
+  }
   /// Takes a refusal of what went after the one before was heard.
   void compare(record& r) noexcept {
-    bool const vain = accepted_ == std::exchange(accepted_heard_, accepted_);
-    if (r.aside) {
-      again_ = !again_;
-      if (!vain) return;
-      if (r.refusals == 0) wanted_ = passed_ = 0;  // another than the one before
-      r.aside = false;
-    } else if (vain || passed_ > 0) {
+    bool const again = accepted_ == std::exchange(accepted_heard_, accepted_);
+    if (std::exchange(r.aside, false)) {
+      ++asked_;
+      if (again && r.refusals == 0) wanted_ = passed_ = 0;  // another than the one before
+    } else if (again || passed_ > 0) {
       wanted_ = steps * std::max<std::size_t>(passed_, 1);
-    } else {
-      return;
     }
-    r.suspect = true;
   }
 
+  suspicion bad_;
   std::uint32_t lead_ = 0;  // successes, less refusals that were not a request's own; modulo 2^32
   std::uint64_t accepted_ = 0;
-  std::size_t wanted_ = 0, passed_ = 0;   // aside: are to be asked, have passed
-  bool again_ = false;                    // … of those that were refused once
-  std::uint64_t accepted_heard_ = 0;      // when the last refusal was heard, …
-  time_point heard_ = time_point::min();  // … and when that was
+  int firsts_ = 0;                                // first refusals since anything was accepted
+  int open_ = 0;                                  // requests whose last refusal is
+  std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
+  unsigned asked_ = 0;                            // … were refused
+  std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …
+  time_point heard_ = time_point::min();          // … and when that was
+  time_point accepted_sent_ = time_point::min();  // when the last that was accepted went, …
+  time_point refused_sent_ = time_point::min();   // … and the last that was refused
+  bool passed_last_ = true;                       // others passed when the last one went
   std::size_t in_vain_ = 0;  // requests that were refused twice since anything was accepted
 };
 

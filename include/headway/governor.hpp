@@ -229,7 +229,11 @@ class governor {
     r.flight.sent.cost = r.terms.cost;
     r.flight.sent.paced |= paced;
     if (!first_sent_) first_sent_ = now;
+    blame_.send(r.refused);
+    ++sends_;
     prune();
+    if (!again_.empty()) [[unlikely]]
+      ask_again(now);
     if (blame_.wants_aside()) [[unlikely]]
       ask_aside(now);
   }
@@ -262,14 +266,20 @@ class governor {
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
-    r.flight.own = refused_it && blame_.refuse(now, r.refused, s.sent.sent);
+    auto const cause =
+        refused_it ? blame_.refuse(now, r.refused, s.sent.sent) : blame::cause::limit;
+    r.flight.own = cause == blame::cause::own;
     auto const its_own = refused_it && r.refused.alone();
     if (!r.heard)
       told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)});
-    if (refused_it || result.what == outcome::failure) return unserved(now, index, s, result, u);
+    if (cause == blame::cause::open)
+      r.opened = s.sent.epoch;
+    else if (refused_it && !result.held_elsewhere)
+      law_.on_throttle(now, s, result.short_of, derive(u, 0));
+    if (refused_it || result.what == outcome::failure) return unserved(now, index, result, u);
     if (result.what == outcome::success) settings_.budget.deposit();
     if (result.what == outcome::success && !r.heard) succeed(now, r, u);
     release(index);
@@ -396,8 +406,7 @@ class governor {
   enum class place : std::uint8_t { nowhere, waiting, flying };
 
   static constexpr auto none = std::numeric_limits<std::uint32_t>::max();
-  static constexpr int ahead = 8;                 // that a refused one gives way to at first, …
-  static constexpr std::size_t many = 64;         // … where so many wait
+  static constexpr std::size_t ahead = 8;         // that a refused one gives way to at first
   static constexpr std::size_t looked_at = 1024;  // for one to ask before its turn
   // Of a request that is refused alone.
   static constexpr exponential_backoff alone_backoff{.initial = 1s, .multiplier = 2, .cap = 30s};
@@ -415,7 +424,8 @@ class governor {
     int waits_alone = 0;      // that followed one of them
     reason waits_for = reason::none;
     place where = place::nowhere;
-    bool heard = false;  // the head of its answer
+    bool heard = false;        // the head of its answer
+    std::uint64_t opened = 0;  // the epoch of its last refusal, if that is open
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -433,6 +443,17 @@ class governor {
       return a.at != b.at ? a.at < b.at : static_cast<std::int64_t>(a.order - b.order) < 0;
     }
     friend bool operator==(turn const&, turn const&) = default;
+  };
+  /// A turn after so many sends, of one wait of a refused one.
+  struct another_turn {
+    std::uint64_t sends = 0;
+    turn of{};
+    std::uint32_t wait = 0;
+    friend bool operator<(another_turn const& a, another_turn const& b) noexcept {
+      return a.sends != b.sends ? a.sends < b.sends
+                                : static_cast<std::int64_t>(a.of.order - b.of.order) < 0;
+    }
+    friend bool operator==(another_turn const&, another_turn const&) = default;
   };
   /// A deadline of one wait.
   struct due {
@@ -457,25 +478,26 @@ class governor {
     s.in_flight = in_flight_;
     s.rtt = now - s.sent.sent;
     s.capped = result.held_elsewhere || capped(now);
-    s.app_limited = s.capped || application_limited(now, s.sent);
+    s.app_limited = s.capped || blame_.waits() || application_limited(now, s.sent);
     s.heard = heard_;
     return s;
   }
-  void succeed(time_point now, request const& r, fraction u) noexcept {
+  void succeed(time_point now, request& r, fraction u) noexcept {
+    if (blame_.accept(r.refused, r.flight.sent.sent)) {
+      auto refusal = r.flight;
+      refusal.sent.epoch = r.opened;
+      law_.on_throttle(now, refusal, resource::unknown, derive(u, 2));
+    }
     law_.on_success(now, r.flight, derive(u, 0));
     level_.on_success();
-    blame_.accept(r.refused.aside);
   }
 
   /// Takes a throttle or a failure.
-  [[gnu::noinline]] decision unserved(time_point now, std::uint32_t index, sample const& s,
+  [[gnu::noinline]] decision unserved(time_point now, std::uint32_t index,
                                       attempt_result const& result, fraction u) {
     auto& r = requests_[index];
     if (result.what == outcome::throttle) {
-      if (!result.held_elsewhere) {
-        law_.on_throttle(now, s, result.short_of, derive(u, 0));
-        level_.on_throttle();
-      }
+      if (!result.held_elsewhere) level_.on_throttle();
       return wait_again(now, index, after_throttled(now, r, result.advice, derive(u, 1)));
     }
     if (broken_since() == never || r.terms.failures > 0) ++r.terms.failures;
@@ -588,16 +610,10 @@ class governor {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);
     } else {
       auto const first = std::min(r.ready_since, now);
-      if (r.refused.aside) return {reason::none, first};
-      if (r.refused.refusals > 1 || r.refused.suspect || !blame_.accepted_any())
-        return {reason::none, now};
+      if (r.refused.refusals > 1 || !blame_.accepted_any()) return {reason::none, now};
       // Among a few, or those that fail, it would wait for their retries.
-      if (waiting_ < many || requests_[queue_.top().index()].terms.failures > 0)
-        return {reason::none, first};
-      // Those that wait became ready one after another, or all at once.
-      r.sequence = next_sequence_++;
-      auto const head = std::max(first, std::min(queue_.top().at, now));
-      return {reason::none, head + (now - head) / static_cast<std::int64_t>(waiting_) * ahead};
+      bool const last = waiting_ >= ahead && requests_[queue_.top().index()].terms.failures == 0;
+      return {reason::none, last ? now : first};
     }
     if (alone) r.last_delay = std::max(r.last_delay, advice.retry_after.value_or(0ns));
     return {why, later(now, r.last_delay)};
@@ -619,6 +635,8 @@ class governor {
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
+    if (r.refused.refusals > 0 && r.terms.failures == 0)
+      again_.push({sends_ + gives_way(r.refused), {r.ready_since, order_of(index)}, r.waits});
     if (blame_.wants_aside()) ask_aside(now);
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
@@ -632,7 +650,8 @@ class governor {
 
   std::uint32_t allocate() {
     auto const used = requests_.size();
-    if (free_ == none || !queue_.has_room(used) || !deadlines_.has_room(used)) [[unlikely]]
+    if (free_ == none || !queue_.has_room(used) || !deadlines_.has_room(used) ||
+        !again_.has_room(used)) [[unlikely]]
       make_room(used);
     return std::exchange(free_, requests_[free_].next_free);
   }
@@ -642,6 +661,7 @@ class governor {
     auto const count = free_ == none && used == requests_.capacity() ? 2 * used + 1 : used;
     queue_.make_room(count);
     deadlines_.make_room(count);
+    again_.make_room(count);
     requests_.reserve(count);
     if (free_ != none) return;
     requests_.push_back({});
@@ -656,44 +676,66 @@ class governor {
     r.next_free = std::exchange(free_, index);
     if (waited) prune();
   }
+  std::uint64_t order_of(std::uint32_t index) const noexcept {
+    return std::uint64_t{requests_[index].sequence} << 32 | index;
+  }
   void enqueue(std::uint32_t index) {
     auto& r = requests_[index];
     r.where = place::waiting;
     ++r.waits;
     ++waiting_;
-    auto const order = std::uint64_t{r.sequence} << 32 | index;
-    queue_.push({r.ready_since, order});
-    if (r.terms.deadline != never) deadlines_.push({{r.terms.deadline, order}, r.waits});
+    queue_.push({r.ready_since, order_of(index)});
+    if (r.terms.deadline != never) deadlines_.push({{r.terms.deadline, order_of(index)}, r.waits});
   }
-  /// Moves one before the head: the last that was never refused, as it is the least like the head,
-  /// or the first that was refused once.
+  /// Returns the sends after which a refused one goes again while others pass: 8, 64, 512, 4096; a
+  /// bad one after the most, and while most are, after 8 twice.
+  std::uint64_t gives_way(blame::record const& r) const noexcept {
+    if (blame_.most_bad() && r.refusals < 3) return ahead;
+    return std::uint64_t{1} << 3 * (r.own ? 4 : std::min(r.refusals, 4));
+  }
+  /// Moves one before the head.
+  void move_up(std::uint32_t index) {
+    auto& r = requests_[index];
+    r.ready_since = std::min(r.ready_since, queue_.top().at - 1ns);
+    r.sequence = next_sequence_++;
+    --waiting_;
+    enqueue(index);
+    prune();
+  }
+  /// Moves a refused one up that has given way to as many as it should, if others pass.
+  [[gnu::noinline]] void ask_again(time_point now) {
+    if (again_.empty() || again_.top().sends > sends_ || !blame_.passes()) return;
+    if (queue_.empty() || queue_.top().at > now) return;  // all rest
+    if (auto const found = one_refused(now)) move_up(*found);
+  }
+  /// Moves one up to be asked aside: the last that was never refused, as it is the least like the
+  /// head, or now and then one that was.
   [[gnu::noinline]] void ask_aside(time_point now) {
     if (queue_.empty() || queue_.top().at > now) return;  // all rest
     if (requests_[queue_.top().index()].refused.aside) return;
-    auto found = one_refused(blame_.wanted_refusals());
-    if (!found) found = one_refused(1 - blame_.wanted_refusals());
+    auto found = blame_.wants_refused() ? one_refused(now) : last_fresh(now);
+    if (!found) found = blame_.wants_refused() ? last_fresh(now) : one_refused(now);
     if (!found) return;
-    auto& r = requests_[*found];
-    blame_.ask(r.refused);
-    r.ready_since = queue_.top().at - 1ns;
-    r.sequence = next_sequence_++;
-    --waiting_;
-    enqueue(*found);
-    prune();
+    blame_.ask(requests_[*found].refused);
+    move_up(*found);
   }
-  /// Returns the first in line of those that were refused once, or the last of those that never
-  /// were. Of many it looks at some thousand, and at few of their records.
-  std::optional<std::uint32_t> one_refused(int times) const noexcept {
-    auto const step = 1 + queue_.size() / looked_at, first = next_sequence_ % step;
-    auto const count = (queue_.size() - first + step - 1) / step;
+  /// Returns the refused one that is to go again first, if it does not rest.
+  std::optional<std::uint32_t> one_refused(time_point now) const noexcept {
+    if (again_.empty()) return std::nullopt;
+    auto const index = again_.top().of.index();
+    return requests_[index].ready_since > now ? std::nullopt : std::optional(index);
+  }
+  /// Returns the last in line of those that were never refused. Of many it looks at some thousand,
+  /// others at each instant.
+  std::optional<std::uint32_t> last_fresh(time_point now) const noexcept {
+    auto const step = 1 + queue_.size() / looked_at;
+    auto const instant = static_cast<std::uint64_t>(now.time_since_epoch().count());
     std::optional<turn> found;
-    for (std::size_t k = 0; k < count; ++k) {
-      auto const& any = queue_.at(first + (times == 0 ? count - 1 - k : k) * step);
-      if (found && (times == 0 ? any < *found : *found < any)) continue;
+    for (std::size_t k = instant % step; k < queue_.size(); k += step) {
+      auto const& any = queue_.at(k);
+      if (found && any < *found) continue;
       auto const& r = requests_[any.index()];
-      if (r.refused.refusals == times && waits(any) && !r.refused.suspect &&
-          r.waits_for == reason::none && r.terms.failures == 0)
-        found = any;
+      if (r.refused.refusals == 0 && waits(any) && r.terms.failures == 0) found = any;
     }
     return found ? std::optional(found->index()) : std::nullopt;
   }
@@ -705,11 +747,12 @@ class governor {
   void prune() {
     if (queue_.size() > waiting_)
       queue_.prune([this](turn const& t) { return waits(t); }, waiting_);
-    auto const still = [this](due const& d) {
+    auto const still = [this](auto const& d) {
       auto const& r = requests_[d.of.index()];
       return r.where == place::waiting && r.waits == d.wait;
     };
     if (!deadlines_.empty()) deadlines_.prune(still, waiting_);
+    if (!again_.empty()) again_.prune(still, waiting_);
   }
 
   B backoff_;
@@ -720,6 +763,8 @@ class governor {
   std::uint32_t free_ = none;  // the first slot of those that are
   lazy_heap<turn> queue_;
   lazy_heap<due> deadlines_;
+  lazy_heap<another_turn> again_;  // of those that were refused
+  std::uint64_t sends_ = 0;
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
   int heard_ = 0;  // of these: the head of the answer has come
