@@ -236,8 +236,8 @@ int act(std::vector<std::string> const& args) {
   if (verb == "resume") return resume_queue(engine, last) ? 0 : 1;
   if (verb == "drop") return drop_queue(engine, last) ? 0 : 1;
   if (verb == "print") {
-    queue_printer to(engine, *engine.find(last), STDOUT_FILENO);
-    while (to.next()->what == to_collect::what::block) {
+    queue_printer to(engine, *engine.find(last));
+    while (to.next().what == to_collect::what::block) {
     }
     return 0;
   }

@@ -1,6 +1,7 @@
 """Wrong command lines and files: each is answered at once, in one line, with what is wrong, where, and what is allowed."""
 import concurrent.futures
 import gzip
+import os
 import subprocess
 import tempfile
 import unittest
@@ -310,6 +311,28 @@ class Wrong(unittest.TestCase):
                 done = subprocess.run(["bash", "-c", whole], cwd=folder, capture_output=True, text=True, timeout=30)
                 self.assertEqual(done.stdout.count("\n"), 3)
                 self.assertEqual(done.stderr, "code 141\n", options)
+
+    def test_results_that_standard_output_does_not_take_are_missed(self):
+        """Before: exit 0 where all was done before, else 141, and nothing was said."""
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w") as full:
+            Path(folder, "jobs.txt").write_text("".join(f"{self.server.url}/{n}\n" for n in range(20)))
+            read, unread = os.pipe()
+            os.close(read)
+
+            def run(out, *order):
+                command = [BINARY, "run", "jobs.txt", "--out", "-", "--journal", f"j{len(order)}", *order, "--cold", "--alone"]
+                done = subprocess.run(command, cwd=folder, stdout=out, stderr=subprocess.PIPE, text=True, timeout=30)
+                return done.returncode, done.stdout or done.stderr.rpartition("headway: ")[2]
+
+            for order in ([], ["--keep-order"]):
+                for _ in range(2):  # nothing was done before; something was
+                    self.assertEqual(run(full, *order), (74, "cannot write standard output: No space left on device\n"))
+                code, whole = run(subprocess.PIPE, *order)
+                self.assertEqual((code, whole.count("\n")), (0, 20))
+                self.assertEqual(run(full, *order), (74, "cannot write standard output: No space left on device\n"))
+                self.assertEqual(run(unread, *order)[0], 141)
+            os.close(unread)
+            self.assertEqual(len(self.server.log), 40, "each was sent once")
 
     def test_what_cannot_be_printed_is_said(self):
         """Before: exit 0, and nothing was said."""

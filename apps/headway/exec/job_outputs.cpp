@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -151,8 +150,7 @@ bool job_outputs::full() const noexcept {
 std::exception_ptr job_outputs::failure() const {
   auto const error = print_failure();
   if (error == 0 || error == EPIPE) return nullptr;
-  return std::make_exception_ptr(
-      fatal(exit_io, fmt::format("cannot write standard output: {}", std::strerror(error))));
+  return std::make_exception_ptr(unprinted(error));
 }
 
 void job_outputs::conclude() {

@@ -625,7 +625,7 @@ class runner {
                          options_.failed, options_.level);
     auto const unfinished = halt_.draining() && (!jobs_->closed() || tasks_.live() > 0 ||
                                                  left_open_ > 0 || standing_.left() > 0);
-    if (closed && unfinished) throw fatal(exit_pipe, "standard output is closed");
+    if (closed) throw unprinted(EPIPE);
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
     auto const lost = failures_ + standing_.failed_before + standing_.unknown_before;

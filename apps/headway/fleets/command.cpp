@@ -84,7 +84,7 @@ struct arguments {
   void show(fleet_status const& now, fleet_status const& before, bool live) const {
     fmt::print("{}{}", live ? "\x1b[H\x1b[J" : "",
                json ? in_json(now, before) + "\n" : in_lines(now, before));
-    if (std::fflush(stdout) != 0) throw fatal(exit_pipe, "");
+    if (std::fflush(stdout) != 0) throw unprinted(errno);
   }
 
   int status() const {

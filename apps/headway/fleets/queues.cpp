@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <optional>
@@ -55,15 +54,14 @@ std::string what_is_open(queue_status const& s) {
 template <class Next>
 int take(queue_engine& engine, queue_facts const& facts, bool follow, Next next) {
   for (;;) {
-    std::optional<to_collect> const took = next();
-    if (!took) return exit_pipe;
-    switch (took->what) {
+    to_collect const took = next();
+    switch (took.what) {
       case what::block:
         break;
       case what::ended:
         return exit_ok;
       case what::parked:
-        say(took->why);
+        say(took.why);
         return exit_parked;
       case what::gone:
         say(fmt::format("queue {} was dropped", facts.name));
@@ -81,11 +79,11 @@ int take(queue_engine& engine, queue_facts const& facts, bool follow, Next next)
 int results(queue_engine& engine, queue_command const& c) {
   auto const facts = found(engine, c.queue);
   if (c.out.empty()) {
-    queue_printer to(engine, facts, STDOUT_FILENO);
+    queue_printer to(engine, facts);
     return take(engine, facts, c.follow, [&] { return to.next(); });
   }
   collector to(engine, facts, c.out + ".headway", c.out, durability::power);
-  auto const code = take(engine, facts, c.follow, [&] { return std::optional(to.next()); });
+  auto const code = take(engine, facts, c.follow, [&] { return to.next(); });
   to.close();
   return code;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -119,10 +120,9 @@ std::uint64_t recorder::add(std::int64_t line, line_state to, std::string_view j
 
 void recorder::drain() {
   std::unique_lock held(mutex_);
-  auto const last = added_;
   urgent_ = true;
   wake_.notify_one();
-  drained_.wait(held, [&] { return failure_ || committed() >= last; });
+  drained_.wait(held, [&] { return failure_ || pending_bytes() == 0; });
   if (failure_) std::rethrow_exception(failure_);
   ledger_->require_untouched();
 }
@@ -189,7 +189,6 @@ void recorder::work() {
 
     if (!attempt(held, [&] { ledger_->commit(current); })) return;
     committed_.store(last, std::memory_order_release);
-    drained_.notify_all();
     ::eventfd_write(event_.fd(), 1);
 
     if (!current.results.empty() && echo_fd_ >= 0) {
@@ -198,6 +197,7 @@ void recorder::work() {
       held.lock();
     }
     pending_ -= held_bytes;
+    drained_.notify_all();
     current.changes.clear();
     current.results.clear();
     current.bodies.clear();
@@ -206,8 +206,8 @@ void recorder::work() {
 }
 
 void recorder::echo(std::string_view bytes) {
-  if (echo_closed() || write_all(echo_fd_, bytes) == bytes.size()) return;
-  echo_closed_.store(true, std::memory_order_relaxed);
+  if (echo_failure() != 0 || write_all(echo_fd_, bytes) == bytes.size()) return;
+  echo_failure_.store(errno, std::memory_order_relaxed);
   ::eventfd_write(event_.fd(), 1);
 }
 

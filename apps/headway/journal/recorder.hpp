@@ -29,8 +29,8 @@ namespace headway::app {
 /// failure(). Threads: all functions may be called from any thread.
 class recorder {
  public:
-  /// Results that have been committed are copied to `echo_fd` unless that is -1; when its reader is
-  /// gone, copying ends and recording goes on.
+  /// Results that have been committed are copied to `echo_fd` unless that is -1; when it cannot be
+  /// written, copying ends and recording goes on.
   recorder(std::unique_ptr<ledger> to, int echo_fd);
   /// The same, to a file_ledger of these.
   recorder(journal* log, file results, int echo_fd);
@@ -73,11 +73,11 @@ class recorder {
   /// Bytes of memory held by what is not yet committed and copied.
   std::size_t pending_bytes() const noexcept { return pending_.load(std::memory_order_relaxed); }
 
-  /// The reader of the copy is gone.
-  bool echo_closed() const noexcept { return echo_closed_.load(std::memory_order_relaxed); }
+  /// Why copying ended, an errno; 0: it has not.
+  int echo_failure() const noexcept { return echo_failure_.load(std::memory_order_relaxed); }
 
-  /// Blocks until everything handed over so far is committed, and nothing else is being handed
-  /// over; throws failure(), and where another process has touched the results.
+  /// Blocks until everything handed over so far is committed and copied, and nothing else is being
+  /// handed over; throws failure(), and where another process has touched the results.
   void drain();
 
   /// Commits what it was given, and closes the ledger unless something failed. Nothing may be
@@ -113,7 +113,7 @@ class recorder {
 
   std::atomic<std::uint64_t> committed_{0};
   std::atomic<std::size_t> pending_{0};
-  std::atomic<bool> echo_closed_{false};
+  std::atomic<int> echo_failure_{0};
   std::thread thread_;
 };
 

@@ -221,15 +221,27 @@ TEST_F(recorder_test, copies_what_is_committed_until_its_reader_is_gone) {
     char copy[5] = {};
     EXPECT_EQ(::read(ends[0], copy, 4), 4);
     EXPECT_STREQ(copy, "one\n");
-    EXPECT_FALSE(r.echo_closed());
+    EXPECT_EQ(r.echo_failure(), 0);
     ::close(ends[0]);
     r.finish(2, final_outcome::success, "two");
     r.drain();
-    while (!r.echo_closed()) std::this_thread::yield();
+    EXPECT_EQ(r.echo_failure(), EPIPE);
     EXPECT_EQ(r.failure(), nullptr);
   });
   ::close(ends[1]);
   EXPECT_EQ(content("results"), "one\ntwo\n");
+}
+
+TEST_F(recorder_test, tells_why_it_does_not_copy) {
+  file const full = file::open("/dev/full", O_WRONLY);
+  run(1, durability::process, [&](journal& log, file results) {
+    recorder r(&log, std::move(results), full.fd());
+    r.finish(1, final_outcome::success, "one");
+    r.drain();
+    EXPECT_EQ(r.echo_failure(), ENOSPC);
+    EXPECT_EQ(r.failure(), nullptr);
+  });
+  EXPECT_EQ(content("results"), "one\n");
 }
 
 TEST_F(recorder_test, stops_at_a_full_disk) {

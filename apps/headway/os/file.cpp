@@ -15,17 +15,19 @@
 #include <fstream>
 #include <utility>
 
-#include "base/fatal.hpp"
-
 namespace headway::app {
 namespace {
 
-[[noreturn]] void fail(char const* verb, std::string const& path, int error) {
+fatal failure(char const* verb, std::string const& path, int error) {
   bool const misnamed = error == EISDIR || error == ELOOP;
-  throw fatal(error == EPIPE ? exit_pipe
-              : misnamed     ? exit_usage
-                             : exit_io,
-              fmt::format("cannot {} {}: {}", verb, path, std::strerror(error)));
+  return {error == EPIPE ? exit_pipe
+          : misnamed     ? exit_usage
+                         : exit_io,
+          fmt::format("cannot {} {}: {}", verb, path, std::strerror(error))};
+}
+
+[[noreturn]] void fail(char const* verb, std::string const& path, int error) {
+  throw failure(verb, path, error);
 }
 
 // The process that holds a flock(2) on the file behind `fd`, or 0 if the kernel does not say.
@@ -71,6 +73,10 @@ std::size_t write_all(int fd, std::string_view bytes) noexcept {
     }
   }
   return written;
+}
+
+fatal unprinted(int error) {
+  return failure("write", "standard output", error);
 }
 
 file file::open(std::string path, int flags) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fatal.hpp"
+
 namespace headway::app {
 
 /// The system calls by which a `file` changes what is on the disk. Tests put others in their place,
@@ -82,5 +84,9 @@ class file {
 /// Writes all of `bytes`, waiting where `fd` does not block. Returns how many were written; fewer
 /// than all: see errno.
 std::size_t write_all(int fd, std::string_view bytes) noexcept;
+
+/// Returns what ends the program where standard output could not be written: `error` is why, an
+/// errno.
+fatal unprinted(int error);
 
 }  // namespace headway::app

@@ -151,13 +151,13 @@ to_collect collector::next() {
   return {what::block, {}};
 }
 
-std::optional<to_collect> queue_printer::next() {
-  auto next = after(engine_, facts_, last_);
+to_collect queue_printer::next() {
+  auto const next = after(engine_, facts_, last_);
   if (next.is.what != to_collect::what::block) return next.is;
   auto spool = nameless_file({});
   for (part_of_block last; spool_more(engine_, facts_, next.at.first, last, spool);) {
   }
-  if (!write_block(facts_, next.at.first, spool, out_)) return std::nullopt;
+  if (!write_block(facts_, next.at.first, spool, STDOUT_FILENO)) throw unprinted(errno);
   last_ = next.at;
   return next.is;
 }

@@ -70,16 +70,15 @@ class collector {
 /// Prints results that are not collected, in order, and leaves them where they are. Threads: one.
 class queue_printer {
  public:
-  queue_printer(queue_engine& engine, queue_facts facts, int out)
-      : engine_(engine), facts_(std::move(facts)), out_(out) {}
+  queue_printer(queue_engine& engine, queue_facts facts)
+      : engine_(engine), facts_(std::move(facts)) {}
 
-  /// Prints the next block if it has ended; nullopt: the reader of the descriptor is gone.
-  std::optional<to_collect> next();
+  /// Prints the next block if it has ended. Throws unprinted() where that is not possible.
+  to_collect next();
 
  private:
   queue_engine& engine_;
   queue_facts facts_;
-  int out_;
   place_in_queue last_{};
 };
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -30,15 +32,17 @@ file open_results(run_options const& options, journal* log) {
   return results;
 }
 
-/// What earlier runs have done, for the reader of standard output.
-void say_again(file const& results) {
+/// Writes what earlier runs have done to standard output. Returns 0, or an errno that tells why it
+/// could not.
+int print_again(file const& results) {
   std::array<char, 65536> block;
   for (off_t at = 0;;) {
     auto const n = pread(results.fd(), block.data(), block.size(), at);
-    if (n <= 0) return;
-    if (write_all(STDOUT_FILENO, {block.data(), static_cast<std::size_t>(n)}) <
-        static_cast<std::size_t>(n))
-      return;
+    if (n < 0)
+      throw fatal(exit_io, fmt::format("cannot read {}: {}", results.path(), std::strerror(errno)));
+    if (n == 0) return 0;
+    auto const size = static_cast<std::size_t>(n);
+    if (write_all(STDOUT_FILENO, {block.data(), size}) < size) return errno;
     at += n;
   }
 }
@@ -59,8 +63,8 @@ outputs::outputs(run_options const& options, journal* log, std::int64_t own_bodi
   }
   if (!options.table.empty()) tabled_.emplace(dup(results.fd()), results.path());
   auto const echoed = to_stdout(options) && log != nullptr && !options.keep_order;
-  if (echoed) say_again(results);
-  recorder_.emplace(log, std::move(results), echoed ? STDOUT_FILENO : -1);
+  if (echoed) print_failure_ = print_again(results);
+  recorder_.emplace(log, std::move(results), echoed && print_failure_ == 0 ? STDOUT_FILENO : -1);
 }
 
 outputs::outputs(run_options const& options, std::unique_ptr<ledger> to) : options_(options) {
@@ -93,7 +97,7 @@ void outputs::conclude(bool hurried) {
   if (!to_stdout(options_))
     put_in_order(*unordered_, options_.level);
   else if (!write_in_order(*unordered_, STDOUT_FILENO))
-    throw fatal(exit_pipe, "standard output is closed");
+    print_failure_ = errno;
 }
 
 void outputs::write_table(jobs_file& jobs) {

@@ -37,6 +37,11 @@ class outputs {
   /// Returns a line that tells of how many bodies nothing could be selected, "" of none.
   std::string unread() const { return writer_.unread(); }
 
+  /// Why the copy of the results on standard output broke off, an errno; 0: it did not.
+  int print_failure() const noexcept {
+    return print_failure_ != 0 ? print_failure_ : recorder_->echo_failure();
+  }
+
   /// All that was recorded is durable and, if so asked and the run is not `hurried`, in the order
   /// of JOBS.
   void conclude(bool hurried);
@@ -55,6 +60,7 @@ class outputs {
   std::int64_t const own_bodies_ = 0;
   std::optional<file> unordered_{};  // the results, to be put in order
   std::optional<file> tabled_{};     // the results, of which there will be a table
+  int print_failure_ = 0;
   std::optional<recorder> recorder_{};
   result_writer writer_;
 };

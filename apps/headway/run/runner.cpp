@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -125,7 +126,7 @@ class runner {
       auto const now = clock_now();
       if (auto const failed = out_->log().failure()) std::rethrow_exception(failed);
       course_.tick(now, traffic_.live());
-      if (out_->log().echo_closed()) halt_.drain();
+      if (out_->print_failure() != 0) halt_.drain();
       send_committed(now);
       if (traffic_.live() > 0 && !halt_.draining()) heed_spending(purse_.spent().exhausted());
       if (!halt_.draining()) {
@@ -666,7 +667,7 @@ class runner {
     if (shared_) more += shared_->words();
     if (file_ && file_->is_stream()) more += file_->headers().unmet();
     course_.sum_up(more, journal_of() != nullptr, "the servers' answers",
-                   out_->log().echo_closed());
+                   out_->print_failure() == EPIPE);
     if (options_.only > 0 && file_ && !file_->is_stream())
       if (auto const left = file_->left() - standing_.ended(); left > 0)
         say(estimate_of(left, spent, tempo_));
@@ -681,8 +682,7 @@ class runner {
           "--no-canary goes on regardless");
     auto const unfinished =
         halt_.draining() && (!input_.ended() || traffic_.live() > 0 || standing_.left() > 0);
-    if (out_->log().echo_closed() && unfinished)
-      throw fatal(exit_pipe, "standard output is closed");
+    if (auto const error = out_->print_failure(); error != 0) throw unprinted(error);
     if (shared_ && halt_.refused() && !spent_up_) shared_->stop_all();
     if (shared_) out_->log().close();  // while it collects, --out grows
     if (auto const failed = input_.failure()) halt_.fail(failed);
