@@ -14,6 +14,7 @@
 #include "headway/http/classify.hpp"
 #include "headway/http/retry_after.hpp"
 #include "provider/costs.hpp"
+#include "provider/event_stream.hpp"
 #include "provider/json_pointer.hpp"
 #include "provider/remainder.hpp"
 
@@ -74,14 +75,24 @@ std::optional<std::string> xml_text(std::string_view body, std::string_view elem
   return std::string(text.substr(0, end));
 }
 
-/// The last event of a stream that tells an error: its data.
-std::optional<std::string_view> error_in_stream(std::string_view body) {
-  auto const at = body.rfind("event: error");
-  if (at == body.npos || (at > 0 && body[at - 1] != '\n')) return std::nullopt;
-  auto const data = body.find("data:", at);
-  if (data == body.npos) return std::nullopt;
-  auto const line = body.substr(data + 5);
-  return line.substr(0, std::min(line.find('\n'), line.size()));
+/// The status that the error of a stream names: one that failed.
+std::optional<int> status_in(dom::element error) {
+  dom::element code;
+  if (error.at_pointer("/error/code").get(code) != simdjson::SUCCESS) return std::nullopt;
+  auto const text = text_of(code).value_or("");
+  int status = 0;
+  auto const* const last = text.data() + text.size();
+  if (std::from_chars(text.data(), last, status).ptr != last || status < 400 || status > 599)
+    return std::nullopt;
+  return status;
+}
+
+/// What the error of a stream says to people.
+std::string message_in(dom::element error) {
+  for (auto const* const pointer : {"/error/message", "/message", "/error"})
+    if (dom::element e; error.at_pointer(pointer).get(e) == simdjson::SUCCESS)
+      if (auto text = text_of(e)) return *std::move(text);
+  return "";
 }
 
 /// A protobuf Duration ("19s", "3.700s"), or a number or text as parse_reset() reads them.
@@ -123,9 +134,9 @@ bool by_head(rule const& r) noexcept {
 
 /// What decides what an answer is.
 struct evidence {
-  rule const* fits;    // the profile's first rule that does; null: none
-  bool broken_stream;  // an error among the events of a good status
-  int status;
+  rule const* fits;                  // the profile's first rule that does; null: none
+  bool broken_stream;                // an error among the events of a good status
+  int status;                        // that this error names, else the answer's
   std::optional<bool> should_retry;  // x-should-retry
   bool names_a_time;                 // Retry-After and its like
   bool nothing_left;                 // of a quota whose reset is told
@@ -144,7 +155,9 @@ constexpr sign precedence[] = {
     {"the profile's rule",
      [](evidence const& e) { return e.fits ? std::optional(e.fits->means) : std::nullopt; }},
     {"an error event in a stream",
-     [](evidence const& e) { return if_so(e.broken_stream, reaction::transient); }},
+     [](evidence const& e) {
+       return if_so(e.broken_stream && good(e.status), reaction::transient);
+     }},
     {"a status that throttles",
      [](evidence const& e) {
        return if_so(http::classify(e.status) == outcome::throttle, reaction::rate);
@@ -187,17 +200,21 @@ class reading {
       : rules_(rules),
         answer_(a),
         now_(http::server_time(a.fields, now)),
-        told_(http::advice_of(a.fields, now)) {
+        told_(http::advice_of(a.fields, now)),
+        status_(a.status) {
     // What a partial success leaves undone is never overlooked, however long its answer is.
     whole_ = good(a.status) && std::ranges::any_of(rules.list, [&](rule const& r) {
                return r.partial() && may_have(a.body, r.pointer);
              });
     body_ = whole_ ? a.body : a.body.substr(0, body_looked_at);
-    if (good(a.status) && is_stream(a))
-      if (auto const error = error_in_stream(body_)) {
-        body_ = *error;
-        broken_stream_ = true;
-      }
+    if (!good(a.status) || !is_stream(a)) return;
+    error_ = error_in_stream(a.body);
+    if (!error_) return;
+    body_ = *error_;
+    message_ = body_;
+    if (!is_json()) return;
+    status_ = status_in(json_).value_or(a.status);
+    message_ = message_in(json_);
   }
 
   judgement judge(std::string_view request_body) {
@@ -206,10 +223,11 @@ class reading {
     j.quotas = std::move(told_.quotas);
     j.in_fields = j.quotas.size();
     find_rule(j.code);
+    j.message = message_.substr(0, 200);
     j.what =
         decide({.fits = by_,
-                .broken_stream = broken_stream_,
-                .status = answer_.status,
+                .broken_stream = error_.has_value(),
+                .status = status_,
                 .should_retry = told_.should_retry,
                 .names_a_time = told_.retry_after.has_value(),
                 .nothing_left = std::ranges::any_of(j.quotas, [](auto const& q) {
@@ -234,7 +252,9 @@ class reading {
 
   /// Whether all conditions of `r` hold; `code` is what the server called it then.
   bool fits(rule const& r, std::string& code) {
-    if (!is_about(r, answer_.status, broken_stream_)) return false;
+    if (!is_about(r, answer_.status, error_.has_value()) &&
+        !is_about(r, status_, error_.has_value()))
+      return false;
     if (!r.header.empty()) {
       auto const value = http::value_of(answer_.fields, r.header);
       if (!value) return false;
@@ -273,7 +293,7 @@ class reading {
   bool is_json() {
     if (!std::exchange(parsed_, true)) {
       auto const text = trimmed(without_mark(body_), " \t\r\n");
-      is_json_ = (whole_ || answer_.body.size() <= body_looked_at) &&
+      is_json_ = (whole_ || error_ || answer_.body.size() <= body_looked_at) &&
                  (text.starts_with('{') || text.starts_with('[')) &&
                  parse_leniently(parser(), body_, leniency::all, json_).empty();
     }
@@ -284,9 +304,7 @@ class reading {
     return one;
   }
 
-  bool refuses() const noexcept {
-    return !good(answer_.status) || broken_stream_ || by_ != nullptr;
-  }
+  bool refuses() const noexcept { return !good(answer_.status) || error_ || by_ != nullptr; }
 
   /// It was accepted, and Retry-After is when to ask for the result.
   bool is_for_later() const noexcept { return answer_.status == 201 || answer_.status == 202; }
@@ -322,7 +340,7 @@ class reading {
   }
 
   void read_costs(judgement& j) {
-    if (!good(answer_.status) || broken_stream_) return;
+    if (!good(answer_.status) || error_) return;
     j.costs = costs_by(rules_.costs);
     j.usage = costs_by(rules_.usage);
     for (auto const& p : rules_.prices) add_price(j.usage, p);
@@ -352,8 +370,10 @@ class reading {
   answer_view const& answer_;
   std::chrono::sys_seconds now_;  // by the server's clock
   http::advice told_;
+  int status_;
   bool whole_ = false;
-  bool broken_stream_ = false;
+  std::optional<std::string> error_;  // of a stream of a good status
+  std::string message_;
   std::string_view body_;     // as far as it is looked at
   rule const* by_ = nullptr;  // the one that fits
   bool parsed_ = false, is_json_ = false;
@@ -370,11 +390,15 @@ judgement judge(profile_rules const& rules, answer_view const& a, std::string_vi
 std::optional<judgement> judge_head(profile_rules const& rules, answer_view const& a,
                                     std::chrono::sys_seconds now) {
   if (!good(a.status)) return std::nullopt;
-  if (is_stream(a) && a.body.find("\n\n") == a.body.npos && a.body.find("\r\n\r\n") == a.body.npos)
-    return std::nullopt;
+  auto head = a;
+  if (is_stream(a)) {
+    auto const whole_events = std::max(a.body.rfind("\n\n") + 1, a.body.rfind("\n\r\n") + 1);
+    if (whole_events == 0) return std::nullopt;
+    head.body = a.body.substr(0, whole_events);
+  }
   for (auto const& r : rules.list)
     if (is_about(r, a.status, false) && !by_head(r)) return std::nullopt;
-  return judge(rules, a, {}, now);
+  return judge(rules, head, {}, now);
 }
 
 }  // namespace headway::app

@@ -39,4 +39,8 @@ std::string reaction_names() {
   return all;
 }
 
+std::string judgement::words() const {
+  return code + (code.empty() || message.empty() ? "" : ": ") + message;
+}
+
 }  // namespace headway::app

@@ -59,12 +59,16 @@ struct judgement {
   std::vector<http::quota> quotas{};  ///< what remains
   std::size_t in_fields = 0;          ///< of `quotas`, from the front: told by the head
   std::string code{};                 ///< what the server called it, "" if nothing
+  std::string message{};              ///< what it said of an error in a stream
   /// The request's body with only what must go again; `served` if a quarter of it was done.
   std::optional<std::string> remainder{};
   int ignored = 0;  ///< hints that made no sense
   std::vector<settled_cost> costs{};
   std::vector<settled_cost> usage{};  ///< what prices count, and prices of the profile  ///< what
                                       ///< it has cost, where the answer says so
+
+  /// Returns code and message, for people, as the server wrote them.
+  std::string words() const;
 };
 
 }  // namespace headway::app

@@ -447,6 +447,7 @@ TEST(profile, whatever_a_server_sends_is_judged) {
           auto const j = judged(p, {status, {{"Retry-After", "-1"}}, body, type});
           EXPECT_FALSE(j.hold && *j.hold < 0s);
           EXPECT_LE(j.code.size(), 100U);
+          EXPECT_LE(j.message.size(), 200U);
         }
   }
 }
@@ -647,7 +648,66 @@ TEST(profile, the_head_of_a_success_is_enough_unless_a_rule_looks_into_its_body)
   EXPECT_EQ(of("api.example", 200, "text/event-stream", "data: 1\n\n"), reaction::served);
   EXPECT_EQ(of("api.example", 200, "text/event-stream", "event: error\ndata: {}\n\n"),
             reaction::transient);
+  EXPECT_EQ(of("api.example", 200, "text/event-stream", "data: 1\n\nevent: error\ndata: {\"er"),
+            reaction::served);                                           // its end tells more
   EXPECT_EQ(of("dynamodb.us-east-1.amazonaws.com", 200), std::nullopt);  // a partial success
+}
+
+TEST(profile, an_error_within_a_stream_is_no_success) {
+  struct {
+    char const* host;
+    std::string end;  // of the stream
+    reaction what;
+    char const* words;
+  } const rows[] = {
+      {"any", "data: [DONE]", reaction::served, ""},
+      {"any", R"(data: {"error":null})", reaction::served, ""},
+      {"any", R"(data: {"error":{}})", reaction::served, ""},
+      {"any", R"(data: {"text":"\"error\""})", reaction::served, ""},
+      {"any", R"(data: [{"error":"e"}])", reaction::served, ""},
+      {"any", "event: errors\ndata: {}", reaction::served, ""},
+      {"any", ": event: error", reaction::served, ""},
+      {"any", "event:error\ndata:lost", reaction::transient, "lost"},
+      {"any", "data: {\"message\":\ndata: \"why\"}\nevent: error", reaction::transient, "why"},
+      {"any", R"(data: {"error":"why"})", reaction::transient, "why"},
+      {"any", R"(data: {"error":{"code":429,"message":"m"}})", reaction::rate, "m"},
+      {"any", R"(data: {"error":{"code":"500"}})", reaction::transient, R"({"code":"500"})"},
+      {"any", R"(data: {"error":{"code":400}})", reaction::permanent, R"({"code":400})"},
+      {"any", R"({"error":{"message":"m"}})", reaction::transient, "m"},
+      {"any", "{\n  \"error\": {\n\"message\": \"m\"}}", reaction::transient, "m"},
+      {"api.openai.com", R"(data: {"error":{"message":"m","code":"rate_limit_exceeded"}})",
+       reaction::concurrency, "rate_limit_exceeded: m"},
+      {"api.openai.com", R"(data: {"error":{"message":"m","code":"server_error"}})",
+       reaction::transient, "m"},
+      {"generativelanguage.googleapis.com",
+       R"(data: {"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}})",
+       reaction::rate, "RESOURCE_EXHAUSTED: m"},
+      {"generativelanguage.googleapis.com", R"({"error":{"code":503,"message":"m"}})",
+       reaction::transient, "503: m"},
+  };
+  for (auto const& row : rows)
+    for (auto const* const line_end : {"\n", "\r\n"})
+      for (auto const* const after : {"", "\n", "\n\ndata: [DONE]\n\n"}) {
+        auto body = "data: {\"a\":1}\n\n" + row.end + after;
+        for (auto at = body.find('\n'); at != body.npos; at = body.find('\n', at + 2))
+          body.replace(at, 1, line_end);
+        SCOPED_TRACE(body);
+        auto const told = judged(profile::of_host(row.host), {200, {}, body, "text/event-stream"});
+        EXPECT_EQ(told.what, row.what);
+        EXPECT_EQ(told.words(), row.words);
+      }
+}
+
+TEST(profile, an_error_after_many_events_is_found_once_over_them) {
+  std::string const error = "data: {\"error\":\"why\"}\n\n";
+  for (std::string const many : {"data: {\"error\":null}\n\n", "{\n", "{\"error\"\n", "data:\n",
+                                 "event: error\n", "\n", "{\"error\":[", "data: {\"error\":{"}) {
+    std::string body;
+    while (body.size() < (2U << 20)) body += many;
+    auto const told =
+        judged(profile::of_host("any"), {200, {}, body + "\n\n" + error, "text/event-stream"});
+    EXPECT_EQ(told.message, "why") << many;
+  }
 }
 
 TEST(profile, which_limit_a_request_falls_under) {

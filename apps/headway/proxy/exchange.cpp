@@ -251,8 +251,9 @@ void exchange::judged(judgement told) {
   auto const status = reader_->start.status;
   auto const again =
       what_.idempotent || house_.retry_unsafe() || what_.told.again == hints::repeat::always;
+  auto const said = told_.words();
   auto const error =
-      fmt::format("status {}{}{}", status, told_.code.empty() ? "" : ": ", printable(told_.code));
+      fmt::format("status {}{}{}", status, said.empty() ? "" : ": ", printable(said));
   auto const ruled = settle(told_, again, error);
   if (ruled.taught == outcome::throttle) ++throttled_;
   auto const waits = waits_for(ruled, now);

@@ -65,7 +65,7 @@ reading read_answer(request& r, reply const& answer, time_point now, bool retry_
   r.owes = !served && !found.gone &&
            (answer.state == send_state::sent || (cut_off && !throttles(told.what)));
   r.denied = permanent && answer.status / 100 == 2;
-  r.said = without_secrets(told.code, r.headers);
+  r.said = without_secrets(told.words(), r.headers);
   if (!served) found.error = error_of(r, answer);
   return found;
 }

@@ -110,6 +110,12 @@ TEST_F(answer_test, a_closed_connection_says_nothing_once) {
   EXPECT_FALSE(read_answer(r, answer, {}, false).gone);
 }
 
+TEST_F(answer_test, an_error_in_a_stream_is_told_in_the_server_s_words) {
+  answer.type = "text/event-stream";
+  answer.body = "data: {\"error\":{\"message\":\"slow down\",\"code\":429}}\n\n";
+  EXPECT_EQ(read_answer(r, answer, {}, false).error, "status 200: slow down");
+}
+
 TEST_F(answer_test, an_error_names_the_status_unless_there_is_a_better_word) {
   answer.status = 404;
   EXPECT_EQ(read_answer(r, answer, {}, false).error, "status 404");
