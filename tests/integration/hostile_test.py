@@ -65,7 +65,7 @@ HOSTILE = {
     "a body without an end": (lambda: chunked(forever(b"x" * MIB)), LARGE),
     "a body without an end or length": (lambda: itertools.chain([HEAD, b"\r\n"], forever(b"\x01" * MIB)), LARGE),
     "a bomb": (lambda: [packed(b"gzip", BOMB)], LARGE),
-    "a bomb in a bomb": (lambda: [packed(b"gzip, gzip", gzip.compress(BOMB))], LARGE),
+    "a bomb in a bomb": (lambda: [packed(b"gzip, gzip", gzip.compress(BOMB))], "Content-Encoding"),
     "a byte now and then": (lambda: itertools.chain([HEAD, b"\r\n"], slowly(forever(b"x"))), LATE),
     "a header now and then": (lambda: itertools.chain([HEAD], slowly(forever(b"X: y\r\n"))), LATE),
     "a status now and then": (lambda: slowly(forever(b"HTTP/1.1 103 Early Hints\r\n\r\n")), LATE),

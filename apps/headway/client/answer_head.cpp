@@ -12,6 +12,7 @@ bool answer_head::take(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // also after an interim answer, or a proxy's
     ended_ = two_lengths_ = false;
     length_.clear();
+    coding_.clear();
     lines_.clear();
     switches_ = line.substr(std::min(line.find(' '), line.size())).starts_with(" 101");
     return !switches_;
@@ -19,7 +20,12 @@ bool answer_head::take(std::string_view line) {
     ended_ = true;
     return !two_lengths_;
   } else if (!ended_) {
-    compare_length(line);
+    auto const colon = line.find(':');
+    auto const name = line.substr(0, colon);
+    auto const value = line.substr(std::min(colon, line.size() - 1) + 1);
+    if (equal_ignoring_case(name, "Content-Length")) compare_length(value);
+    if (equal_ignoring_case(name, "Content-Encoding"))
+      coding_.append(coding_.empty() ? "" : ", ").append(trimmed(value, " \t\r\n"));
     if (line.starts_with(' ') || line.starts_with('\t'))  // it goes on with the field before
       lines_.resize(lines_.find_last_not_of("\r\n") + 1);
     lines_ += line;
@@ -31,6 +37,7 @@ void answer_head::clear() {
   bytes_ = 0;
   ended_ = two_lengths_ = switches_ = false;
   length_.clear();
+  coding_.clear();
   lines_.clear();
   if (lines_.capacity() > (1U << 14)) std::string().swap(lines_);
 }
@@ -45,13 +52,11 @@ void answer_head::read(std::vector<http::field>& all) const {
   }
 }
 
-void answer_head::compare_length(std::string_view line) {
-  auto const colon = line.find(':');
-  if (!equal_ignoring_case(line.substr(0, colon), "Content-Length")) return;
-  for (line.remove_prefix(std::min(colon + 1, line.size())); !line.empty();) {
-    auto const comma = line.find(',');
-    auto const one = trimmed(line.substr(0, comma), " \t\r\n");
-    line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
+void answer_head::compare_length(std::string_view lengths) {
+  while (!lengths.empty()) {
+    auto const comma = lengths.find(',');
+    auto const one = trimmed(lengths.substr(0, comma), " \t\r\n");
+    lengths.remove_prefix(comma == lengths.npos ? lengths.size() : comma + 1);
     if (length_.empty())
       length_ = one;
     else if (length_ != one)

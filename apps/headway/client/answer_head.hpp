@@ -31,18 +31,21 @@ class answer_head {
   bool switches() const noexcept { return switches_; }
   /// Its Content-Length as it was written, "" without one.
   std::string_view length() const noexcept { return length_; }
+  /// Its Content-Encoding as it was written, "" without one.
+  std::string_view coding() const noexcept { return coding_; }
 
   /// Puts the first fields_max fields into `all`. They are valid until the next take() or clear().
   void read(std::vector<http::field>& all) const;
 
  private:
-  void compare_length(std::string_view line);
+  void compare_length(std::string_view lengths);
 
   std::size_t bytes_ = 0;
   bool ended_ = false;
   bool two_lengths_ = false;
   bool switches_ = false;
   std::string length_;
+  std::string coding_;
   std::string lines_;  // one for each field
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/inflater.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "client/answer_head.hpp"
@@ -104,15 +105,8 @@ bool environment_has_a_proxy() {
   return std::ranges::any_of(names, [](auto* name) { return std::getenv(name) != nullptr; });
 }
 
-/// What CURLOPT_ACCEPT_ENCODING "" makes libcurl say.
-std::string every_encoding() {
-  auto const can = curl_version_info(CURLVERSION_NOW)->features;
-  std::string names;
-  if (can & CURL_VERSION_LIBZ) names += ", deflate, gzip";
-  if (can & CURL_VERSION_BROTLI) names += ", br";
-  if (can & CURL_VERSION_ZSTD) names += ", zstd";
-  return names.empty() ? "identity" : names.substr(2);
-}
+// What inflater reads.
+constexpr char encodings[] = "deflate, gzip";
 
 }  // namespace
 
@@ -155,6 +149,8 @@ class transport::impl {
     e.too_large = false;
     e.error[0] = '\0';
     e.crowded_out = false;
+    e.packed = 0;
+    e.unpacks.reset();
     e.sending = e.unread = a.body.value_or(std::string_view{});
     sending_ += e.sending.size();
     e.sent = e.died = e.unsent = e.refused = e.calm = false;
@@ -228,8 +224,10 @@ class transport::impl {
     curl_slist* headers = nullptr;
     std::size_t body_max = 0;
     bool too_large = false;
-    bool crowded_out = false;  // its body broke off for want of room
-    bool paused = false;       // read no further, as it is in crowd_
+    bool crowded_out = false;         // its body broke off for want of room
+    std::size_t packed = 0;           // bytes of its body before decompression
+    std::optional<inflater> unpacks;  // where it is compressed, and we can
+    bool paused = false;              // read no further, as it is in crowd_
     impl* owner = nullptr;
     std::string url, method;
     std::array<char, CURL_ERROR_SIZE> error{};
@@ -264,7 +262,9 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(h, CURLOPT_PATH_AS_IS, 1L);  // a line is sent as it is written
-    curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, "");
+    // libcurl 7.88 takes a compressed body that was cut off for a whole one.
+    curl_easy_setopt(h, CURLOPT_ACCEPT_ENCODING, encodings);
+    curl_easy_setopt(h, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     if (signs()) curl_easy_setopt(h, CURLOPT_USERAGENT, options_.user_agent.c_str());
     curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, whole_milliseconds(options_.connect_timeout));
     curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -418,6 +418,12 @@ class transport::impl {
       r.error = "the header of the answer is longer than 256 KiB";
     else if (e.crowded_out)
       r.error = "there was no room for its body beside the others in flight (--bodies-max)";
+    else if (e.packed > 0 && !e.unpacks)
+      r.error = "the Content-Encoding of the body is neither gzip nor deflate";
+    else if (e.unpacks && code == CURLE_WRITE_ERROR && !e.too_large)
+      r.error = "the body is not what its Content-Encoding says";
+    else if (e.unpacks && code == CURLE_OK && !e.unpacks->ended())
+      r.error = "the compressed body was cut off";
     else if (code == CURLE_OUT_OF_MEMORY && r.state != send_state::not_sent)  // it says no more
       r.error = "a line in the header of the answer is longer than 100 KiB, or memory ran out";
     else if (code != CURLE_OK)
@@ -436,6 +442,7 @@ class transport::impl {
     e.connection.clear();
     e.socket = -1;
     curl_multi_remove_handle(multi_, easy);
+    e.unpacks.reset();
     done_(e.key, r);
     if (e.body.capacity() > (1U << 14)) std::string().swap(e.body);
     e.head.clear();
@@ -568,7 +575,17 @@ class transport::impl {
 
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
     std::string_view const block(data, size * count);
-    return take_body(*static_cast<exchange*>(user), block) ? block.size() : 0;
+    return take_packed(*static_cast<exchange*>(user), block) ? block.size() : 0;
+  }
+
+  static bool take_packed(exchange& e, std::string_view block) {
+    auto const coding = e.head.coding();
+    if (coding.empty() || equal_ignoring_case(coding, "identity")) return take_body(e, block);
+    if (e.packed == 0 && inflater::reads(coding)) e.unpacks.emplace(coding);
+    e.packed += block.size();
+    e.too_large = e.packed > e.body_max;  // whatever becomes of it
+    return !e.too_large && e.unpacks &&
+           e.unpacks->take(block, [&](std::string_view part) { return take_body(e, part); });
   }
 
   static bool take_body(exchange& e, std::string_view block) {
@@ -710,7 +727,7 @@ class transport::impl {
   transport_options options_;
   std::string user_agent_ = "User-Agent: " + options_.user_agent;
   bool has_proxy_ = environment_has_a_proxy();
-  std::string accept_encoding_ = "Accept-Encoding: " + every_encoding();
+  std::string accept_encoding_ = std::string("Accept-Encoding: ") + encodings;
   head head_;
   done done_;
   std::vector<exchange*> news_;                       // of answers that have not ended

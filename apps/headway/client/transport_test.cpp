@@ -1,6 +1,7 @@
 #include "client/transport.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -331,6 +332,33 @@ TEST_F(transport_test, beyond_half_of_the_room_one_answer_goes_on_and_the_others
   for (std::uint64_t key = 1; key <= 8; ++key) EXPECT_EQ(reply_of(key, &server).body.size(), size);
   EXPECT_LE(most_bytes, 3 * size + size / 2) << "half, one body, and what was read already";
   EXPECT_EQ(t.body_bytes(), 0U);
+}
+
+TEST_F(transport_test, a_compressed_body_that_was_cut_off_is_none) {
+  std::string const whole(
+      "\037\213\010\000\000\000\000\000\002\003\113\314\311\121"
+      "\310\117\123\310\054\001\000\162\174\332\277\011\000\000\000",
+      29);
+  auto const answer = [](std::string_view coding, std::string_view body) {
+    return scripted_server::answer{
+        fmt::format("HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    coding, body.size(), body)};
+  };
+  auto const is = [&](std::string_view coding, std::string_view body) {
+    auto const r = once({answer(coding, body)});
+    EXPECT_EQ(r.what.status, 200);
+    return r.error.empty() ? r.body : r.error;
+  };
+  EXPECT_EQ(is("gzip", whole), "all of it");
+  EXPECT_EQ(is("Identity", "as it is"), "as it is");
+  EXPECT_EQ(is("gzip", ""), "");
+  for (auto const size : {std::size_t{1}, whole.size() / 2, whole.size() - 1})
+    EXPECT_EQ(is("gzip", std::string_view(whole).substr(0, size)),
+              "the compressed body was cut off");
+  EXPECT_EQ(is("gzip", "all of it"), "the body is not what its Content-Encoding says");
+  for (auto const* const other : {"br", "gzip, gzip"})
+    EXPECT_EQ(is(other, whole), "the Content-Encoding of the body is neither gzip nor deflate");
 }
 
 TEST_F(transport_test, a_timeout_ends_an_attempt_that_was_sent) {
