@@ -13,7 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
-from work import Work, measured, wait_for
+from work import BINARY, Work, measured, wait_for
 
 LONG = bool(os.environ.get("HEADWAY_LONG"))
 SEED = os.environ.get("HEADWAY_SEED") or random.randrange(10**6)
@@ -436,6 +436,15 @@ def our_sleeps():
 
 def children(pid):
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+class Pipes(Case):
+    def test_values_come_from_a_pipe_too(self):
+        """Before: exit 74, since there is no journal beside /dev/fd/63."""
+        for option in ("", "-a"):
+            script = f'exec "{BINARY}" exec {option} <(printf "a\\r\\nb\\n") -- echo {{}}'
+            done = subprocess.run(["bash", "-c", script], cwd=self.work.path, env=self.work.environment(), capture_output=True, timeout=30)
+            self.assertEqual((done.returncode, sorted(done.stdout.splitlines(True))), (0, [b"a\n", b"b\n"]), done.stderr)
 
 
 class Sizes(Case):

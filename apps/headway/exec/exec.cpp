@@ -1,4 +1,5 @@
 /// `headway exec`: its options.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "base/fatal.hpp"
@@ -24,6 +26,7 @@
 #include "exec/room.hpp"
 #include "exec/runner.hpp"
 #include "journal/failed_lines.hpp"
+#include "os/file.hpp"
 #include "pacing/laws.hpp"
 #include "pacing/settings.hpp"
 
@@ -78,7 +81,22 @@ std::vector<std::string> lines_of(std::string const& path, char end) {
   std::vector<std::string> all;
   for (std::string line; std::getline(path == "-" ? std::cin : named, line, end);)
     all.push_back(line);
+  if (end == '\n' && !all.empty() && all.front().ends_with('\r'))  // CR LF
+    for (auto& line : all)
+      if (line.ends_with('\r')) line.pop_back();
   return all;
+}
+
+/// Puts a pipe or a device, such as `<(…)`, in the place of standard input: as it can be read once
+/// only, there is no journal of it. False of other files.
+bool read_as_stdin(std::string const& path) {
+  std::error_code error;
+  auto const found = std::filesystem::status(path, error);
+  if (!std::filesystem::is_fifo(found) && !std::filesystem::is_character_file(found)) return false;
+  auto const pipe = file::open(path, O_RDONLY);
+  if (dup2(pipe.fd(), STDIN_FILENO) < 0)
+    throw fatal(exit_usage, fmt::format("{}: cannot open it: {}", path, std::strerror(errno)));
+  return true;
 }
 
 /// As the command line has it, as text, until it is checked.
@@ -132,7 +150,7 @@ struct arguments {
         o.files.push_back(path);
       }
     } else {
-      o.input.path = files.empty() ? "-" : files.front();
+      o.input.path = files.empty() || read_as_stdin(files.front()) ? "-" : files.front();
       if (o.input.path == "-" && isatty(STDIN_FILENO) == 1)
         throw fatal(exit_usage,
                     "there are no values: want a file, ::: and values, or - for standard input");

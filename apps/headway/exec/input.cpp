@@ -169,14 +169,17 @@ std::optional<exec_item> exec_input::of_sources() {
 
 std::optional<exec_item> exec_input::of_line(std::string_view line) {
   auto const number = lines_.count();
-  if (number == 1) line = without_mark(line);
+  if (number == 1) {
+    line = without_mark(line);
+    crlf_ = settings_.end == '\n' && line.ends_with('\r');
+  }
+  if ((crlf_ || !settings_.names.empty()) && line.ends_with('\r')) line.remove_suffix(1);
   exec_item item;
   if (settings_.names.empty()) {
     begins_ = number;
     if (!line.empty() || settings_.keep_empty) item.columns = split(line, settings_.separator);
     item.id = std::to_string(number);
   } else {
-    if (line.ends_with('\r')) line.remove_suffix(1);
     if (!reader_.open()) {
       begins_ = number;
       so_far_.clear();

@@ -78,6 +78,7 @@ class exec_input {
   struct json;
   std::unique_ptr<json> json_;
   record_reader reader_;
+  bool crlf_ = false;        // ends each line, as the first
   std::int64_t begins_ = 0;  // of a record that goes on
   std::string so_far_{};
   record_lines records_{};

@@ -50,6 +50,15 @@ class input_test : public folder_test {
 
 using texts = std::vector<std::string>;
 
+TEST_F(input_test, cr_lf_ends_all_lines_if_it_ends_the_first) {
+  auto input = open("a\r\n\r\nb\rc\r\r\nd\r");
+  EXPECT_EQ(words(all(input)), (texts{"a", "b\rc\r", "d"}));
+  auto literal = open("a\nb\r\n");
+  EXPECT_EQ(words(all(literal)), (texts{"a", "b\r"}));
+  auto zeros = open({"a\r\0b", 4}, {.end = '\0'});
+  EXPECT_EQ(words(all(zeros)), (texts{"a\r", "b"}));
+}
+
 TEST_F(input_test, empty_lines_are_no_jobs_and_have_their_numbers_all_the_same) {
   auto input = open("a\n\n b \nc");
   auto const items = all(input);

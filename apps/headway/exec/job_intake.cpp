@@ -12,15 +12,13 @@ namespace headway::app {
 job_intake::job_intake(exec_options const& options, recipe const& recipe) {
   auto settings = options.input;
   settings.names = recipe.names();
-  if (!options.journal.empty())
-    log_ = std::make_unique<journal>(options.journal,
-                                     settings.path == "-"    ? "standard input"
-                                     : settings.path.empty() ? ":::"
-                                                             : settings.path,
-                                     options.level, recipe.shape(), options.again, "the command");
+  auto const jobs = settings.path == "-" ? "standard input" : settings.path;
   input_.emplace(std::move(settings), [this](std::string_view line, std::int64_t begins) {
     if (log_) log_->check(line, begins);
   });
+  if (!options.journal.empty())
+    log_ = std::make_unique<journal>(options.journal, jobs.empty() ? ":::" : jobs, options.level,
+                                     recipe.shape(), options.again, "the command");
   std::int64_t last = 0;
   if (input_->is_stream()) {
     struct stat about {};
