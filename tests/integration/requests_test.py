@@ -30,6 +30,19 @@ class Requests(unittest.TestCase):
                 self.assertEqual(set(work.outcomes().values()), {"failed"})
                 self.assertEqual(len(work.outcomes()), 20)
 
+    def test_an_attempt_takes_no_longer_than_timeout(self):
+        """Before: a plain URL had no timeout, and for a minute nothing was said of what it waited for."""
+        with socket.create_server(("127.0.0.1", 0)) as silent, Work() as work:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            work.write([f"{url}/1", json.dumps({"id": "2", "url": f"{url}/2", "timeout": 9})])
+            options = ["--timeout", "7s", "--attempts-max", "1", "--no-canary", "--progress", "json"]
+            self.assertEqual(work.run(*options), 1, work.stderr())
+            reasons = {result["id"]: result["reason"] for result in work.results()}
+            said = work.stderr()
+        self.assertRegex(reasons["1"], "Operation timed out after 70")
+        self.assertRegex(reasons["2"], "Operation timed out after 90")
+        self.assertRegex(said, r'"waiting_for":"2 unanswered for \d\.\d s, given up in \d\.\d s"')
+
     def test_a_line_is_sent_as_it_is_written(self):
         json_answer = sockets.ok(b'{"sum": 3}', "application/json")
         with sockets.Server(lambda request, before: json_answer) as server, Work() as work:

@@ -77,6 +77,7 @@ COMMANDS = (
     ("run one.txt --aws-sigv4 aws:amz:eu-west-1:s3", 2, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set"),
     ("run one.txt --base-url 127.0.0.1:18601", 2, "--base-url: url", "want http://… or https://…"),
     ("run one.txt --connect-timeout 0s", 2, f"--connect-timeout '0s': {BOUND}"),
+    ("run one.txt --timeout 0s", 2, f"--timeout '0s': {BOUND}"),
     ("run one.txt --wait-max 0s", 2, f"--wait-max '0s': {BOUND}"),
     ("run one.txt --request-deadline 0s", 2, f"--request-deadline '0s': {BOUND}"),
     ("run .", 2, ".: is a directory; want a file of requests"),

@@ -47,6 +47,7 @@ struct request {
   bool denied = false;              ///< a good status, but the profile says that it failed
   bool renewed = false;             ///< it goes again with new ones
   bool out = false;
+  bool heard = false;  ///< an answer to its last attempt has begun
   bool owes = false;   ///< its last attempt may have cost something, and no answer says what
   bool aside = false;  ///< its turn had come, and it waits for the journal, in no lane
   time_point aside_since{};

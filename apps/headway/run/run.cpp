@@ -89,7 +89,7 @@ struct arguments {
   std::optional<bounds_options> may{};
   std::string wait_max = "15min", request_deadline = "1h", time_max, header_ttl,
               retry_budget = "20%,10/s", connect_timeout = "10s", bodies_max = "512MiB", fleet,
-              lease = "30s";
+              lease = "30s", timeout;
   CLI::Option const* asked_fleet = nullptr;
 
   /// The queue that this run uploads or joins, and what a queue does not go with.
@@ -245,6 +245,7 @@ struct arguments {
                                                  : progress_style::automatic;
     o.wait_max = option_value("--wait-max", wait_max, parse_bound);
     o.request_deadline = option_value("--request-deadline", request_deadline, parse_bound);
+    if (!timeout.empty()) o.timeout = option_value("--timeout", timeout, parse_bound);
     o.http.connect_timeout = option_value("--connect-timeout", connect_timeout, parse_bound);
     o.http.bodies_max = option_value("--bodies-max", bodies_max, parse_bytes);
     o.http.body_max = std::min(o.http.body_max, o.http.bodies_max / 4);
@@ -479,6 +480,9 @@ void add_run(CLI::App& program, action& chosen) {
   run->add_option("--request-deadline", a->request_deadline,
                   "Give a request up this long after its first attempt")
       ->capture_default_str();
+  run->add_option(
+      "--timeout", a->timeout,
+      "Give an attempt whose line has no timeout up after this time [60s without a byte]");
   run->add_option("--time-max", a->time_max, "Stop after this time; the same command goes on");
   run->add_option("--connect-timeout", a->connect_timeout,
                   "Limit name lookup, connection and TLS to this time")

@@ -43,6 +43,7 @@ namespace {
 constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char tempo_key[] = "tempo";  // of the journal's notes
 constexpr duration leave_patience = 10s;
+constexpr duration silence_told_after = 5s;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -366,9 +367,13 @@ class runner {
       halt_.leave_off(news.over);
   }
 
+  std::optional<duration> timeout_of(request const& r) const noexcept {
+    return r.what.timeout ? r.what.timeout : options_.timeout;
+  }
+
   void send(std::uint32_t index) {
     auto& r = traffic_[index];
-    r.had_turn_at_home = false;
+    r.had_turn_at_home = r.heard = false;
     if (r.what.body_file && !r.read_body_file()) {
       traffic_.disown(r);
       auto const error = fmt::format("cannot read {}", r.what.body_file->string());
@@ -382,8 +387,9 @@ class runner {
     auto const headers = header_commands_.filled(r.headers);
     attempt a{.url = r.what.url, .method = r.what.method, .headers = headers, .body = r.body()};
     auto const left = *r.first_sent + options_.request_deadline - r.sent;
-    a.timeout = std::min(r.what.timeout.value_or(left), left);
-    a.may_be_silent = r.what.timeout.has_value();
+    auto const own = timeout_of(r);
+    a.timeout = std::min(own.value_or(left), left);
+    a.may_be_silent = own.has_value();
     a.fresh_connection = r.stale;
     http_.send(index, a);
   }
@@ -392,7 +398,9 @@ class runner {
 
   /// An answer has begun. False where more of it is needed to know what it says.
   bool on_head(std::uint64_t key, reply const& so_far) {
-    auto const& r = traffic_[static_cast<std::uint32_t>(key)];
+    auto& r = traffic_[static_cast<std::uint32_t>(key)];
+    r.heard = true;
+    last_heard_ = clock_now();
     auto const told = judge_head(r, so_far);
     if (told) r.where->hear(clock_now(), r.id, *told, so_far.status, chance_());
     return told.has_value();
@@ -405,6 +413,7 @@ class runner {
     auto const now = clock_now();
     course_.back();
     r.out = false;
+    last_heard_ = now;
 
     if (answer.reached) {
       l.heard();
@@ -609,7 +618,28 @@ class runner {
           if (auto const [refused, waiting] = traffic_.refused_at(h.where); 2 * refused > waiting)
             h.how_often += fmt::format("{}{} of {} lines that wait",
                                        h.how_often.empty() ? "" : "; ", refused, waiting);
+      if (s.waiting.empty() || !s.waiting.front().in_trouble())
+        if (auto why = unanswered(now); !why.empty())
+          s.waiting = {{hindrance::kind::turn, "", std::move(why), "", never, true}};
     });
+  }
+
+  /// What is waited for where no answer has begun for long, "" elsewhere.
+  std::string unanswered(time_point now) const {
+    if (now - last_heard_ < silence_told_after) return "";
+    int many = 0;
+    auto since = now, until = never;
+    traffic_.all().each([](request const& r) { return r.out && !r.heard; },
+                        [&](std::uint32_t index) {
+                          auto const& r = traffic_[index];
+                          ++many;
+                          since = std::min(since, r.sent);
+                          auto const patience = timeout_of(r).value_or(options_.http.silence_max);
+                          until = std::min(until, r.sent + patience);
+                        });
+    if (now - since < silence_told_after) return "";
+    return fmt::format("{} unanswered for {}, given up in {}", many, in_words(now - since),
+                       in_words(std::max(until - now, 0ns)));
   }
 
   /// What stalls the run as it ends: lines, or "".
@@ -720,6 +750,7 @@ class runner {
   bool all_is_announced_ = false;  // before it goes, as long as there is a limit
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
+  time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
   traffic traffic_{lanes_, input_};
   std::int64_t last_read_ = 0;  // line of JOBS

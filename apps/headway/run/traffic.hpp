@@ -96,7 +96,9 @@ class traffic {
   // ── where they are ──────────────────────────────────────────────────────────────────────────
 
   request& operator[](std::uint32_t index) noexcept { return all_[index]; }
+  request const& operator[](std::uint32_t index) const noexcept { return all_[index]; }
   requests& all() noexcept { return all_; }
+  requests const& all() const noexcept { return all_; }
   std::size_t live() const noexcept { return all_.live(); }
   bool full() const noexcept { return all_.full(); }
   std::size_t announced_count() const noexcept { return announced_.size(); }
