@@ -43,6 +43,17 @@ class Requests(unittest.TestCase):
         self.assertRegex(reasons["2"], "Operation timed out after 90")
         self.assertRegex(said, r'"waiting_for":"2 unanswered for \d\.\d s, given up in \d\.\d s"')
 
+    def test_403s_between_successes_may_be_a_throttle(self):
+        """Before: nothing told what to do about a server that throttles by 403."""
+        with sockets.Scripted(lambda n, _: (403 if n % 2 else 200, {}, b"")) as server, Work() as work:
+            work.write([f"{server.url}/{i}" for i in range(1, 101)])
+            self.assertEqual(work.run("--alone"), 1, work.stderr())
+            self.assertRegex(work.stderr(), r"127.0.0.1:\d+: \d\d times 403 came between successes; ")
+            lines = [line.strip() for line in work.stderr().splitlines() if line.startswith("  ")]
+            (work.path / "mine.toml").write_text("\n".join(lines))
+            server.script = lambda n, _: (403 if n % 8 == 0 else 200, {}, b"")
+            self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--again", "failed"), 0, work.stderr())
+
     def test_a_line_is_sent_as_it_is_written(self):
         json_answer = sockets.ok(b'{"sum": 3}', "application/json")
         with sockets.Server(lambda request, before: json_answer) as server, Work() as work:

@@ -28,6 +28,7 @@
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
 #include "run/estimate.hpp"
+#include "run/forbidden.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
@@ -592,6 +593,10 @@ class runner {
   void record(result const& r, std::string_view lane, std::string_view origin, int refused_by = 0,
               std::span<std::string const> headers = {}) {
     course_.ended(lane, r.how);
+    if (r.how == final_outcome::success)
+      forbidden_.succeeded(origin);
+    else
+      forbidden_.refused(origin, refused_by);
     if (!first_ended_) first_ended_ = clock_now();
     if (r.how != final_outcome::success)
       course_.lost({.how = r.how,
@@ -691,7 +696,7 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    auto more = stalled(clock_now()) + out_->unread();
+    auto more = stalled(clock_now()) + forbidden_.words() + out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
@@ -752,6 +757,7 @@ class runner {
   std::optional<time_point> first_ended_;
   time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
+  forbidden forbidden_;
   traffic traffic_{lanes_, input_};
   std::int64_t last_read_ = 0;  // line of JOBS
 
