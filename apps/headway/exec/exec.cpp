@@ -172,6 +172,7 @@ struct arguments {
                               jobs.empty() ? "" : "[JOBS] ",
                               jobs.empty() ? "" : " (" + in_quotes(jobs) + " is read as JOBS)"));
     choose_input(o);
+    if (!o.out.empty() && o.out != "-") check_folder("--out", o.out);
     auto const is_file = !o.input.path.empty() && o.input.path != "-";
     if (is_file && o.journal.empty()) o.journal = o.input.path + ".headway";
     if (is_file && o.out.empty())

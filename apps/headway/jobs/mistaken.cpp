@@ -30,6 +30,9 @@ std::string mistaken_for(std::string_view first_line, std::string_view file) {
     if (first_line.starts_with(f.begins))
       return fmt::format("{0}; want text: {1} {2} | headway run - --journal {2}.headway", f.what,
                          f.command, printable(file));
+  if (first_line.find('\r') != first_line.npos)
+    return fmt::format("lines end with CR; want LF: tr '\\r' '\\n' < {0} > {0}.lf",
+                       printable(file));
   auto const text = trimmed(first_line);
   if (text.starts_with('[') &&
       (text.size() == 1 || trimmed(text.substr(1)).starts_with('{') || text == "[]"))

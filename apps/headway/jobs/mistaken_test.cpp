@@ -12,6 +12,8 @@ TEST(mistaken_for, names_the_format_and_what_makes_jobs_of_it) {
   for (auto const* const array : {"[", "[{\"url\":\"x\"}]", " [ {"})
     EXPECT_EQ(mistaken_for(array, "a.json"),
               "a JSON array; want one object a line: jq -c '.[]' a.json > a.json.jsonl");
+  EXPECT_EQ(mistaken_for("http://h/1\rhttp://h/2", "a"),
+            "lines end with CR; want LF: tr '\\r' '\\n' < a > a.lf");
   for (auto const* const jobs : {"", "http://h/", "{\"url\":\"x\"}", "[::1]:80/x", "id,q", "BZ"})
     EXPECT_EQ(mistaken_for(jobs, "a"), "") << jobs;
 }

@@ -12,12 +12,18 @@
 namespace headway::app {
 namespace fs = std::filesystem;
 
-void check_replaceable(std::string_view option, std::string const& path) {
+void check_folder(std::string_view option, std::string const& path) {
   std::error_code error;
-  auto const there = fs::weakly_canonical(fs::absolute(path), error);
-  if (auto const folder = there.parent_path(); !fs::is_directory(folder, error))
+  auto const folder = fs::weakly_canonical(fs::absolute(path), error).parent_path();
+  if (!fs::is_directory(folder, error))
     throw fatal(exit_usage, fmt::format("{} {}: there is no folder {}", option, in_quotes(path),
                                         printable(folder.string())));
+}
+
+void check_replaceable(std::string_view option, std::string const& path) {
+  check_folder(option, path);
+  std::error_code error;
+  auto const there = fs::weakly_canonical(fs::absolute(path), error);
   if (fs::exists(there, error) && !fs::is_regular_file(there, error))
     throw fatal(exit_usage, fmt::format("{} {} is not a regular file", option, in_quotes(path)));
 }

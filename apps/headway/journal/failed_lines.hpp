@@ -10,6 +10,9 @@
 
 namespace headway::app {
 
+/// Throws fatal(exit_usage) where the folder of `option`'s `path` is not there.
+void check_folder(std::string_view option, std::string const& path);
+
 /// Throws fatal(exit_usage) where `option`'s `path` cannot be written to in the end.
 void check_replaceable(std::string_view option, std::string const& path);
 

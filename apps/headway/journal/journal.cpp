@@ -473,10 +473,14 @@ void journal::start(file& results) {
     if (results.regular()) {
       auto const size = results.size();
       if (size < results_size_)
-        throw fatal(exit_usage,
-                    fmt::format("{} has {} bytes, but {} of them are on record in {}: it was cut; "
-                                "restore it, or start afresh with another --journal and --out",
-                                results.path(), size, results_size_, path_));
+        throw fatal(
+            exit_usage,
+            fmt::format("{} {}, but {} bytes of it are on record in {}: restore it, or start "
+                        "afresh with another --journal and --out",
+                        results.path(),
+                        size == 0 ? std::string("was removed or emptied")
+                                  : fmt::format("was cut to {} bytes", size),
+                        results_size_, path_));
       if (size > results_size_ && !open_)
         throw fatal(
             exit_usage,

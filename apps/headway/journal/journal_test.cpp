@@ -282,8 +282,8 @@ TEST_F(journal_test, results_must_be_the_ones_on_record) {
       {"as they were", {}, "results", ""},
       {"a torn line at the end", "first\nsec", "results", ""},
       {"elsewhere", {}, "others", "goes with the results in results, not in"},
-      {"cut", "firs", "results", "has 4 bytes, but 6 of them are on record"},
-      {"gone", "", "results", "has 0 bytes, but 6 of them are on record"},
+      {"cut", "firs", "results", "was cut to 4 bytes, but 6 bytes of it are on record"},
+      {"gone", "", "results", "was removed or emptied, but 6 bytes of it are on record"},
   };
   for (auto const& row : rows) {
     SCOPED_TRACE(row.what);

@@ -168,9 +168,13 @@ int list(memory const& known, bool json) {
   return exit_ok;
 }
 
-[[noreturn]] void no_match(std::string const& pattern, memory const& known) {
+/// `living`: what runs use now, by the name of its scope.
+template <class Living>
+[[noreturn]] void no_match(std::string const& pattern, memory const& known, Living const& living) {
   std::vector<std::string> names;
   for (auto const& [name, s] : known.all()) names.push_back(printable(short_name(name)));
+  for (auto const& [name, u] : living)
+    if (!known.all().contains(name)) names.push_back(printable(short_name(name)));
   auto const more = names.size() > 10 ? fmt::format(" and {} more", names.size() - 10) : "";
   if (names.size() > 10) names.resize(10);
   throw fatal(exit_usage, fmt::format("no scope matches {}; {}", in_quotes(pattern),
@@ -183,7 +187,7 @@ int forget(memory& known, std::string const& pattern) {
   auto const living = ask_living_runs();
   auto const matched = [&](auto const& each) { return matches(pattern, each.first); };
   auto const learning = static_cast<std::size_t>(std::ranges::count_if(living, matched));
-  if (learning == 0 && std::ranges::none_of(known.all(), matched)) no_match(pattern, known);
+  if (learning == 0 && std::ranges::none_of(known.all(), matched)) no_match(pattern, known, living);
   for (auto const& name : known.forget(pattern)) {
     auto const& s = known.all().at(name);
     fmt::print("forgotten: {}{}\n", printable(short_name(name)),
@@ -261,7 +265,14 @@ int why(memory const& known, std::string const& pattern) {
     else
       fmt::print("{}: no refusal made a run send less\n", title);
   }
-  if (!any) no_match(pattern, known);
+  auto const living = ask_living_runs();
+  for (auto const& [name, u] : living) {
+    if (!matches(pattern, name) || known.all().contains(name)) continue;
+    any = true;
+    fmt::print("{}: in use for the first time; what is learned of it is kept when that ends\n",
+               printable(short_name(name)));
+  }
+  if (!any) no_match(pattern, known, living);
   return exit_ok;
 }
 

@@ -284,11 +284,21 @@ std::string lanes::where_time_went() const {
 
 std::string lanes::findings() {
   std::string text;
+  std::vector<std::pair<std::string, int>> lines;  // and of how many lanes each is
   for (auto& [key, s] : all_) {
     auto const quotas = s.quotas().findings();
-    for (auto const& found : {app::findings(s.law_state(), !quotas.empty()), quotas})
-      if (!found.empty()) text += fmt::format("{}: {}\n", s.title(), found);
+    for (auto const& found : {app::findings(s.law_state(), !quotas.empty()), quotas}) {
+      if (found.empty()) continue;
+      auto line = fmt::format("{}: {}", s.title(), found);
+      auto const same = std::ranges::find(lines, line, &std::pair<std::string, int>::first);
+      if (same == lines.end())
+        lines.emplace_back(std::move(line), 1);
+      else
+        ++same->second;
+    }
   }
+  for (auto const& [line, many] : lines)
+    text += line + (many > 1 ? fmt::format(" (each of {} credentials)\n", many) : "\n");
   for (auto const& h : settings_.hosts) {
     bool met = made_ > static_cast<int>(lanes_max);  // or it may have been
     for (auto& [key, s] : all_) met |= h.is_for(s.name().substr(0, s.name().find(' ')));

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "client/headers.hpp"
 
 namespace headway::app {
@@ -68,6 +70,22 @@ reading read_answer(request& r, reply const& answer, time_point now, bool retry_
   r.said = without_secrets(told.words(), r.headers);
   if (!served) found.error = error_of(r, answer);
   return found;
+}
+
+std::string long_wait(judgement const& told, reply const& answer, duration patience) {
+  auto const is_long = [&](http::quota const& q) {
+    return q.remaining.value_or(0) < 1 && q.reset.value_or(0s) > patience;
+  };
+  std::string text;
+  if (told.hold.value_or(0s) <= patience && std::ranges::none_of(told.quotas, is_long)) return text;
+  for (auto const& f : answer.fields) {
+    auto const name = lower(f.name);
+    for (std::string_view const part : {"retry-after", "ratelimit", "rate-limit"})
+      if (name.find(part) != name.npos && text.size() < 300)
+        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", printable(f.name),
+                            printable(f.value.substr(0, 100)));
+  }
+  return text;
 }
 
 std::string error_of(request const& r, reply const& answer) {

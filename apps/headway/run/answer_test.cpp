@@ -116,6 +116,15 @@ TEST_F(answer_test, an_error_in_a_stream_is_told_in_the_server_s_words) {
   EXPECT_EQ(read_answer(r, answer, {}, false).error, "status 200: slow down");
 }
 
+TEST_F(answer_test, a_long_wait_is_told_as_it_came) {
+  std::array<http::field, 3> const fields{
+      {{"Retry-After", "7200"}, {"Content-Type", "text/plain"}, {"X-RateLimit-Reset", "1e9"}}};
+  answer.status = 429;
+  answer.fields = fields;
+  EXPECT_EQ(long_wait(judge(r, answer), answer, 1h), "Retry-After: 7200, X-RateLimit-Reset: 1e9");
+  EXPECT_EQ(long_wait(judge(r, answer), answer, 3h), "");
+}
+
 TEST_F(answer_test, an_error_names_the_status_unless_there_is_a_better_word) {
   answer.status = 404;
   EXPECT_EQ(read_answer(r, answer, {}, false).error, "status 404");

@@ -260,6 +260,7 @@ struct arguments {
       check_replaceable("--out", o.out);
       o.table = std::exchange(o.out, {});
     }
+    if (!o.out.empty() && o.out != "-") check_folder("--out", o.out);
     if (o.raw) {
       o.out = "-";
     } else if (o.out.empty())

@@ -439,6 +439,8 @@ class runner {
                                                    .error = error},
                                                   chance_());
     course_.attempted(l, taught, now - r.sent);
+    if (auto asked = long_wait(told, answer, options_.wait_max); !asked.empty())
+      asked_ = fmt::format("{} said: {}\n", l.title(), asked);
     if (told.remainder) traffic_.all().reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
@@ -696,7 +698,7 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    auto more = stalled(clock_now()) + forbidden_.words() + out_->unread();
+    auto more = stalled(clock_now()) + asked_ + forbidden_.words() + out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
@@ -755,6 +757,7 @@ class runner {
   bool all_is_announced_ = false;  // before it goes, as long as there is a limit
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
+  std::string asked_;  // the last wait beyond --wait-max, as its server told it: a line
   time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
   forbidden forbidden_;
