@@ -78,6 +78,17 @@ class KnownLimits(unittest.TestCase):
                     file.unlink()
                 (work.path / "jobs.results.jsonl").unlink()
 
+    def test_what_a_run_uses_for_the_first_time_is_known(self):
+        """Before: `why` knew none, and the list had it."""
+        with servers.nginx(latency_ms=(500, 500)) as server, Work(gets(server, 1000)) as work, work.start() as run:
+            here = f"127.0.0.1:{server.port}"
+            wait_for(lambda: here in limits(work)[1])
+            code, out, error = limits(work, "why", here)
+            self.assertEqual((code, out), (0, f"{here}: in use for the first time; what is learned of it is kept when that ends\n"), error)
+            _, _, error = limits(work, "why", "other")
+            self.assertEqual(error, f'headway: no scope matches "other"; known: {here}\n')
+            run.terminate()
+
     def test_what_is_forgotten_while_runs_live_stays_forgotten(self):
         """Also what one that joined the other's pace has of it."""
         with servers.limit_req(50, BUCKET) as server, Work(gets(server, 400)) as work:

@@ -43,6 +43,14 @@ class Requests(unittest.TestCase):
         self.assertRegex(reasons["2"], "Operation timed out after 90")
         self.assertRegex(said, r'"waiting_for":"2 unanswered for \d\.\d s, given up in \d\.\d s"')
 
+    def test_what_is_found_of_many_credentials_alike_is_one_line(self):
+        quota = {"x-ratelimit-limit-tokens": "6000", "x-ratelimit-remaining-tokens": "5900", "x-ratelimit-reset-tokens": "1s"}
+        with sockets.Scripted(lambda *_: (200, quota, b"")) as server, Work() as work:
+            work.write(json.dumps({"url": f"{server.url}/{i}", "headers": {"Authorization": f"Bearer {i % 3}"}}) for i in range(30))
+            self.assertEqual(work.run("--alone", "--rate", "50/s"), 0, work.stderr())
+            self.assertRegex(work.stderr(), r"(?m)^127.0.0.1:\d+: quotas told: .* \(each of 3 credentials\)$")
+            self.assertEqual(work.stderr().count("quotas told"), 1)
+
     def test_403s_between_successes_may_be_a_throttle(self):
         """Before: nothing told what to do about a server that throttles by 403."""
         with sockets.Scripted(lambda n, _: (403 if n % 2 else 200, {}, b"")) as server, Work() as work:

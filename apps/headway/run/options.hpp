@@ -84,7 +84,7 @@ struct run_options {
   retry_budget budget{};  ///< of every scope
   duration wait_max = 15min;
   duration request_deadline = 1h;
-  std::optional<duration> timeout{};  ///< of an attempt whose line has none
+  std::optional<duration> timeout{};  ///< of an attempt, where its line has none
   std::optional<duration> time_max{};
   bool retry_unsafe = false;
   bool dry_run = false;

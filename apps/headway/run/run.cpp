@@ -483,7 +483,7 @@ void add_run(CLI::App& program, action& chosen) {
       ->capture_default_str();
   run->add_option(
       "--timeout", a->timeout,
-      "Give an attempt whose line has no timeout up after this time [60s without a byte]");
+      "Give an attempt up after this time, where its line has no timeout [60s without a byte]");
   run->add_option("--time-max", a->time_max, "Stop after this time; the same command goes on");
   run->add_option("--connect-timeout", a->connect_timeout,
                   "Limit name lookup, connection and TLS to this time")
