@@ -2,130 +2,347 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace headway {
 namespace {
 
+using cause = blame::cause;
+using record = blame::record;
+
 constexpr time_point start{10s};
 
-TEST(blame, a_request_that_is_refused_while_others_pass_is_refused_alone) {
+/// A caller that sends one request at a time; each answer takes 10 ms.
+struct caller {
   blame b;
-  auto bad = b.begin(0);
+  time_point now = start;
+
+  time_point send(record& r) {
+    b.send(r);
+    return std::exchange(now, now + 10ms);
+  }
+  bool pass(record& r) {
+    auto const sent = send(r);
+    return b.accept(r, sent);
+  }
+  cause refuse(record& r) {
+    auto const sent = send(r);
+    return b.refuse(now, r, sent);
+  }
+  /// Lets as many others pass. That what goes went while others passed takes two.
+  void pass_others(int requests = 2) {
+    for (int i = 0; i < requests; ++i) {
+      auto other = b.begin(0);
+      EXPECT_FALSE(pass(other));
+      b.end(other);
+    }
+  }
+};
+
+/// One that knows so many bad requests among some hundred.
+caller beside_bad_ones(int bad_ones = 4) {
+  caller c;
+  c.pass_others(100);
+  for (int i = 0; i < bad_ones; ++i) {
+    auto bad = c.b.begin(0);
+    c.refuse(bad);
+    c.pass_others();
+    EXPECT_EQ(c.refuse(bad), cause::own);
+    c.pass_others();
+    c.b.end(bad);
+  }
+  EXPECT_TRUE(c.b.most_bad());
+  return c;
+}
+
+TEST(blame, a_request_that_is_refused_while_others_pass_is_refused_alone) {
+  caller c;
+  auto bad = c.b.begin(0);
   for (int i = 0; i < 2; ++i) {
-    b.accept();
-    b.accept();
-    b.refuse(start, bad);
+    c.pass_others();
+    c.refuse(bad);
     EXPECT_FALSE(bad.alone()) << i;
   }
-  b.accept();
-  b.refuse(start + 1s, bad);
+  c.pass_others(1);
+  c.refuse(bad);
   EXPECT_TRUE(bad.alone());
-  EXPECT_EQ(bad.alone_since, start + 1s);
-  b.accept();
-  b.refuse(start + 2s, bad);
-  EXPECT_EQ(bad.alone_since, start + 1s);
+  auto const since = c.now;
+  EXPECT_EQ(bad.alone_since, since);
+  c.pass_others(1);
+  c.refuse(bad);
+  EXPECT_EQ(bad.alone_since, since);
 }
 
 TEST(blame, one_that_is_refused_as_all_are_is_not) {
-  blame b;
-  auto one = b.begin(0), other = b.begin(0);
+  caller c;
+  auto one = c.b.begin(0), other = c.b.begin(0);
   for (int i = 0; i < 20; ++i) {
-    b.refuse(start, one);
-    b.refuse(start, other);
+    EXPECT_EQ(c.refuse(one), cause::limit);
+    EXPECT_EQ(c.refuse(other), cause::limit);
   }
   EXPECT_FALSE(one.alone());
   EXPECT_FALSE(other.alone());
 }
 
-TEST(blame, more_must_be_accepted_than_refused_meanwhile) {
-  blame b;
-  auto one = b.begin(0), other = b.begin(0);
-  for (int i = 0; i < 20; ++i) {
-    b.accept();
-    b.refuse(start, other);
-    b.refuse(start, one);
+// All go at once, so that none goes while others pass: that gives no odds.
+TEST(blame, without_odds_more_must_be_accepted_than_refused_meanwhile) {
+  for (int const accepted : {1, 2}) {
+    blame b;
+    auto one = b.begin(0), other = b.begin(0);
+    for (auto now = start; now < start + 20s; now += 1s) {
+      std::vector<record> passing(static_cast<std::size_t>(accepted), b.begin(0));
+      b.send(other), b.send(one);
+      for (auto& p : passing) b.send(p);
+      for (auto& p : passing) b.accept(p, now);
+      EXPECT_EQ(b.refuse(now + 10ms, other, now), cause::limit);
+      EXPECT_EQ(b.refuse(now + 10ms, one, now), cause::limit);
+    }
+    EXPECT_EQ(one.alone(), accepted > 1);
   }
-  EXPECT_FALSE(one.alone());
 }
 
 TEST(blame, refusals_under_another_ticket_count) {
-  blame b;
-  auto again = b.begin(2);
-  b.accept();
-  b.refuse(start, again);
+  caller c;
+  auto again = c.b.begin(2);
+  c.pass_others(1);
+  c.refuse(again);
   EXPECT_TRUE(again.alone());
+}
+
+TEST(blame, a_second_refusal_while_others_pass_is_its_own_where_the_limit_refuses_few) {
+  struct {
+    int passed;
+    cause second;
+    bool own;
+  } const rows[] = {{5, cause::open, false}, {100, cause::own, true}};
+  for (auto const& r : rows) {
+    SCOPED_TRACE(r.passed);
+    caller c;
+    c.pass_others(r.passed);
+    auto bad = c.b.begin(0);
+    EXPECT_EQ(c.refuse(bad), cause::limit);
+    EXPECT_FALSE(bad.alone());
+    c.pass_others();
+    EXPECT_EQ(c.refuse(bad), r.second);
+    EXPECT_EQ(bad.own, r.own);
+    EXPECT_EQ(bad.alone(), r.own) << "at once";
+    EXPECT_FALSE(c.b.most_bad());
+    EXPECT_FALSE(c.b.waits());
+    c.pass_others();
+    auto another = c.b.begin(0);
+    EXPECT_EQ(c.refuse(another), cause::limit) << "its first";
+  }
+}
+
+TEST(blame, a_first_refusal_is_open_while_most_are_bad) {
+  auto c = beside_bad_ones(100);
+  auto one = c.b.begin(0), other = c.b.begin(0);
+  EXPECT_EQ(c.refuse(one), cause::open);
+  EXPECT_EQ(c.refuse(other), cause::open) << "nothing needs to pass between";
+  EXPECT_FALSE(one.own);
+  EXPECT_TRUE(c.pass(one)) << "it was a limit's";
+  EXPECT_FALSE(one.open);
+  EXPECT_FALSE(c.pass(one)) << "told once";
+  caller fresh;
+  fresh.pass_others(100);
+  auto first = fresh.b.begin(0);
+  EXPECT_EQ(fresh.refuse(first), cause::limit);
+  EXPECT_FALSE(fresh.pass(first)) << "told before";
+}
+
+TEST(blame, what_an_open_refusal_was_is_told_by_the_next_one) {
+  auto c = beside_bad_ones();
+  auto one = c.b.begin(0);
+  EXPECT_EQ(c.refuse(one), cause::open);
+  c.pass_others();
+  EXPECT_EQ(c.refuse(one), cause::own);
+  EXPECT_FALSE(one.open);
+  EXPECT_FALSE(c.b.waits());
+  EXPECT_FALSE(c.pass(one)) << "its first was its own, too";
+}
+
+TEST(blame, a_bad_one_is_refused_for_its_own_sake_while_others_pass_and_for_30_s) {
+  auto c = beside_bad_ones();
+  auto bad = c.b.begin(0);
+  EXPECT_EQ(c.refuse(bad), cause::open);
+  c.pass_others(1);
+  for (int i = 0; i < 2; ++i) {
+    c.pass_others(1);
+    EXPECT_EQ(c.refuse(bad), cause::own);
+    auto const since = c.now;
+    c.now = since + 30s - 10ms - 1ns;
+    EXPECT_EQ(c.refuse(bad), cause::own) << "the first since anything was accepted was";
+    c.now = since + 30s - 10ms;
+    EXPECT_EQ(c.refuse(bad), cause::limit) << "a server that is shut looks the same";
+    EXPECT_TRUE(bad.own) << "that it stays";
+  }
+}
+
+TEST(blame, eight_first_refusals_in_a_row_may_be_open) {
+  auto c = beside_bad_ones();
+  for (int row = 0; row < 2; ++row) {
+    for (int i = 0; i < 10; ++i) {
+      auto one = c.b.begin(0);
+      EXPECT_EQ(c.refuse(one), i < 8 ? cause::open : cause::limit) << i;
+      c.b.end(one);
+    }
+    c.pass_others(1);
+  }
+}
+
+TEST(blame, waits_while_any_is_open) {
+  auto c = beside_bad_ones();
+  EXPECT_FALSE(c.b.waits());
+  std::vector<record> open(4, c.b.begin(0));
+  for (auto& each : open) EXPECT_EQ(c.refuse(each), cause::open);
+  c.b.end(open[0]);
+  EXPECT_TRUE(c.b.waits());
+  c.b.end(open[1]);
+  EXPECT_TRUE(c.b.waits());
+  EXPECT_EQ(c.refuse(open[2]), cause::limit) << "in vain";
+  EXPECT_TRUE(c.b.waits());
+  EXPECT_TRUE(c.pass(open[3]));
+  EXPECT_TRUE(c.b.most_bad());
+  EXPECT_FALSE(c.b.waits());
+  c.b.end(open[2]);
+  c.b.end(open[3]);
+  EXPECT_FALSE(c.b.waits()) << "neither was open";
+  auto another = c.b.begin(0);
+  EXPECT_EQ(c.refuse(another), cause::open);
+  EXPECT_TRUE(c.b.waits());
+}
+
+TEST(blame, what_went_while_nothing_passed_gives_no_evidence) {
+  caller c;
+  c.pass_others(100);
+  for (int i = 0; i < 50; ++i) {  // it is shut
+    auto one = c.b.begin(0);
+    for (int k = 0; k < 2; ++k) EXPECT_EQ(c.refuse(one), cause::limit);
+    c.b.end(one);
+  }
+  EXPECT_FALSE(c.b.most_bad()) << "of second attempts";
+  c.pass_others(300);
+  auto bad = c.b.begin(0);
+  c.refuse(bad);
+  c.pass_others();
+  EXPECT_EQ(c.refuse(bad), cause::own) << "no limit that refuses first ones is known";
+}
+
+TEST(blame, nor_does_what_went_when_the_first_after_a_refusal_had_just_passed) {
+  for (int const passed : {1, 2}) {
+    caller c;
+    c.pass_others(100);
+    auto bad = c.b.begin(0);
+    c.refuse(bad);
+    c.pass_others(passed);
+    EXPECT_EQ(c.refuse(bad), passed > 1 ? cause::own : cause::limit);
+  }
+}
+
+TEST(blame, others_pass_once_one_that_went_after_the_last_refused_one_was_accepted) {
+  blame b;
+  auto one = b.begin(0), other = b.begin(0);
+  EXPECT_FALSE(b.passes());
+  b.send(one), b.send(other);
+  b.accept(one, start);
+  EXPECT_TRUE(b.passes());
+  b.refuse(start + 1s, other, start);
+  EXPECT_FALSE(b.passes());
+  b.accept(one, start);
+  EXPECT_FALSE(b.passes()) << "it went with the refused one";
+  b.accept(one, start + 1ns);
+  EXPECT_TRUE(b.passes());
 }
 
 // A block of a file that one tenant's quota refuses.
 TEST(blame, a_refusal_is_its_own_once_eight_that_went_before_their_turn_have_passed) {
-  blame b;
-  auto first = b.begin(0), second = b.begin(0);
-  EXPECT_FALSE(b.refuse(start, first));
-  EXPECT_TRUE(first.suspect);
+  caller c;
+  auto first = c.b.begin(0), second = c.b.begin(0);
+  EXPECT_EQ(c.refuse(first), cause::limit);
   for (int i = 0; i < 8; ++i) {
-    auto other = b.begin(0);
-    EXPECT_TRUE(b.wants_aside()) << i;
-    b.ask(other);
-    b.accept(other.aside);
+    auto other = c.b.begin(0);
+    EXPECT_TRUE(c.b.wants_aside()) << i;
+    c.b.ask(other);
+    c.pass(other);
   }
-  EXPECT_FALSE(b.wants_aside());
-  EXPECT_TRUE(b.refuse(start, second));
+  EXPECT_FALSE(c.b.wants_aside());
+  EXPECT_EQ(c.refuse(second), cause::own);
+  EXPECT_FALSE(second.alone()) << "its first";
   for (int i = 0; i < 64; ++i) {
-    auto other = b.begin(0);
-    b.ask(other);
+    auto other = c.b.begin(0);
+    EXPECT_TRUE(c.b.wants_aside()) << i;
+    c.b.ask(other);
   }
-  EXPECT_FALSE(b.wants_aside());
+  EXPECT_FALSE(c.b.wants_aside());
+  EXPECT_EQ(c.refuse(second), cause::own);
+  EXPECT_TRUE(second.alone());
 }
 
 TEST(blame, a_server_that_refuses_those_before_their_turn_too_is_shut) {
-  blame b;
-  auto first = b.begin(0), second = b.begin(0), aside = b.begin(0);
-  b.refuse(start, first);
-  b.ask(aside);
-  b.refuse(start + 1s, aside);
-  EXPECT_FALSE(b.wants_aside());
-  EXPECT_FALSE(b.refuse(start + 2s, second));
+  caller c;
+  auto first = c.b.begin(0), second = c.b.begin(0), aside = c.b.begin(0);
+  c.refuse(first);
+  c.b.ask(aside);
+  c.refuse(aside);
+  EXPECT_FALSE(c.b.wants_aside());
+  EXPECT_EQ(c.refuse(second), cause::limit);
+}
+
+TEST(blame, of_eight_that_are_refused_before_their_turn_one_is_to_be_refused_before) {
+  caller c;
+  for (int i = 0; i < 24; ++i) {
+    EXPECT_EQ(c.b.wants_refused(), i % 8 == 7) << i;
+    auto passes = c.b.begin(0), aside = c.b.begin(0);
+    c.b.ask(passes);
+    c.pass(passes);
+    EXPECT_EQ(c.b.wants_refused(), i % 8 == 7) << i;
+    c.b.ask(aside);
+    c.refuse(aside);
+  }
 }
 
 TEST(blame, all_is_in_vain_once_each_was_refused_twice_and_nothing_accepted) {
-  blame b;
-  b.accept();
-  auto one = b.begin(0), other = b.begin(0);
-  for (int i = 0; i < 2; ++i) b.refuse(start, one);
-  EXPECT_TRUE(b.in_vain(1));
-  EXPECT_FALSE(b.in_vain(2));
-  for (int i = 0; i < 2; ++i) b.refuse(start, other);
-  EXPECT_TRUE(b.in_vain(2));
-  b.end(one);
-  EXPECT_FALSE(b.in_vain(2));
-  EXPECT_TRUE(b.in_vain(1));
-  b.accept();
-  EXPECT_FALSE(b.in_vain(1));
-  b.end(other);  // counts no more
-  EXPECT_TRUE(b.in_vain(0));
+  caller c;
+  c.pass_others(1);
+  auto one = c.b.begin(0), other = c.b.begin(0);
+  for (int i = 0; i < 2; ++i) c.refuse(one);
+  EXPECT_TRUE(c.b.in_vain(1));
+  EXPECT_FALSE(c.b.in_vain(2));
+  for (int i = 0; i < 2; ++i) c.refuse(other);
+  EXPECT_TRUE(c.b.in_vain(2));
+  c.b.end(one);
+  EXPECT_FALSE(c.b.in_vain(2));
+  EXPECT_TRUE(c.b.in_vain(1));
+  c.pass_others(1);
+  EXPECT_FALSE(c.b.in_vain(1));
+  c.b.end(other);  // counts no more
+  EXPECT_TRUE(c.b.in_vain(0));
 }
 
 TEST(blame, a_request_that_fails_again_while_others_pass_fails_alone) {
-  blame b;
-  auto bad = b.begin(0);
-  b.accept();
-  EXPECT_FALSE(b.fail(bad, false));
-  EXPECT_FALSE(b.fail(bad, true));  // the server may have gone
-  b.accept();
-  EXPECT_TRUE(b.fail(bad, true));
-  EXPECT_TRUE(b.fail(bad, true));  // … and stays known
+  caller c;
+  auto bad = c.b.begin(0);
+  c.pass_others(1);
+  EXPECT_FALSE(c.b.fail(bad, false));
+  EXPECT_FALSE(c.b.fail(bad, true));  // the server may have gone
+  c.pass_others(1);
+  EXPECT_TRUE(c.b.fail(bad, true));
+  EXPECT_TRUE(c.b.fail(bad, true));  // … and stays known
 }
 
 TEST(blame, a_row_begins_anew_when_anything_was_accepted) {
-  blame b;
-  auto one = b.begin(0);
-  b.refuse(start, one);
-  b.accept();
-  b.refuse(start + 1s, one);
+  caller c;
+  auto one = c.b.begin(0);
+  c.refuse(one);
+  c.pass_others(1);
+  c.refuse(one);
+  auto const since = c.now;
   EXPECT_EQ(one.row, 1);
-  EXPECT_EQ(one.row_since, start + 1s);
-  b.refuse(start + 2s, one);
+  EXPECT_EQ(one.row_since, since);
+  c.refuse(one);
   EXPECT_EQ(one.row, 2);
-  EXPECT_EQ(one.row_since, start + 1s);
+  EXPECT_EQ(one.row_since, since);
 }
 
 }  // namespace

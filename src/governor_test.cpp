@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broken_governor.hpp"
@@ -204,14 +205,21 @@ struct counting_law {
   int successes = 0, throttles = 0, failures = 0;
   duration rtt{};
   int heard = 0;
+  bool app_limited = false;     // the last success
+  std::uint64_t sends = 0;      // its epochs
+  std::uint64_t cut_epoch = 0;  // the last throttle's
 
   time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
   double allowed() const noexcept { return 100; }
-  stamp take(time_point now, std::int64_t, fraction) noexcept { return {.sent = now}; }
-  void on_success(time_point, sample const& s, fraction) noexcept {
-    ++successes, rtt = s.rtt, heard = s.heard;
+  stamp take(time_point now, std::int64_t, fraction) noexcept {
+    return {.sent = now, .epoch = ++sends, .paced = true};
   }
-  void on_throttle(time_point, sample const&, resource, fraction) noexcept { ++throttles; }
+  void on_success(time_point, sample const& s, fraction) noexcept {
+    ++successes, rtt = s.rtt, heard = s.heard, app_limited = s.app_limited;
+  }
+  void on_throttle(time_point, sample const& s, resource, fraction) noexcept {
+    ++throttles, cut_epoch = s.sent.epoch;
+  }
   void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
   void on_hint(time_point, hint const&) noexcept {}
   friend bool operator==(counting_law const&, counting_law const&) = default;
@@ -428,16 +436,64 @@ TEST(governor, a_refused_request_keeps_its_place_once_and_then_the_last_go_first
   for (auto const expect : {b, d, c, a, bad}) EXPECT_EQ(send(g, 3s), expect);
 }
 
-TEST(governor, a_refused_request_gives_way_to_some_eight_where_many_wait) {
+TEST(governor, a_refused_request_is_last_where_eight_or_more_wait) {
+  for (int const others : {7, 8}) {
+    auto g = make();
+    accept_another(g, 0s);
+    auto const bad = submit(g, 0s);
+    for (int i = 0; i < others; ++i) submit(g, 1s);
+    EXPECT_EQ(answer(g, 2s, send(g, 2s), outcome::throttle),
+              (decision{verdict::retry, {}, at(others < 8 ? 0s : 2s)}));
+    auto const sent = send_all(g, 2s);
+    EXPECT_EQ(others < 8 ? sent.front() : sent.back(), bad);
+  }
+}
+
+TEST(governor, a_refused_request_goes_again_after_eight_sends_then_64_while_others_pass) {
   auto g = make();
-  accept_another(g, 0s);
+  for (int i = 0; i < 2; ++i) accept_another(g, 0s);
   auto const bad = submit(g, 0s);
   std::vector<ticket> others;
-  for (int i = 1; i <= 80; ++i) others.push_back(submit(g, i * 1s));
-  EXPECT_EQ(answer(g, 81s, send(g, 81s), outcome::throttle),
-            (decision{verdict::retry, {}, at(9s)}));
-  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(send(g, 81s), others[i]) << i;
-  EXPECT_EQ(send(g, 81s), bad);
+  for (int i = 0; i < 100; ++i) others.push_back(submit(g, 1s));
+  auto now = duration(2s);
+  std::size_t passed = 0;
+  for (int const sends : {8, 64}) {
+    ASSERT_EQ(send(g, now), bad);
+    now += 10ms;
+    EXPECT_EQ(answer(g, now, bad, outcome::throttle), (decision{verdict::retry, {}, at(now)}));
+    for (int i = 0; i < sends; ++i) {
+      auto const other = send(g, now);
+      EXPECT_EQ(other, others[passed++]);
+      answer(g, now += 10ms, other, outcome::success);
+    }
+  }
+  EXPECT_EQ(send(g, now), bad);
+}
+
+TEST(governor, a_refused_request_goes_not_again_before_its_turn_while_nothing_passes) {
+  struct {
+    char const* what;
+    std::optional<outcome> others;
+    int sends;  // while none that was refused is asked aside
+  } const rows[] = {{"no answer", {}, 10},
+                    {"ignored", outcome::ignore, 100},
+                    {"broken", outcome::failure, 100},
+                    {"refused, too", outcome::throttle, 10}};
+  for (auto const& r : rows) {
+    auto g = make();
+    accept_another(g, 0s);
+    auto const bad = submit(g, 0s);
+    for (int i = 0; i < 100; ++i) submit(g, 1s);
+    ASSERT_EQ(send(g, 2s), bad);
+    answer(g, 2s, bad, outcome::throttle);
+    for (int i = 0; i < r.sends; ++i) {
+      auto const now = 2s + i * 1ms;
+      auto const other = send(g, now);
+      EXPECT_NE(other, bad) << r.what << ", " << i;
+      if (r.others) answer(g, now, other, *r.others);
+    }
+    EXPECT_EQ(g.next(at(3s)) == bad, r.sends == 100) << r.what;
+  }
 }
 
 TEST(governor, after_a_refusal_in_vain_the_last_in_line_are_asked) {
@@ -449,7 +505,7 @@ TEST(governor, after_a_refusal_in_vain_the_last_in_line_are_asked) {
   EXPECT_EQ(send(g, 1s), all[1]);
 }
 
-TEST(governor, one_that_is_refused_aside_while_others_pass_keeps_its_place_there) {
+TEST(governor, one_that_is_refused_aside_while_others_pass_gives_way_to_eight) {
   auto g = make();
   std::vector<ticket> all;
   for (int i = 0; i < 100; ++i) all.push_back(submit(g, 0s));
@@ -457,8 +513,13 @@ TEST(governor, one_that_is_refused_aside_while_others_pass_keeps_its_place_there
   answer(g, 2s, send(g, 2s), outcome::success);
   auto const unlucky = send(g, 3s);
   ASSERT_EQ(unlucky, all[98]);
-  answer(g, 3s, unlucky, outcome::throttle);
-  EXPECT_EQ(send(g, 4s), unlucky);
+  EXPECT_EQ(answer(g, 4s, unlucky, outcome::throttle), (decision{verdict::retry, {}, at(4s)}));
+  for (int i = 0; i < 8; ++i) {
+    auto const other = send(g, 5s + i * 1s);
+    EXPECT_NE(other, unlucky) << i;
+    answer(g, 5s + i * 1s, other, outcome::success);
+  }
+  EXPECT_EQ(send(g, 13s), unlucky);
 }
 
 TEST(governor, a_refused_request_gives_way_to_none_that_failed) {
@@ -470,6 +531,94 @@ TEST(governor, a_refused_request_gives_way_to_none_that_failed) {
   for (int i = 0; i < 80; ++i) answer(g, 0s, send(g, 0s), outcome::failure);
   EXPECT_EQ(answer(g, 60s, bad, outcome::throttle), (decision{verdict::retry, {}, at(0s)}));
   EXPECT_EQ(send(g, 60s), bad);
+}
+
+// ── Bad requests ────────────────────────────────────────────────────────────────────────────────
+
+using counting = governor<constant_backoff, counting_law>;
+
+/// Sends the next, and answers it 10 ms later. Returns its ticket.
+ticket answer_next(counting& g, time_point& now, outcome what) {
+  auto const t = g.next(now).value();
+  g.start(now, t, 0);
+  now += 10ms;
+  g.finish(now, t, {.what = what}, 0);
+  return t;
+}
+/// A governor with some hundred accepted requests and four that were always refused, which are
+/// gone.
+counting beside_bad_ones(time_point& now) {
+  counting g({.wait = 1s}, {}, {.queue_max = 10'000, .first_alone = 0ns});
+  auto const pass = [&](int requests) {
+    for (int i = 0; i < requests; ++i) g.submit(now), answer_next(g, now, outcome::success);
+  };
+  pass(100);
+  for (int i = 0; i < 4; ++i) {
+    auto const bad = std::get<ticket>(g.submit(now));
+    answer_next(g, now, outcome::throttle);
+    g.submit(now - 1s), answer_next(g, now, outcome::success);
+    g.submit(now - 1s), answer_next(g, now, outcome::success);
+    EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
+    g.cancel(now, bad);
+    pass(2);
+  }
+  return g;
+}
+
+TEST(governor, the_law_hears_of_an_open_refusal_once_the_next_attempt_passes) {
+  for (auto const next : {outcome::success, outcome::throttle, outcome::failure, outcome::ignore}) {
+    auto now = at(1s);
+    auto g = beside_bad_ones(now);
+    auto const before = g.law_state();
+    auto const t = std::get<ticket>(g.submit(now));
+    EXPECT_EQ(answer_next(g, now, outcome::throttle), t);
+    EXPECT_EQ(g.law_state().throttles, before.throttles) << "it is open";
+    for (int i = 0; i < 2; ++i) g.submit(now - 1s), answer_next(g, now, outcome::success);
+    EXPECT_EQ(answer_next(g, now, next), t);
+    auto const told = next == outcome::success || next == outcome::throttle;
+    EXPECT_EQ(g.law_state().throttles, before.throttles + (told ? 1 : 0));
+    auto const epoch = before.sends + (next == outcome::success ? 1 : 4);
+    EXPECT_EQ(g.law_state().cut_epoch, told ? epoch : before.cut_epoch) << "of which attempt";
+    EXPECT_EQ(g.law_state().successes, before.successes + (next == outcome::success ? 3 : 2));
+  }
+}
+
+TEST(governor, a_success_shows_not_that_the_law_may_grow_while_a_refusal_is_open) {
+  auto now = at(1s);
+  auto g = beside_bad_ones(now);
+  EXPECT_FALSE(g.law_state().app_limited);
+  auto const t = std::get<ticket>(g.submit(now));
+  EXPECT_EQ(answer_next(g, now, outcome::throttle), t);
+  g.submit(now - 1s), answer_next(g, now, outcome::success);
+  EXPECT_TRUE(g.law_state().app_limited);
+  EXPECT_EQ(answer_next(g, now, outcome::success), t);
+  g.submit(now), answer_next(g, now, outcome::success);
+  EXPECT_FALSE(g.law_state().app_limited);
+}
+
+/// Returns as many of those that wait as pass, 200 ms each, before `t` goes.
+int pass_before(counting& g, time_point& now, ticket t) {
+  for (int passed = 0;; ++passed, now += 190ms)
+    if (g.next(now) == t || answer_next(g, now, outcome::success) == t) return passed;
+}
+
+TEST(governor, a_bad_request_gives_way_to_4096_and_while_most_are_bad_to_eight_twice) {
+  struct {
+    bool most_bad;
+    std::array<int, 3> sends;  // after its refusals
+  } const rows[] = {{false, {8, 4096, 4096}}, {true, {8, 8, 4096}}};
+  for (auto const& r : rows) {
+    auto now = at(1s);
+    counting g({.wait = 1s}, {}, {.queue_max = 10'000, .first_alone = 0ns});
+    if (r.most_bad) g = beside_bad_ones(now);
+    for (int i = 0; i < 200; ++i) g.submit(now), answer_next(g, now, outcome::success);
+    auto const bad = std::get<ticket>(g.submit(now));
+    for (int i = 0; i < 9'000; ++i) g.submit(now);
+    for (auto const sends : r.sends) {
+      EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
+      EXPECT_EQ(pass_before(g, now, bad), sends);
+    }
+  }
 }
 
 // ── A server that is broken ─────────────────────────────────────────────────────────────────────
@@ -663,8 +812,7 @@ TEST(governor, a_request_refused_on_and_on_waits_not_by_itself_beside_one_that_m
   ASSERT_EQ(send(g, 0s), bad);
   auto const other = submit(g, 0s);
   EXPECT_EQ(answer(g, 0s, bad, outcome::throttle).why, reason::none);
-  EXPECT_EQ(send(g, 0s), other);
-  EXPECT_EQ(send(g, 0s), bad);
+  EXPECT_EQ(send_all(g, 0s), (std::vector{bad, other})) << "one of eight aside was refused before";
 }
 
 TEST(governor, before_anything_was_accepted_how_often_it_asks_is_the_laws_matter) {
@@ -705,7 +853,7 @@ TEST(governor, parks_what_is_left_once_all_of_it_was_refused_for_longer_than_its
     accept_another(g, 0s);
     auto const a = submit(g, 0s), b = submit(g, 0s);
     auto now = duration(1s);
-    for (auto const t : {a, a, b, a, b}) {
+    for (auto const t : {a, a, b, b, a}) {  // b aside
       ASSERT_EQ(send(g, now), t);
       answer(g, now, t, outcome::throttle);
       if (t == b) now = 1s + 1ns;
@@ -722,8 +870,8 @@ TEST(governor, parks_what_is_left_once_all_of_it_was_refused_for_longer_than_its
       EXPECT_EQ(g.parked(at(1h)), std::nullopt);
       continue;
     }
-    for (auto const t : {a, b}) {
-      EXPECT_EQ(g.parked(at(11s + 1ns)), (parked_request{t, at(1s + 1ns), reason::refused_alone}));
+    for (auto const& [t, ready] : {std::pair{b, at(1s)}, {a, at(1s + 1ns)}}) {
+      EXPECT_EQ(g.parked(at(11s + 1ns)), (parked_request{t, ready, reason::refused_alone}));
       g.cancel(at(11s + 1ns), t);
     }
     EXPECT_EQ(g.parked(at(1h)), std::nullopt);

@@ -172,7 +172,7 @@ class blame {
   std::uint32_t lead_ = 0;  // successes, less refusals that were not a request's own; modulo 2^32
   std::uint64_t accepted_ = 0;
   int firsts_ = 0;                                // first refusals since anything was accepted
-  int open_ = 0;                                  // requests whose last refusal is
+  int open_ = 0;                                  // last refusals that are
   std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
   unsigned asked_ = 0;                            // … were refused
   std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …

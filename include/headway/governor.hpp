@@ -485,6 +485,7 @@ class governor {
   void succeed(time_point now, request& r, fraction u) noexcept {
     if (blame_.accept(r.refused, r.flight.sent.sent)) {
       auto refusal = r.flight;
+      refusal.own = false;
       refusal.sent.epoch = r.opened;
       law_.on_throttle(now, refusal, resource::unknown, derive(u, 2));
     }

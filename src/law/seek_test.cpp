@@ -796,6 +796,17 @@ TEST(seek, a_refusal_that_is_to_ban_keeps_it_below_where_it_came) {
   EXPECT_EQ(law.top.at, law.level);
 }
 
+TEST(seek, one_that_bans_leaves_a_pace_where_no_ceiling_is_known) {
+  time_point now{1s};
+  seek law{.level = 0.5};
+  law.server.shut = true;
+  law.server.banned = {.seconds = 30, .alike = 3};
+  answer(law, now, outcome::success);
+  EXPECT_GT(law.top.at, 0.3);
+  EXPECT_GT(law.pace(), 0.3);
+  EXPECT_LT(law.ready_at(1), now + 10s);
+}
+
 TEST(seek, one_ban_changes_nothing) {
   auto const after_one = [](bool bans) {
     time_point now{1s};

@@ -37,8 +37,15 @@ struct naive_governor {
     std::vector<time_point> row{};  // of its refusals since anything was accepted
     duration last_delay{};
     std::int64_t sent = 0;
-    bool asks = false;  // its answer is to tell what is left of a window that has begun
-    bool aside = false, suspect = false;  // asked before its turn; refused as those in theirs
+    bool asks = false;   // its answer is to tell what is left of a window that has begun
+    bool aside = false;  // asked before its turn
+    std::int64_t accepted_before = 0;  // when it was refused last
+    bool witnessed = false;            // it went while others passed
+    bool own = false, open = false;
+    std::uint64_t opened = 0;              // the epoch of its open refusal
+    std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
+    std::uint64_t again_sequence = 0;      // … and its place among those
+    bool vain(std::int64_t accepted) const { return throttles > 0 && accepted_before == accepted; }
     auto turn() const { return std::pair(ready_since, sequence); }
   };
   governor_settings settings;
@@ -56,9 +63,14 @@ struct naive_governor {
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
   std::int64_t wanted = 0, passed = 0;  // aside
-  bool once_next = false;               // … of those that were refused once
+  int asked = 0;                        // … were refused
   std::int64_t accepted_refused = 0;    // when the last refusal was heard
   time_point refused_at = time_point::min();
+  time_point accepted_sent = time_point::min(), refused_sent = time_point::min();
+  bool passed_last = true;
+  std::uint64_t sends = 0;
+  int firsts_refused = 0;             // since anything was accepted
+  std::vector<bool> firsts, seconds;  // refused: of first and of second attempts
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -105,35 +117,90 @@ struct naive_governor {
     return first;
   }
 
-  void ask_aside() {
+  void move_up(request& r, time_point before) {
+    r.ready_since = std::min(r.ready_since, before - 1ns);
+    r.sequence = sequences++;
+    r.again.reset();
+  }
+  request* one_refused(time_point now) {
+    request* first = nullptr;
+    auto const turn = [](request const& r) { return std::pair(*r.again, r.again_sequence); };
+    for (auto& r : alive)
+      if (!r.flying && r.again && (!first || turn(r) < turn(*first))) first = &r;
+    return first && first->ready_since <= now ? first : nullptr;
+  }
+  request* last_fresh() {
+    request* last = nullptr;
+    for (auto& r : alive)
+      if (!r.flying && r.throttles == 0 && r.failures == 0 && (!last || r.turn() > last->turn()))
+        last = &r;
+    return last;
+  }
+  void ask_again(time_point now) {
     auto const* const first = head();
-    if (wanted == 0 || !first || first->aside) return;
-    request *fresh = nullptr, *once = nullptr;
-    for (auto& r : alive) {
-      if (r.flying || r.suspect || r.failures > 0 || r.rests != reason::none) continue;
-      if (r.throttles == 0 && (!fresh || r.turn() > fresh->turn())) fresh = &r;
-      if (r.throttles == 1 && (!once || r.turn() < once->turn())) once = &r;
-    }
-    auto* const r = once && (!fresh || once_next) ? once : fresh;
+    auto const due = [&](auto& r) { return !r.flying && r.again && *r.again <= sends; };
+    if (!first || first->ready_since > now || accepted_sent <= refused_sent) return;
+    if (auto* const r = one_refused(now); r && std::ranges::any_of(alive, due))
+      move_up(*r, first->ready_since);
+  }
+  void ask_aside(time_point now) {
+    auto const* const first = head();
+    if (wanted == 0 || !first || first->ready_since > now || first->aside) return;
+    request *const fresh = last_fresh(), *const once = one_refused(now);
+    auto* const r = asked % 8 == 7 ? (once ? once : fresh) : (fresh ? fresh : once);
     if (!r) return;
     r->aside = true;
     --wanted;
-    r->ready_since = first->ready_since - 1ns;
-    r->sequence = sequences++;
+    move_up(*r, first->ready_since);
   }
   void compare(request& r) {
     bool const vain = accepted == std::exchange(accepted_refused, accepted);
-    if (r.aside) {
-      once_next = !once_next;
-      if (!vain) return;
-      if (r.throttles == 0) wanted = passed = 0;
-      r.aside = false;
+    if (std::exchange(r.aside, false)) {
+      ++asked;
+      if (vain && r.throttles == 0) wanted = passed = 0;
     } else if (vain || passed > 0) {
       wanted = 8 * std::max<std::int64_t>(passed, 1);
-    } else {
-      return;
     }
-    r.suspect = true;
+  }
+
+  static double share(std::vector<bool> const& refused, double most) {
+    double of = 0, answers = 1;
+    for (bool const r : refused) {
+      answers = std::min(answers + 1, most);
+      of += ((r ? 1 : 0) - of) / answers;
+    }
+    return of;
+  }
+  /// Of those that were refused so often, the odds of those that always are.
+  double odds(int refusals) const {
+    auto const f = share(firsts, 128), r = share(seconds, 16);
+    auto const p = f < r ? f * (1 - r) / (1 - f) : r;
+    auto const bad = p < 1 ? (r - p) / (1 - p) : 0;
+    auto good = 1 - bad;
+    for (int k = 1; k < std::min(refusals, 32); ++k) good *= p;
+    return bad / std::max(good, 1e-9);
+  }
+  bool most_bad() const {
+    auto const f = share(firsts, 128), r = share(seconds, 16);
+    auto const p = f < r ? f * (1 - r) / (1 - f) : r;
+    return (p < 1 ? (r - p) / (1 - p) : 0) > 0.5;
+  }
+  void note(request const& r, bool refused) {
+    bool const fair = r.witnessed && !r.vain(accepted);
+    if (r.throttles == 0 && fair) firsts.push_back(refused);
+    if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(refused);
+  }
+  /// Sets whether its refusal is its own (true), a limit's (false), or open.
+  std::optional<bool> blames(time_point now, request& r) {
+    note(r, true);
+    bool const vain = r.vain(accepted), first = r.throttles == 0, fair = r.witnessed && !vain;
+    firsts_refused += first ? 1 : 0;
+    if ((!r.aside && passed >= 8) || (fair && !first && odds(r.throttles + 1) > 100)) r.own = true;
+    r.open = false;
+    if (r.own && (!vain || now - r.row.front() < 30s)) return true;
+    if (vain || (first && firsts_refused > 8)) return false;
+    if (odds(r.throttles + 1) > 1 && (fair || most_bad())) r.open = true;
+    return r.open ? std::nullopt : std::optional(false);
   }
 
   /// All that holds the head back now.
@@ -193,22 +260,27 @@ struct naive_governor {
         resets = later(later(now, slowest), slowest);
       }
     }
+    r.again.reset();
+    r.witnessed = std::exchange(passed_last, accepted_sent > refused_sent);
+    ++sends;
     r.sent = sent += r.terms.cost;
     if (remaining) remaining = std::max(*remaining - r.terms.cost, std::int64_t{0});
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
-    ask_aside();
+    ask_again(now);
+    ask_aside(now);
   }
 
   sample seen(time_point now, request const& r) const {
     bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
+    bool const waits = std::ranges::any_of(alive, &request::open) && most_bad();
     bool const own_ceiling = in_flight() >= settings.in_flight_max ||
                              (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
     return {r.permit,
             in_flight(),
             now - r.permit.sent,
-            own_ceiling || (!r.paced && !one_waits && in_flight() < law.allowed()),
+            own_ceiling || waits || (!r.paced && !one_waits && in_flight() < law.allowed()),
             own_ceiling,
             heard()};
   }
@@ -236,9 +308,17 @@ struct naive_governor {
     }
     if (wait || left || reset) law.on_hint(now, advice);
   }
-  void succeed(time_point now, request const& by, sample const& s, fraction u) {
+  void succeed(time_point now, request& by, sample const& s, fraction u) {
+    note(by, false);
+    if (std::exchange(by.open, false)) {
+      auto late = s;
+      late.sent.epoch = by.opened;
+      law.on_throttle(now, late, resource::unknown, derive(u, 2));
+    }
     law.on_success(now, s, derive(u, 0));
     ++lead, ++accepted;
+    accepted_sent = std::max(accepted_sent, by.permit.sent);
+    firsts_refused = 0;
     passed = by.aside ? passed + 1 : 0;
     if (!by.aside) wanted = 0;
     for (auto& r : alive) r.row.clear();
@@ -261,15 +341,23 @@ struct naive_governor {
     if (!r || !r->flying) return {};
     auto s = seen(now, *r);
     answered = true;
+    bool const many = waiting() >= 8 && head()->failures == 0;
     r->flying = false;
     bool const throttled = result.what == outcome::throttle;
-    s.own = throttled && !r->aside && passed >= 8;
-    if (throttled && r->permit.sent >= refused_at) compare(*r);
-    if (throttled) refused_at = std::max(refused_at, now);
+    auto const own = throttled ? blames(now, *r) : false;
+    s.own = own.value_or(false);
+    if (!own) r->opened = r->permit.epoch;
+    if (throttled) {
+      if (r->permit.sent >= refused_at) compare(*r);
+      refused_at = std::max(refused_at, now);
+      refused_sent = std::max(refused_sent, r->permit.sent);
+      r->accepted_before = accepted;
+    }
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
     bool const blamed = throttled && ++r->throttles > 2 && lead > r->lead_before;
-    if (blamed && !r->alone_since) r->alone_since = now;
+    if (!r->alone_since && (blamed || (throttled && r->own && r->throttles > 1)))
+      r->alone_since = now;
     bool const its_own = throttled && r->alone_since;
     come_back(*r, result.what == outcome::success || (throttled && !its_own),
               its_own ? hint{} : result.advice);
@@ -281,7 +369,7 @@ struct naive_governor {
     } else if (result.what == outcome::throttle) {
       r->row.push_back(now);
       if (!blamed) --lead;
-      law.on_throttle(now, s, result.short_of, for_law);
+      if (own) law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
       auto rest = duration::min();
@@ -297,7 +385,7 @@ struct naive_governor {
       } else if (settings.throttled == after_throttle::share_level) {
         r->last_delay = backoff.delay(level - 1, r->last_delay, for_backoff);
       } else {
-        if (!r->aside && (r->throttles > 1 || r->suspect || accepted == 0)) r->ready_since = now;
+        if (r->throttles > 1 || many || accepted == 0) r->ready_since = now;
         if (rest > 0s) r->ready_since = later(now, rest);
         return again(now, *r, rest > 0s ? reason::backoff : reason::none);
       }
@@ -334,7 +422,12 @@ struct naive_governor {
     if (earliest > r.terms.deadline) return give_up(r.id, reason::deadline);
     r.rests = why;
     auto const since = r.ready_since;
-    ask_aside();
+    if (r.throttles > 0 && r.failures == 0) {
+      int const eights = r.own ? 4 : std::min(r.throttles, 4);
+      r.again = sends + (most_bad() && r.throttles < 3 ? 8 : std::uint64_t{1} << 3 * eights);
+      r.again_sequence = r.sequence;
+    }
+    ask_aside(now);
     if (refused_too_long(r)) return {verdict::park, why, earliest};
     if (until > now && until > since) {
       bool const patience = earliest - now <= settings.hint_max;

@@ -497,7 +497,7 @@ struct seek {
     if (!named) return;
     if (last.row.none_but_one(top.flight_rejects)) {
       last.row = {};
-      level = top.at;
+      if (top.at > 0) level = top.at;
       top.at = 0;
       return turn.hurry(now, so_far.unit / pace());
     }
@@ -729,9 +729,9 @@ struct seek {
     }
   }
 
-  /// Takes a level that is punished.
+  /// Takes a level that is punished; 0: the present one is.
   void stay_below(double punished) noexcept {
-    level = top.at = ban::below * punished;
+    level = top.at = std::max(ban::below * (punished > 0 ? punished : level), rate_min);
     top.touched = true;
   }
 
