@@ -237,22 +237,48 @@ TEST(blame, nor_does_what_went_when_the_first_after_a_refusal_had_just_passed) {
     c.refuse(bad);
     c.pass_others(passed);
     EXPECT_EQ(c.refuse(bad), passed > 1 ? cause::own : cause::limit);
+    auto among_bad = beside_bad_ones();
+    auto one = among_bad.b.begin(0);
+    among_bad.refuse(one);
+    among_bad.pass_others(passed);
+    EXPECT_EQ(among_bad.refuse(one), passed > 1 ? cause::own : cause::open);
+  }
+}
+
+TEST(blame, nor_does_a_second_refusal_before_anything_else_was_accepted) {
+  for (auto c : {caller(), beside_bad_ones()}) {
+    c.pass_others(100);
+    auto const most_bad = c.b.most_bad();
+    for (int i = 0; i < 5; ++i) {
+      auto one = c.b.begin(0), later = c.b.begin(0);
+      auto const sent = c.send(one), sent_later = c.send(later);
+      c.b.accept(later, sent_later);
+      c.b.refuse(c.now, one, sent);
+      EXPECT_TRUE(c.b.passes());
+      EXPECT_EQ(c.refuse(one), cause::limit);
+      EXPECT_FALSE(one.own);
+      c.b.end(one);
+      c.pass_others();
+    }
+    EXPECT_EQ(c.b.most_bad(), most_bad);
   }
 }
 
 TEST(blame, others_pass_once_one_that_went_after_the_last_refused_one_was_accepted) {
   blame b;
-  auto one = b.begin(0), other = b.begin(0);
+  std::vector<record> each(5, b.begin(0));
   EXPECT_FALSE(b.passes());
-  b.send(one), b.send(other);
-  b.accept(one, start);
+  for (auto& r : each) b.send(r);
+  b.accept(each[0], start);
   EXPECT_TRUE(b.passes());
-  b.refuse(start + 1s, other, start);
+  b.refuse(start + 1s, each[1], start);
   EXPECT_FALSE(b.passes());
-  b.accept(one, start);
+  b.accept(each[2], start);
   EXPECT_FALSE(b.passes()) << "it went with the refused one";
-  b.accept(one, start + 1ns);
+  b.accept(each[3], start + 1ns);
   EXPECT_TRUE(b.passes());
+  b.accept(each[4], start);
+  EXPECT_TRUE(b.passes()) << "its answer is late";
 }
 
 // A block of a file that one tenant's quota refuses.

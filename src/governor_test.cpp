@@ -583,6 +583,20 @@ TEST(governor, the_law_hears_of_an_open_refusal_once_the_next_attempt_passes) {
   }
 }
 
+TEST(governor, the_law_never_hears_of_an_open_refusal_where_a_quota_elsewhere_binds) {
+  auto now = at(1s);
+  auto g = beside_bad_ones(now);
+  auto const before = g.law_state();
+  auto const t = std::get<ticket>(g.submit(now));
+  ASSERT_EQ(g.next(now), t);
+  g.start(now, t, 0);
+  g.finish(now + 10ms, t, {.what = outcome::throttle, .held_elsewhere = true}, 0);
+  now += 10ms;
+  for (int i = 0; i < 2; ++i) g.submit(now - 1s), answer_next(g, now, outcome::success);
+  EXPECT_EQ(answer_next(g, now, outcome::success), t);
+  EXPECT_EQ(g.law_state().throttles, before.throttles);
+}
+
 TEST(governor, a_success_shows_not_that_the_law_may_grow_while_a_refusal_is_open) {
   auto now = at(1s);
   auto g = beside_bad_ones(now);
@@ -596,10 +610,12 @@ TEST(governor, a_success_shows_not_that_the_law_may_grow_while_a_refusal_is_open
   EXPECT_FALSE(g.law_state().app_limited);
 }
 
-/// Returns as many of those that wait as pass, 200 ms each, before `t` goes.
-int pass_before(counting& g, time_point& now, ticket t) {
-  for (int passed = 0;; ++passed, now += 190ms)
-    if (g.next(now) == t || answer_next(g, now, outcome::success) == t) return passed;
+/// Lets those that wait pass before `t` goes, one every so often. Returns their number.
+int pass_before(counting& g, time_point& now, ticket t, duration interval = 200ms) {
+  for (int passed = 0;; ++passed, now += interval - 10ms) {
+    if (g.next(now) == t) return passed;
+    answer_next(g, now, outcome::success);
+  }
 }
 
 TEST(governor, a_bad_request_gives_way_to_4096_and_while_most_are_bad_to_eight_twice) {
@@ -619,6 +635,33 @@ TEST(governor, a_bad_request_gives_way_to_4096_and_while_most_are_bad_to_eight_t
       EXPECT_EQ(pass_before(g, now, bad), sends);
     }
   }
+}
+
+TEST(governor, a_bad_request_that_rests_goes_not_again_before) {
+  auto now = at(1s);
+  auto g = beside_bad_ones(now);
+  auto const bad = std::get<ticket>(g.submit(now));
+  for (int i = 0; i < 1'000; ++i) g.submit(now);
+  EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
+  EXPECT_EQ(pass_before(g, now, bad, 10ms), 8);
+  EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
+  auto const refused = now;
+  pass_before(g, now, bad, 10ms);
+  EXPECT_GE(now, refused + 1s);
+  EXPECT_LE(now, refused + 1s + 20ms);
+}
+
+TEST(governor, one_that_has_failed_goes_not_again_before_its_turn) {
+  auto now = at(1s);
+  counting g({.wait = 1s}, {}, {.first_alone = 0ns});
+  for (int i = 0; i < 2; ++i) g.submit(now), answer_next(g, now, outcome::success);
+  auto const fails = std::get<ticket>(g.submit(now));
+  EXPECT_EQ(answer_next(g, now, outcome::failure), fails);
+  now += 1s;
+  EXPECT_EQ(g.next(now), fails);
+  for (int i = 0; i < 100; ++i) g.submit(now);
+  EXPECT_EQ(answer_next(g, now, outcome::throttle), fails);
+  EXPECT_EQ(pass_before(g, now, fails), 100);
 }
 
 // ── A server that is broken ─────────────────────────────────────────────────────────────────────

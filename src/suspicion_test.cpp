@@ -82,7 +82,7 @@ TEST(suspicion, the_latest_128_first_attempts_count_most) {
   EXPECT_EQ(s.bad(), 0);
   EXPECT_EQ(s.limit(), 1. / 2);
   for (int i = 0; i < 1000; ++i) s.first(false);
-  // F = .9996 (127/128)^1000, and R = 1/2
+  // F = (127/128)^1000, and R = 1/2
   auto const share = 2 * s.limit() / (1 + 2 * s.limit());
   EXPECT_NEAR(share, 0.00039, 0.00001) << "not a half";
   EXPECT_GT(s.odds(2), 1000);

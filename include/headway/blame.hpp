@@ -169,7 +169,7 @@ class blame {
   }
 
   suspicion bad_;
-  std::uint32_t lead_ = 0;  // successes, less refusals that were not a request's own; modulo 2^32
+  std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
   int firsts_ = 0;                                // first refusals since anything was accepted
   int open_ = 0;                                  // last refusals that are

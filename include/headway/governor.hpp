@@ -197,6 +197,7 @@ class governor {
     r.terms = terms;
     r.last_delay = {};
     r.refused = blame_.begin(terms.throttles);
+    r.opened.reset();
     r.waits_alone = 0;
     r.waits_for = reason::none;
     r.sequence = next_sequence_++;
@@ -275,10 +276,10 @@ class governor {
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)});
-    if (cause == blame::cause::open)
-      r.opened = s.sent.epoch;
-    else if (refused_it && !result.held_elsewhere)
+    bool const binds = refused_it && !result.held_elsewhere;
+    if (binds && cause != blame::cause::open)
       law_.on_throttle(now, s, result.short_of, derive(u, 0));
+    if (refused_it) r.opened = binds ? std::optional(s.sent.epoch) : std::nullopt;
     if (refused_it || result.what == outcome::failure) return unserved(now, index, result, u);
     if (result.what == outcome::success) settings_.budget.deposit();
     if (result.what == outcome::success && !r.heard) succeed(now, r, u);
@@ -424,8 +425,8 @@ class governor {
     int waits_alone = 0;      // that followed one of them
     reason waits_for = reason::none;
     place where = place::nowhere;
-    bool heard = false;        // the head of its answer
-    std::uint64_t opened = 0;  // the epoch of its last refusal, if that is open
+    bool heard = false;                     // the head of its answer
+    std::optional<std::uint64_t> opened{};  // the epoch of its last refusal, if the law binds
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -483,10 +484,10 @@ class governor {
     return s;
   }
   void succeed(time_point now, request& r, fraction u) noexcept {
-    if (blame_.accept(r.refused, r.flight.sent.sent)) {
+    if (blame_.accept(r.refused, r.flight.sent.sent) && r.opened) {
       auto refusal = r.flight;
       refusal.own = false;
-      refusal.sent.epoch = r.opened;
+      refusal.sent.epoch = *r.opened;
       law_.on_throttle(now, refusal, resource::unknown, derive(u, 2));
     }
     law_.on_success(now, r.flight, derive(u, 0));
