@@ -69,8 +69,8 @@ struct naive_governor {
   time_point accepted_sent = time_point::min(), refused_sent = time_point::min();
   bool passed_last = true;
   std::uint64_t sends = 0;
-  int firsts_refused = 0;             // since anything was accepted
-  std::vector<bool> firsts, seconds;  // refused: of first and of second attempts
+  int firsts_refused = 0;                 // since anything was accepted
+  std::vector<bool> firsts{}, seconds{};  // refused: of first and of second attempts
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -163,9 +163,9 @@ struct naive_governor {
     }
   }
 
-  static double share(std::vector<bool> const& refused, double most) {
+  static double share(std::vector<bool> const& all, double most) {
     double of = 0, answers = 1;
-    for (bool const r : refused) {
+    for (bool const r : all) {
       answers = std::min(answers + 1, most);
       of += ((r ? 1 : 0) - of) / answers;
     }
@@ -185,10 +185,10 @@ struct naive_governor {
     auto const p = f < r ? f * (1 - r) / (1 - f) : r;
     return (p < 1 ? (r - p) / (1 - p) : 0) > 0.5;
   }
-  void note(request const& r, bool refused) {
+  void note(request const& r, bool not_served) {
     bool const fair = r.witnessed && !r.vain(accepted);
-    if (r.throttles == 0 && fair) firsts.push_back(refused);
-    if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(refused);
+    if (r.throttles == 0 && fair) firsts.push_back(not_served);
+    if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(not_served);
   }
   /// Sets whether its refusal is its own (true), a limit's (false), or open.
   std::optional<bool> blames(time_point now, request& r) {
@@ -398,9 +398,9 @@ struct naive_governor {
       r->failures += probed ? 0 : 1;
       if (r->failures > 1 && r->accepted_failed != accepted) r->fails_alone = true;
       r->accepted_failed = accepted;
-      auto own = s;
-      own.own = r->fails_alone;
-      law.on_failure(now, own, for_law);
+      auto broken = s;
+      broken.own = r->fails_alone;
+      law.on_failure(now, broken, for_law);
       if (r->failures >= settings.attempts_max || !result.may_retry)
         return give_up(id, reason::attempts);
       if (probed) {
