@@ -114,8 +114,8 @@ struct parked_request {
 
 /// The place where a throttled request waits. A failed one always waits out its own backoff.
 enum class after_throttle : std::uint8_t {
-  stand_in_line,  ///< keeps its place, or gives way to some eight where many wait, and waits for
-                  ///< the law; from the second refusal on it stands last
+  stand_in_line,  ///< stands last, but once among a few keeps its place, and waits for the law; it
+                  ///< goes again before its turn while others pass
   back_off,       ///< waits out a backoff of its own, as plain retry libraries do
   share_level,    ///< waits out a backoff at the scope's retry level (seed text 002)
 };
@@ -162,8 +162,8 @@ class lazy_heap : public heap<Item> {
 /// next, expired, parked, wakeup and why only ask and are O(1). submit, start, finish and cancel
 /// act; they are O(log n), each with one asserted precondition. The turn order is (ready since,
 /// sequence): the head waits for all it needs, and no request overtakes it but those that are asked
-/// aside (`blame`). A throttled request keeps its first ready-since once, or gives way to some
-/// eight of many, and then to all that wait; a failed one is ready after its backoff. One that is
+/// aside or again (`blame`). A throttled one stands last, or keeps its place once among a few, and
+/// goes again 8 to 4096 sends later while others pass; a failed one rests. One that is
 /// refused repeatedly while others are accepted waits by itself, ever longer, and a hint that comes
 /// with it holds no other; so does one that is refused ten times since anything was accepted, where
 /// all that is left was refused twice, but its hint holds all. Retries never lack queue space. A
