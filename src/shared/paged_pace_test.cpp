@@ -255,7 +255,7 @@ class world {
     p.lane->finish(p.read, e.id, result, chance_());
     if (!p.shares()) return;
     if (!e.refused && e.sent >= p.back) ++told_;
-    if (!result.advice.retry_after) return;
+    if (!result.advice.retry_after || p.lane->refused_alone(e.id)) return;
     held_ = std::max(held_, p.read + *result.advice.retry_after);
     ++seen.holds;
   }

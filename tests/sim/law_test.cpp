@@ -94,7 +94,7 @@ TEST(default_law, stays_next_to_limits_that_it_was_not_told) {
   expectation const rows[] = {
       {"bucket 7/s burst 10", bucket(142857143ns, 11, usual), {.requests = 300}, 7, 0.98, 0.051},
       {"bucket 37/s burst 10", bucket(27027028ns, 11, usual), {.requests = 800}, 37, 0.95, 0.031},
-      {"bucket 180/s burst 10", bucket(5555556ns, 11, usual), {.requests = 3600}, 180, 0.90, 0.01},
+      {"bucket 180/s burst 10", bucket(5555556ns, 11, usual), {.requests = 3600}, 180, 0.90, 0.011},
       {"180/s without burst",
        bucket(5555556ns, 1, {95ms, 105ms}),
        {.requests = 3600},
