@@ -53,7 +53,7 @@ class Input(unittest.TestCase):
         self.refused(74, ["no/such/folder"], "--journal", "no/such/folder/journal")
 
     def test_unwritable_results(self):
-        self.refused(74, ["no/such/folder"], "--out", "no/such/folder/results")
+        self.refused(2, ["no/such/folder"], "--out", "no/such/folder/results")
 
     def test_unknown_option(self):
         self.refused(2, ["--ratte"], "--ratte", "5/s")
