@@ -92,7 +92,7 @@ class ManyHosts(unittest.TestCase):
                 measured(f"{rate}/s: {log.share(rate, 10):.2f} of the limit, {100 * log.throttled_share():.1f} % refused")
                 self.assertEqual(len(log.accepted()), count)
                 self.assertEqual(log.twice(), [])
-                self.assertLessEqual(log.throttled_share(), 0.08)
+                self.assertLessEqual(log.throttled_share(), 0.11)
             self.assertLess(free.log().seconds(), 0.5 * slow.log().seconds(), "no host waits for another's limit")
             said = work.stderr()
             self.assertIn("920 succeeded, 4 failed, 0 unknown, 5 left", said)
