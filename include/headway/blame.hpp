@@ -140,22 +140,22 @@ class blame {
   bool vain(record const& r) const noexcept {
     return r.refusals > 0 && r.accepted_before == accepted_;
   }
+  /// Returns whether an answer to it counts for the odds. A server that is shut refuses second
+  /// attempts more often than first ones, since it was open then, too: only what went while others
+  /// passed tells.
+  bool fair(record const& r) const noexcept { return r.witnessed && !vain(r); }
   cause cause_of(time_point now, record& r) noexcept {
     bool const first = r.refusals == 0;
     if (first) ++firsts_;
-    bool const fair = r.witnessed && !vain(r);
     auto const odds = bad_.odds(r.refusals + 1);
-    r.own = r.own || (!r.aside && passed_ >= steps) || (fair && !first && odds > certain);
+    r.own = r.own || (!r.aside && passed_ >= steps) || (fair(r) && !first && odds > certain);
     if (r.own && (!vain(r) || now - r.row_since < patience)) return cause::own;
     if (vain(r) || (first && firsts_ > open_max)) return cause::limit;
-    return odds > 1 && (fair || bad_.strong()) ? cause::open : cause::limit;
+    return odds > 1 && (fair(r) || most_bad()) ? cause::open : cause::limit;
   }
-  /// Takes an answer for the odds. A server that is shut refuses second attempts more often than
-  /// first ones, since it was open then, too: only what went while others passed tells.
   void sample(record const& r, bool refused) noexcept {
-    bool const fair = r.witnessed && !vain(r);
-    if (r.refusals == 0 && fair) bad_.first(refused);
-    if (r.refusals == 1 && (fair || bad_.strong())) bad_.second(refused);
+    if (r.refusals == 0 && fair(r)) bad_.first(refused);
+    if (r.refusals == 1 && (fair(r) || most_bad())) bad_.second(refused);
   }
   /// Takes a refusal of what went after the one before was heard.
   void compare(record& r) noexcept {

@@ -171,19 +171,22 @@ struct naive_governor {
     }
     return of;
   }
-  /// Of those that were refused so often, the odds of those that always are.
-  double odds(int refusals) const {
+  double by_limit() const {
     auto const f = share(firsts, 128), r = share(seconds, 16);
-    auto const p = f < r ? f * (1 - r) / (1 - f) : r;
-    auto const bad = p < 1 ? (r - p) / (1 - p) : 0;
-    auto good = 1 - bad;
-    for (int k = 1; k < std::min(refusals, 32); ++k) good *= p;
-    return bad / std::max(good, 1e-9);
+    return f < r ? f * (1 - r) / (1 - f) : r;
+  }
+  double bad() const {
+    auto const p = by_limit();
+    return p < 1 ? (share(seconds, 16) - p) / (1 - p) : 0;
   }
   bool most_bad() const {
-    auto const f = share(firsts, 128), r = share(seconds, 16);
-    auto const p = f < r ? f * (1 - r) / (1 - f) : r;
-    return (p < 1 ? (r - p) / (1 - p) : 0) > 0.5;
+    return bad() > 0.5;
+  }
+  /// Of those that were refused so often, the odds of those that always are.
+  double odds(int refusals) const {
+    auto good = 1 - bad();
+    for (int k = 1; k < std::min(refusals, 32); ++k) good *= by_limit();
+    return bad() / std::max(good, 1e-9);
   }
   void note(request const& r, bool not_served) {
     bool const fair = r.witnessed && !r.vain(accepted);
