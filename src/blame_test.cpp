@@ -135,6 +135,20 @@ TEST(blame, a_second_refusal_while_others_pass_is_its_own_where_the_limit_refuse
   }
 }
 
+TEST(blame, a_second_refusal_after_the_first_of_another_is_the_limits) {
+  for (bool const between : {false, true}) {
+    caller c;
+    c.pass_others(5);
+    auto bad = c.b.begin(0), other = c.b.begin(0);
+    c.refuse(bad);
+    c.pass_others();
+    auto const sent = c.send(bad);
+    c.refuse(other);
+    if (between) c.pass_others(1);
+    EXPECT_EQ(c.b.refuse(c.now, bad, sent), between ? cause::open : cause::limit);
+  }
+}
+
 TEST(blame, a_first_refusal_is_open_while_most_are_bad) {
   auto c = beside_bad_ones(100);
   auto one = c.b.begin(0), other = c.b.begin(0);
@@ -315,16 +329,23 @@ TEST(blame, a_server_that_refuses_those_before_their_turn_too_is_shut) {
   EXPECT_EQ(c.refuse(second), cause::limit);
 }
 
-TEST(blame, of_eight_that_are_refused_before_their_turn_one_is_to_be_refused_before) {
+TEST(blame, of_eight_that_are_asked_before_their_turn_one_was_refused_before) {
   caller c;
-  for (int i = 0; i < 24; ++i) {
-    EXPECT_EQ(c.b.wants_refused(), i % 8 == 7) << i;
-    auto passes = c.b.begin(0), aside = c.b.begin(0);
-    c.b.ask(passes);
-    c.pass(passes);
-    EXPECT_EQ(c.b.wants_refused(), i % 8 == 7) << i;
-    c.b.ask(aside);
-    c.refuse(aside);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 7; ++i) {
+      EXPECT_FALSE(c.b.wants_refused()) << round << ' ' << i;
+      auto passes = c.b.begin(0), aside = c.b.begin(0);
+      c.b.ask(passes);
+      c.pass(passes);
+      EXPECT_FALSE(c.b.wants_refused()) << round << ' ' << i;
+      c.b.ask(aside);
+      c.refuse(aside);
+    }
+    EXPECT_TRUE(c.b.wants_refused()) << "until there is one";
+    auto fresh = c.b.begin(0), refused = c.b.begin(1);
+    c.b.ask(fresh);
+    EXPECT_TRUE(c.b.wants_refused());
+    c.b.ask(refused);
   }
 }
 

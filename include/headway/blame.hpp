@@ -116,11 +116,12 @@ class blame {
   /// Returns whether one is to be asked before its turn.
   bool wants_aside() const noexcept { return wanted_ > 0; }
   /// Returns whether that is one that was refused before, if there is such a one.
-  bool wants_refused() const noexcept { return asked_ % seldom == seldom - 1; }
+  bool wants_refused() const noexcept { return asked_ >= seldom - 1; }
   /// Takes one that is.
   void ask(record& r) noexcept {
     r.aside = true;
     --wanted_;
+    if (r.refusals > 0) asked_ = 0;
   }
 
   /// Returns whether something was accepted that went after the last refused one.
@@ -151,7 +152,8 @@ class blame {
     r.own = r.own || (!r.aside && passed_ >= steps) || (fair(r) && !first && odds > certain);
     if (r.own && (!vain(r) || now - r.row_since < patience)) return cause::own;
     if (vain(r) || (first && firsts_ > open_max)) return cause::limit;
-    return odds > 1 && (fair(r) || most_bad()) ? cause::open : cause::limit;
+    // While another's first refusal is the last answer, the server may be shut.
+    return odds > 1 && ((fair(r) && firsts_ == 0) || most_bad()) ? cause::open : cause::limit;
   }
   void sample(record const& r, bool refused) noexcept {
     if (r.refusals == 0 && fair(r)) bad_.first(refused);
@@ -174,7 +176,7 @@ class blame {
   int firsts_ = 0;                                // first refusals since anything was accepted
   int open_ = 0;                                  // last refusals that are
   std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
-  unsigned asked_ = 0;                            // … were refused
+  int asked_ = 0;  // … were refused since one was asked that had been before
   std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …
   time_point heard_ = time_point::min();          // … and when that was
   time_point accepted_sent_ = time_point::min();  // when the last that was accepted went, …

@@ -695,13 +695,15 @@ class governor {
     if (blame_.most_bad() && r.refusals < 3) return ahead;
     return std::uint64_t{1} << 3 * (r.own ? 4 : std::min(r.refusals, 4));
   }
-  /// Moves one before the head.
+  /// Moves one before the head. Another may be moved before it, so a refused one stays due.
   void move_up(std::uint32_t index) {
     auto& r = requests_[index];
+    if (index == queue_.top().index()) return;
     r.ready_since = std::min(r.ready_since, queue_.top().at - 1ns);
     r.sequence = next_sequence_++;
     --waiting_;
     enqueue(index);
+    if (r.refused.refusals > 0) again_.push({sends_, {r.ready_since, order_of(index)}, r.waits});
     prune();
   }
   /// Moves a refused one up that has given way to as many as it should, if others pass.
@@ -717,7 +719,7 @@ class governor {
     if (requests_[queue_.top().index()].refused.aside) return;
     auto found = blame_.wants_refused() ? one_refused(now) : last_fresh(now);
     if (!found) found = blame_.wants_refused() ? last_fresh(now) : one_refused(now);
-    if (!found) return;
+    if (!found || *found == queue_.top().index()) return;
     blame_.ask(requests_[*found].refused);
     move_up(*found);
   }

@@ -63,7 +63,7 @@ struct naive_governor {
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
   std::int64_t wanted = 0, passed = 0;  // aside
-  int asked = 0;                        // … were refused
+  int asked = 0;  // … were refused since one was asked that had been before
   std::int64_t accepted_refused = 0;    // when the last refusal was heard
   time_point refused_at = time_point::min();
   time_point accepted_sent = time_point::min(), refused_sent = time_point::min();
@@ -117,10 +117,13 @@ struct naive_governor {
     return first;
   }
 
-  void move_up(request& r, time_point before) {
-    r.ready_since = std::min(r.ready_since, before - 1ns);
+  void move_up(request& r, request const& first) {
+    if (&r == &first) return;
+    r.ready_since = std::min(r.ready_since, first.ready_since - 1ns);
     r.sequence = sequences++;
-    r.again.reset();
+    if (!r.again) return;
+    r.again = sends;
+    r.again_sequence = r.sequence;
   }
   request* one_refused(time_point now) {
     request* first = nullptr;
@@ -141,17 +144,18 @@ struct naive_governor {
     auto const due = [&](auto& r) { return !r.flying && r.again && *r.again <= sends; };
     if (!first || first->ready_since > now || accepted_sent <= refused_sent) return;
     if (auto* const r = one_refused(now); r && std::ranges::any_of(alive, due))
-      move_up(*r, first->ready_since);
+      move_up(*r, *first);
   }
   void ask_aside(time_point now) {
     auto const* const first = head();
     if (wanted == 0 || !first || first->ready_since > now || first->aside) return;
     request *const fresh = last_fresh(), *const once = one_refused(now);
-    auto* const r = asked % 8 == 7 ? (once ? once : fresh) : (fresh ? fresh : once);
-    if (!r) return;
+    auto* const r = asked >= 7 ? (once ? once : fresh) : (fresh ? fresh : once);
+    if (!r || r == first) return;
     r->aside = true;
+    if (r->throttles > 0) asked = 0;
     --wanted;
-    move_up(*r, first->ready_since);
+    move_up(*r, *first);
   }
   void compare(request& r) {
     bool const vain = accepted == std::exchange(accepted_refused, accepted);
@@ -202,7 +206,8 @@ struct naive_governor {
     r.open = false;
     if (r.own && (!vain || now - r.row.front() < 30s)) return true;
     if (vain || (first && firsts_refused > 8)) return false;
-    if (odds(r.throttles + 1) > 1 && (fair || most_bad())) r.open = true;
+    bool const others_pass = fair && firsts_refused == 0;
+    if (odds(r.throttles + 1) > 1 && (others_pass || most_bad())) r.open = true;
     return r.open ? std::nullopt : std::optional(false);
   }
 
