@@ -490,6 +490,7 @@ class governor {
       refusal.sent.epoch = *r.opened;
       law_.on_throttle(now, refusal, resource::unknown, derive(u, 2));
     }
+    r.flight.own = r.refused.fails_alone;
     law_.on_success(now, r.flight, derive(u, 0));
     level_.on_success();
   }

@@ -251,12 +251,16 @@ void fields(C& c, typename C::template as<acceptances>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<breakage>& x) {
-  auto& [share, usual, row, trust, sure, gone] = x;
+  auto& [share, lately, usual, stubborn, safe, limit, row, back, lasted, gone] = x;
   c.real(share, 0, 1);
+  c.real(lately, 0, 1);
   c.real(usual, 0, 1);
+  c.real(stubborn, 0, 1);
+  c.real(safe);
+  c.flags(limit);
   c.whole(row, 0, count_max);
-  c.whole(trust, 0, breakage::trust_max);
-  c.whole(sure, 0, breakage::trust_max);
+  c.moment(back);
+  c.span(lasted, 0ns);
   c.moment(gone, true);
 }
 
@@ -364,9 +368,9 @@ void fields(C& c, typename C::template as<seek::tally>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<seek::belief>& x) {
-  auto& [share, rate, level, top] = x;
+  auto& [share, pace, level, top] = x;
   c.real(share, 0, 1);
-  c.real(rate);
+  c.real(pace);
   c.real(level, 0);
   fields(c, top);
 }

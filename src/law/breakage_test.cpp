@@ -33,29 +33,103 @@ TEST(breakage, before_the_first_success_nothing_asks_for_a_cut_or_is_away) {
 
 TEST(breakage, what_a_cut_does_not_lower_is_usual) {
   breakage b;
-  EXPECT_TRUE(b.in_vain(48, 24, 0.5));
+  EXPECT_EQ(b.judge(48, 24, 0.5, 10), breakage::verdict::in_vain);
   EXPECT_EQ(b.usual, 0.5);
+  EXPECT_FALSE(b.limit);
   EXPECT_EQ(cuts_of(b, 6, 1000), 0);
   EXPECT_GT(cuts_of(b, 9, 1000), 0);
+}
+
+TEST(breakage, a_cut_is_judged_as_soon_as_the_odds_are_clear) {
+  breakage b;
+  for (int n = 1; n < 18; ++n) EXPECT_EQ(b.judge(n, 0, 0.25, 10), breakage::verdict::open) << n;
+  EXPECT_EQ(b.judge(18, 0, 0.25, 10), breakage::verdict::helps);
+  EXPECT_TRUE(b.limit);
+  b = {};
+  EXPECT_EQ(b.judge(3, 2, 0.6, 10), breakage::verdict::open);
+  EXPECT_EQ(b.judge(4, 3, 0.6, 10), breakage::verdict::in_vain);
+  EXPECT_NEAR(b.usual, 0.6, 0.05) << "of few answers, about what it was";
+  b = {};
+  EXPECT_EQ(b.judge(47, 7, 0.25, 10), breakage::verdict::open);
+  EXPECT_NE(b.judge(48, 7, 0.25, 10), breakage::verdict::open);
+}
+
+TEST(breakage, what_was_usual_before_a_cut_need_not_be_cured) {
+  breakage b{.usual = 0.2};
+  EXPECT_EQ(b.judge(48, 9, 0.5, 10), breakage::verdict::helps);
+  EXPECT_NEAR(b.usual, 9.0 / 48, 1e-9);
+}
+
+TEST(breakage, all_that_fails_is_judged_too) {
+  breakage b{.usual = 0.9};
+  EXPECT_EQ(b.judge(48, 48, 1, 10), breakage::verdict::in_vain);
+  EXPECT_EQ(b.usual, 1);
+}
+
+TEST(breakage, of_a_limit_two_failures_of_eight_ask_for_a_cut_and_one_does_not) {
+  breakage b{.limit = true};
+  EXPECT_FALSE(b.failed(start, true));
+  for (int i = 0; i < 200; ++i) b.succeeded(start);
+  int failures = 0;
+  bool cut = false;
+  for (int i = 0; i < 16 && !cut; ++i)
+    if (i % 4 == 0)
+      cut = b.failed(start, true), ++failures;
+    else
+      b.succeeded(start);
+  EXPECT_TRUE(cut);
+  EXPECT_LE(failures, 4);
+  EXPECT_GE(failures, 2);
+}
+
+TEST(breakage, a_limit_is_not_doubted_above_the_pace_at_which_a_cut_helped) {
+  breakage b;
+  EXPECT_TRUE(b.doubts(0.3, 100));
+  b.judge(48, 0, 0.3, 10);
+  EXPECT_FALSE(b.doubts(0.2, 10));
+  EXPECT_TRUE(b.doubts(0.2, 9));
+  EXPECT_TRUE(b.doubts(0.3, 10)) << "so many are another fault";
+}
+
+TEST(breakage, a_trial_is_as_slow_as_what_passes) {
+  EXPECT_EQ(breakage{}.slow(100), 40);
+  EXPECT_EQ(breakage{.lately = 0.7}.slow(100), 100 * 0.8 * (1 - 0.7));
+  EXPECT_EQ(breakage{.lately = 1}.slow(100), 20);
+}
+
+// Lines that always fail are all that is left at the end.
+TEST(breakage, of_a_limit_requests_do_not_count_that_fail_while_others_pass_and_never_do) {
+  breakage b{.limit = true};
+  for (int i = 0; i < 1000; ++i) {
+    bool const cut = b.failed(start, true, true);
+    EXPECT_FALSE(cut && i > 16) << i;
+  }
+  breakage c{.limit = true};
+  int cuts = 0;
+  for (int i = 0; i < 1000; ++i) {
+    cuts += c.failed(start, true, true);
+    c.succeeded(start, true);
+  }
+  EXPECT_GT(cuts, 900) << "they fail by the limit: half of them pass";
+}
+
+TEST(breakage, what_is_gone_again_sooner_than_it_was_gone_before_has_a_limit) {
+  for (bool const soon : {true, false}) {
+    breakage b;
+    for (int i = 0; i < breakage::row_max; ++i) b.failed(start, true);
+    EXPECT_TRUE(b.succeeded(start + 10s));
+    bool cut = false;
+    for (int i = 0; i < breakage::row_max; ++i) cut = b.failed(start + (soon ? 19s : 21s), true);
+    EXPECT_EQ(cut, soon);
+    EXPECT_EQ(b.limit, soon);
+    EXPECT_EQ(b.away(), !soon);
+  }
 }
 
 TEST(breakage, the_usual_share_is_forgotten_when_nothing_fails) {
   breakage b{.usual = 0.5};
   cuts_of(b, 0, 10'000);
   EXPECT_LT(b.usual, 0.01);
-}
-
-TEST(breakage, cuts_that_helped_are_judged_ever_more_seldom) {
-  breakage b;
-  EXPECT_TRUE(b.doubts());
-  EXPECT_FALSE(b.in_vain(48, 2, 0.3));
-  EXPECT_FALSE(b.doubts());
-  EXPECT_TRUE(b.doubts());
-  EXPECT_FALSE(b.in_vain(48, 2, 0.3));
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(b.doubts());
-  EXPECT_TRUE(b.doubts());
-  EXPECT_TRUE(b.in_vain(48, 20, 0.3));
-  EXPECT_TRUE(b.doubts());
 }
 
 TEST(breakage, sixteen_failures_in_a_row_are_an_absence_that_a_later_send_ends) {

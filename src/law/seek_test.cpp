@@ -444,7 +444,51 @@ TEST(seek, a_cut_that_failures_outlast_is_given_back) {
   }
   EXPECT_LT(lowest, level);
   EXPECT_GE(law.level, level);
-  EXPECT_NEAR(law.broken.usual, 0.5, 0.1);
+  EXPECT_GT(law.broken.usual, breakage::suspicious);
+  auto const cuts = law.so_far.epoch;
+  for (int i = 0; i < 400; ++i) answer(law, now, i % 2 == 0 ? outcome::failure : outcome::success);
+  EXPECT_EQ(law.so_far.epoch, cuts);
+}
+
+/// Sends for so long to a server of `rate` a second that closes what is above it. Returns the failures.
+int closes(seek& law, time_point& now, duration lasts, double rate) {
+  auto const until = now + lasts;
+  int failures = 0;
+  double saved = 3;
+  auto before = now;
+  while (now < until) {
+    now = std::max(now + 1ms, law.ready_at(1));
+    saved = std::min(3.0, saved + to_seconds(now - before) * rate);
+    before = now;
+    auto const sent = law.take(now, 1, 0);
+    sample const s{.sent = sent, .rtt = 1ms};
+    if (saved >= 1) {
+      saved -= 1;
+      law.on_success(now + 1ms, s, 0);
+    } else {
+      ++failures;
+      law.on_failure(now + 1ms, s, 0);
+    }
+  }
+  return failures;
+}
+
+TEST(seek, a_limit_that_closes_is_kept_once_a_cut_has_helped) {
+  time_point now{1s};
+  seek law;
+  closes(law, now, 20s, 30);
+  EXPECT_TRUE(law.broken.limit);
+  EXPECT_LT(closes(law, now, 60s, 30), 60 * 30 / 10);
+  EXPECT_NEAR(law.pace(), 30, 3);
+}
+
+TEST(seek, what_shuts_by_failures_has_a_period_once_it_is_a_limit) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  law.broken.limit = true;
+  for (int i = 0; !law.server.shut && i < 20; ++i) answer(law, now, outcome::failure);
+  EXPECT_TRUE(law.server.shut);
 }
 
 TEST(seek, requests_that_fail_while_others_pass_neither_shut_the_server_nor_end_it) {
@@ -505,7 +549,7 @@ TEST(seek, failures_that_cut_nothing_are_not_tried) {
     EXPECT_EQ(law.trial.share, 0) << i;
   }
   EXPECT_EQ(law.so_far.epoch, 0U);
-  EXPECT_EQ(law.broken.trust, 0);
+  EXPECT_FALSE(law.broken.limit);
 }
 
 TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
@@ -964,7 +1008,7 @@ TEST(seek, failures_cut_nothing_in_a_drain) {
   law.level = level;
   answer(law, now, outcome::failure);
   EXPECT_EQ(law.so_far.epoch, 1);
-  EXPECT_GE(law.trial.rate, level);
+  EXPECT_NEAR(law.trial.pace, breakage::trial_min * level, 0.1 * level);
 }
 
 // The level before the drain is a rate.

@@ -1,84 +1,131 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 
 #include "headway/time.hpp"
 
 namespace headway {
 
-/// Tells what failures say. Too many of them may be overload, which a cut cures; or a fault of the
-/// server's own, which it does not; or nothing answers any more, and then the rate is as good as it
-/// was once the server is back.
+/// Tells what failures say. Too many of them may be overload, which a cut cures, or a limit told by
+/// closed connections; or a fault of the server's own, which a cut does not cure; or nothing answers
+/// any more, and then the rate is as good as it was once the server is back.
 ///
-/// Threads: a value. Source: design/003, "Failures".
+/// A cut is judged by Wald's ratio of the answers to what is sent at a slower pace. Once one has
+/// helped, failures are a limit's, and few of them cut; the pace at which they were gone is safe,
+/// and a cut below it is judged again. Requests that fail while others pass do not count then, if
+/// hardly any of them ever passes.
+///
+/// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
+/// "Failures".
 struct breakage {
   double share = 0;         ///< of answers that are failures, smoothed
-  double usual = 0;         ///< the share that a cut did not lower
+  double lately = 0;        ///< … over a third as many, and without those that do not count
+  double usual = 0;         ///< the share that a cut did not lower, or left
+  double stubborn = 0.5;    ///< of attempts at requests that fail while others pass, those that fail
+  double safe = 0;          ///< units per second at which a cut has helped
+  bool limit = false;       ///< failures are a limit's
   int row = 0;              ///< failures since the last success
-  int trust = 0;            ///< cuts that pass unjudged after the next that helps
-  int sure = 0;             ///< cuts that pass unjudged from now on
+  time_point back{};        ///< it answered what was sent then, again; the clock's begin: not yet
+  duration lasted{};        ///< … after so long without
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
   friend bool operator==(breakage const&, breakage const&) = default;
 
   static constexpr double smoothing = 96;      ///< answers; 16: 15 % cross a quarter by chance
   static constexpr double suspicious = 0.25;   ///< above the usual share
+  static constexpr double smoothing_limit = 32;  ///< of `lately`; 16: 4 % by chance cut
+  static constexpr double limit_share = 0.1;   ///< above the usual one, that cuts: two of eight
+  static constexpr double smoothing_own = 16;  ///< attempts, of `stubborn`
+  static constexpr double hardly_pass = 0.75;  ///< of these fail: it is the requests' fault
   static constexpr int row_max = 16;           ///< failures: in a row the server is gone
-  static constexpr int trial = 48;             ///< answers that judge a cut
-  static constexpr double cured = 1.0 / 3;     ///< of the share before: the cut has helped
-  static constexpr int trust_max = 63;         ///< a judgement costs 48 answers at 2/5 of the pace
+  static constexpr double trial = 48;          ///< answers that judge a cut, at most
+  static constexpr double cured = 0.25;        ///< of what is above the usual share is left
+  static constexpr double cured_min = 0.02;    ///< … or so many failures
+  static constexpr double helps_odds = 4;      ///< logarithm: one in 55
+  static constexpr double vain_odds = -3;      ///< … one in 20
+  static constexpr double share_max = 0.99;    ///< more cannot be judged
+  static constexpr double trial_pace = 0.8;    ///< of what passes, at a trial; of the pace …
+  static constexpr double trial_min = 0.2;     ///< … at least
+  static constexpr double trial_max = 0.4;     ///< … at most: half may still be too fast
   static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
   static constexpr double probe_share = 0.25;  ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
   static constexpr double probe_seconds_max = 5;    ///< the longest
 
+  /// What is said of a cut.
+  enum class verdict : std::uint8_t { open, helps, in_vain };
+
   /// Returns whether nothing answers.
   bool away() const noexcept { return gone != never; }
 
-  /// Takes a success, of a request that was sent at `sent`. Returns whether the server is back.
-  bool succeeded(time_point sent) noexcept {
+  /// Takes a success, of a request that was sent at `sent`. `own`: it had failed while others
+  /// passed. Returns whether the server is back.
+  bool succeeded(time_point sent, bool own = false) noexcept {
     row = 0;
+    lately -= lately / smoothing_limit;
+    if (own) stubborn -= stubborn / smoothing_own;
     if (share > 0 || usual > 0) {
       share -= share / smoothing;
       usual = std::min(usual, std::max(share, usual - usual / (forgetting * smoothing)));
     }
     if (!away() || sent < gone) return false;
+    back = sent;
+    lasted = sent - gone;
     gone = never;
     return true;
   }
 
   /// Takes a failure. Returns whether so many fail that a cut may help. `answered_once`: a server
   /// that never answered tells nothing of a rate. `own`: the request fails while others pass, which
-  /// does not tell that the server is gone.
+  /// does not tell that the server is gone. One that is gone again sooner than it was gone before
+  /// has a limit.
   bool failed(time_point now, bool answered_once, bool own = false) noexcept {
     if (away()) return false;
+    if (own) stubborn += (1 - stubborn) / smoothing_own;
     if (!own) ++row;
     share += (1 - share) / smoothing;
+    if (!ignores(own)) lately += (1 - lately) / smoothing_limit;
     if (!answered_once) return false;
+    if (limit) return !ignores(own) && lately > usual + limit_share;
     if (row < row_max) return share > usual + suspicious;
-    gone = now;
-    return false;
+    limit = back != time_point{} && now - back < lasted;
+    if (!limit) gone = now;
+    return limit;
   }
 
-  /// Judges a cut by the answers to what was sent after it. Returns whether it was in vain: then so
-  /// many failures are usual. `before` is the share at the cut.
-  bool in_vain(double answers, double failures, double before) noexcept {
-    share = failures / answers;
-    if (share < cured * before) {
-      trust = std::min(2 * trust + 1, trust_max);
-      sure = trust;
-      return false;
-    }
-    trust = sure = 0;
-    usual = share;
-    return true;
+  /// Returns whether a failure is the request's own, and no limit's.
+  bool ignores(bool own) const noexcept { return limit && own && stubborn > hardly_pass; }
+
+  /// Returns the share of failures that a cut is to lower.
+  double above() const noexcept { return limit ? lately : share; }
+
+  /// Returns the units per second at which a cut from `rate` is judged.
+  double slow(double rate) const noexcept {
+    return rate * std::clamp(trial_pace * (1 - lately), trial_min, trial_max);
   }
 
-  /// Returns whether a cut that comes now is to be judged: the more seldom, the more of them have
-  /// helped.
-  bool doubts() noexcept {
-    if (sure == 0) return true;
-    --sure;
-    return false;
+  /// Returns whether a cut to `rate` is to be judged, where `before` was the share.
+  bool doubts(double before, double rate) const noexcept {
+    return !limit || before > usual + suspicious || rate < safe;
+  }
+
+  /// Judges a cut by the answers to what was sent after it, at most `pace` units per second.
+  /// `before` is the share at the cut. If it was in vain, so many failures are usual.
+  verdict judge(double answers, double failures, double before, double pace) noexcept {
+    before = std::min(std::max(before, usual + limit_share), share_max);
+    auto const left = std::max(usual + cured * (before - usual), cured_min);
+    auto const odds = failures * std::log(left / before) +
+                      (answers - failures) * std::log((1 - left) / (1 - before));
+    if (odds < helps_odds && odds > vain_odds && answers < trial) return verdict::open;
+    auto const unheard = std::max(trial - answers, 0.0);
+    limit = odds > 0;
+    usual = (failures + (limit ? 0 : before) * unheard) / (answers + unheard);
+    share = usual;
+    if (!limit) return verdict::in_vain;
+    lately = usual;
+    safe = pace;
+    return verdict::helps;
   }
 
   /// Seconds from one probe to the next, while nothing answers.

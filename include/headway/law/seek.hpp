@@ -50,7 +50,8 @@ struct learned {
 /// accepted ÷ cycle is its rate when it opens. Latency is judged by the lowest of a block: when
 /// that doubles, a pause of our own tells our queue (it falls) from a slow server (it stays, and is
 /// the new normal). Failures cut when a quarter more of the answers fail than usual; a cut that
-/// they outlast is given back, and so many are usual from then on. While nothing answers at all, it
+/// they outlast is given back, and so many are usual from then on; one that cures them shows that
+/// they are a limit's, and then few cut. While nothing answers at all, it
 /// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
 /// which a fixed time gives back; a window is asked by spurts whether others share it (`spurt`);
 /// refusals that come by chance (`chance`) are asked again before they count. A caller that wants
@@ -96,7 +97,7 @@ struct seek {
   /// The state before a cut for failures, given back if it does not lower their share.
   struct belief {
     double share = 0;  ///< of failures at the cut; 0: there is nothing to give back
-    double rate = 0;   ///< before it
+    double pace = 0;   ///< units per second until it is judged, at most
     double level = 0;  ///< before it
     ceiling top{};     ///< before it
     friend bool operator==(belief const&, belief const&) = default;
@@ -131,7 +132,6 @@ struct seek {
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
-  static constexpr double trial_slowness = 2.5;         // of a cut for failures, until it is judged
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
   static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
@@ -192,7 +192,7 @@ struct seek {
                     : std::max({seconds, jitter(now, u) * probe_interval(now), waits * wait.mean});
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
-    if (trial.share > 0) seconds = std::max(seconds, trial_slowness * units / trial.rate);
+    if (trial.share > 0) seconds = std::max(seconds, units / trial.pace);
     auto const interval = from_seconds(seconds);
     duration slack = 1ms;
     if (now - turn.next > slack)
@@ -212,7 +212,7 @@ struct seek {
   void on_success(time_point now, sample const& s, fraction u) noexcept {
     auto const cost = static_cast<double>(s.sent.cost);
     so_far.succeed(cost);
-    if (broken.succeeded(s.sent.sent)) turn.hurry(now, so_far.unit / pace());
+    if (broken.succeeded(s.sent.sent, s.own)) turn.hurry(now, so_far.unit / pace());
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) {
@@ -245,17 +245,23 @@ struct seek {
     wait.fail();
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
+    bool const was_limit = broken.limit;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.away()) return;
     judge_trial();
-    if (!too_many || trial.share > 0 || wait.draining() || s.sent.epoch != so_far.epoch) return;
-    if (last.since.answers() < breakage::row_max) return;  // too few to tell
-    belief const before{broken.share, rate_of(level), level, top};
+    if (broken.limit && !was_limit) trial = {};
+    if (trial.share > 0) return;
+    bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
+    bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
+                        last.since.answers() >= breakage::row_max;
+    if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) return;
+    belief const before{broken.above(), broken.slow(rate_of(level)), level, top};
     auto const epoch = so_far.epoch;
     auto const shut = server.shut;
     refused(now, s, u);
-    server.shut = shut;  // one that answers with failures is not
-    if (so_far.epoch != epoch && !server.shut && broken.doubts()) trial = before;
+    if (!broken.limit) server.shut = shut;  // one that answers with failures is not
+    bool const judged = so_far.epoch != epoch && !server.shut;
+    if (judged && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
   /// Takes a server that says that it is shut for so long that this costs much.
@@ -509,10 +515,13 @@ struct seek {
 
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
-    if (trial.share == 0 || last.since.answers() < breakage::trial) return;
-    auto const answers = static_cast<double>(last.since.answers());
+    if (trial.share == 0) return;
+    auto const verdict = broken.judge(static_cast<double>(last.since.answers()),
+                                      static_cast<double>(last.since.failures), trial.share,
+                                      trial.pace);
+    if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
-    if (!broken.in_vain(answers, static_cast<double>(last.since.failures), was.share)) return;
+    if (verdict == breakage::verdict::helps) return;
     level = was.level;
     count(was.top.slots);
     top.take_back(was.top);
