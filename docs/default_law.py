@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
-TROUBLES = ("poison", "noise", "rows", "failures", "gone", "ban", "slope", "sparse", "late", "overtaking")
+TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "chance", "demand"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
@@ -51,6 +51,9 @@ TROUBLE = [
     ("held-out/noise-80",), ("held-out/noise-350",), ("held-out/noise-700",), ("held-out/noise-slots",),
     *(("unrelated-500s-15", "--sweep", f"failures={share}%") for share in (5, 15, 30)),
     ("failures-1000",), ("held-out/failures-60",), ("held-out/rate-300-failures",),
+    *((f"{folder}closes-{name}",) for folder, names in (("", ("30", "window", "slots", "bad", "failures")),
+                                                       ("held-out/", ("12", "150", "window", "slots", "bad", "failures")))
+      for name in names),
     ("rate-50-3s",), ("rate-50-6s",), ("rate-8-20s",), ("rate-167-10s",), ("held-out/rate-12-5s",),
     ("held-out/rate-35-10s",), ("gone-1min",), ("gone",), ("gone-30min",), ("held-out/gone-2min",),
     ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",), ("ban-1min",),

@@ -56,14 +56,14 @@ TEST(breakage, a_cut_is_judged_as_soon_as_the_odds_are_clear) {
 
 TEST(breakage, what_was_usual_before_a_cut_need_not_be_cured) {
   breakage b{.usual = 0.2};
-  EXPECT_EQ(b.judge(48, 9, 0.5, 10), breakage::verdict::helps);
-  EXPECT_NEAR(b.usual, 9.0 / 48, 1e-9);
+  EXPECT_EQ(b.judge(48, 16, 0.5, 10), breakage::verdict::helps);
+  EXPECT_NEAR(b.usual, 16.0 / 48, 1e-9);
 }
 
 TEST(breakage, all_that_fails_is_judged_too) {
   breakage b{.usual = 0.9};
-  EXPECT_EQ(b.judge(48, 48, 1, 10), breakage::verdict::in_vain);
-  EXPECT_EQ(b.usual, 1);
+  EXPECT_EQ(b.judge(48, 47, 1, 10), breakage::verdict::in_vain);
+  EXPECT_NEAR(b.usual, 47.0 / 48, 1e-9);
 }
 
 TEST(breakage, of_a_limit_two_failures_of_eight_ask_for_a_cut_and_one_does_not) {

@@ -450,7 +450,8 @@ TEST(seek, a_cut_that_failures_outlast_is_given_back) {
   EXPECT_EQ(law.so_far.epoch, cuts);
 }
 
-/// Sends for so long to a server of `rate` a second that closes what is above it. Returns the failures.
+/// Sends for so long to a server of `rate` a second that closes what is above it. Returns the
+/// failures.
 int closes(seek& law, time_point& now, duration lasts, double rate) {
   auto const until = now + lasts;
   int failures = 0;

@@ -323,7 +323,9 @@ struct naive_governor {
       late.sent.epoch = by.opened;
       law.on_throttle(now, late, resource::unknown, derive(u, 2));
     }
-    law.on_success(now, s, derive(u, 0));
+    auto heard = s;
+    heard.own = by.fails_alone;
+    law.on_success(now, heard, derive(u, 0));
     ++lead, ++accepted;
     accepted_sent = std::max(accepted_sent, by.permit.sent);
     firsts_refused = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "headway/time.hpp"
@@ -9,8 +8,8 @@
 namespace headway {
 
 /// Tells what failures say. Too many of them may be overload, which a cut cures, or a limit told by
-/// closed connections; or a fault of the server's own, which a cut does not cure; or nothing answers
-/// any more, and then the rate is as good as it was once the server is back.
+/// closed connections; or a fault of the server's own, which a cut does not cure; or nothing
+/// answers any more, and then the rate is as good as it was once the server is back.
 ///
 /// A cut is judged by Wald's ratio of the answers to what is sent at a slower pace. Once one has
 /// helped, failures are a limit's, and few of them cut; the pace at which they were gone is safe,
@@ -20,40 +19,40 @@ namespace headway {
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Failures".
 struct breakage {
-  double share = 0;         ///< of answers that are failures, smoothed
-  double lately = 0;        ///< … over a third as many, and without those that do not count
-  double usual = 0;         ///< the share that a cut did not lower, or left
-  double stubborn = 0.5;    ///< of attempts at requests that fail while others pass, those that fail
-  double safe = 0;          ///< units per second at which a cut has helped
-  bool limit = false;       ///< failures are a limit's
-  int row = 0;              ///< failures since the last success
-  time_point back{};        ///< it answered what was sent then, again; the clock's begin: not yet
-  duration lasted{};        ///< … after so long without
+  double share = 0;       ///< of answers that are failures, smoothed
+  double lately = 0;      ///< … over a third as many, and without those that do not count
+  double usual = 0;       ///< the share that a cut did not lower, or left
+  double stubborn = 0.5;  ///< of attempts at requests that fail while others pass, those that fail
+  double safe = 0;        ///< units per second at which a cut has helped
+  bool limit = false;     ///< failures are a limit's
+  int row = 0;            ///< failures since the last success
+  time_point back{};      ///< it answered what was sent then, again; the clock's begin: not yet
+  duration lasted{};      ///< … after so long without
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
   friend bool operator==(breakage const&, breakage const&) = default;
 
-  static constexpr double smoothing = 96;      ///< answers; 16: 15 % cross a quarter by chance
-  static constexpr double suspicious = 0.25;   ///< above the usual share
+  static constexpr double smoothing = 96;        ///< answers; 16: 15 % cross a quarter by chance
+  static constexpr double suspicious = 0.25;     ///< above the usual share
   static constexpr double smoothing_limit = 32;  ///< of `lately`; 16: 4 % by chance cut
-  static constexpr double limit_share = 0.1;   ///< above the usual one, that cuts: two of eight
-  static constexpr double smoothing_own = 16;  ///< attempts, of `stubborn`
-  static constexpr double hardly_pass = 0.75;  ///< of these fail: it is the requests' fault
-  static constexpr int row_max = 16;           ///< failures: in a row the server is gone
-  static constexpr double trial = 48;          ///< answers that judge a cut, at most
-  static constexpr double cured = 0.25;        ///< of what is above the usual share is left
-  static constexpr double cured_min = 0.02;    ///< … or so many failures
-  static constexpr double helps_odds = 4;      ///< logarithm: one in 55
-  static constexpr double vain_odds = -3;      ///< … one in 20
-  static constexpr double share_max = 0.99;    ///< more cannot be judged
-  static constexpr double trial_pace = 0.8;    ///< of what passes, at a trial; of the pace …
-  static constexpr double trial_min = 0.2;     ///< … at least
-  static constexpr double trial_max = 0.4;     ///< … at most: half may still be too fast
+  static constexpr double limit_share = 0.1;     ///< above the usual one, that cuts: two of eight
+  static constexpr double smoothing_own = 16;    ///< attempts, of `stubborn`
+  static constexpr double hardly_pass = 0.75;    ///< of these fail: it is the requests' fault
+  static constexpr int row_max = 16;             ///< failures: in a row the server is gone
+  static constexpr int trial = 48;               ///< answers that judge a cut, at most
+  static constexpr double cured = 0.25;          ///< of what is above the usual share is left
+  static constexpr double cured_min = 0.02;      ///< … or so many failures
+  static constexpr double helps_odds = 55;       ///< of a cut that helps
+  static constexpr double vain_odds = 1.0 / 20;  ///< … of one that does not
+  static constexpr double share_max = 0.99;      ///< more cannot be judged
+  static constexpr double trial_pace = 0.8;      ///< of what passes, at a trial; of the pace …
+  static constexpr double trial_min = 0.2;       ///< … at least
+  static constexpr double trial_max = 0.4;       ///< … at most: half may still be too fast
   static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
   static constexpr double probe_share = 0.25;  ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
   static constexpr double probe_seconds_max = 5;    ///< the longest
 
-  /// What is said of a cut.
+  /// The judgement of a cut.
   enum class verdict : std::uint8_t { open, helps, in_vain };
 
   /// Returns whether nothing answers.
@@ -99,7 +98,6 @@ struct breakage {
 
   /// Returns the share of failures that a cut is to lower.
   double above() const noexcept { return limit ? lately : share; }
-
   /// Returns the units per second at which a cut from `rate` is judged.
   double slow(double rate) const noexcept {
     return rate * std::clamp(trial_pace * (1 - lately), trial_min, trial_max);
@@ -112,14 +110,15 @@ struct breakage {
 
   /// Judges a cut by the answers to what was sent after it, at most `pace` units per second.
   /// `before` is the share at the cut. If it was in vain, so many failures are usual.
-  verdict judge(double answers, double failures, double before, double pace) noexcept {
+  verdict judge(int answers, int failures, double before, double pace) noexcept {
     before = std::min(std::max(before, usual + limit_share), share_max);
     auto const left = std::max(usual + cured * (before - usual), cured_min);
-    auto const odds = failures * std::log(left / before) +
-                      (answers - failures) * std::log((1 - left) / (1 - before));
+    double odds = 1;  // that it helps
+    for (int i = 0; i < answers; ++i)
+      odds *= i < failures ? left / before : (1 - left) / (1 - before);
     if (odds < helps_odds && odds > vain_odds && answers < trial) return verdict::open;
-    auto const unheard = std::max(trial - answers, 0.0);
-    limit = odds > 0;
+    auto const unheard = std::max(trial - answers, 0);
+    limit = odds > 1;
     usual = (failures + (limit ? 0 : before) * unheard) / (answers + unheard);
     share = usual;
     if (!limit) return verdict::in_vain;

@@ -516,9 +516,9 @@ struct seek {
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
     if (trial.share == 0) return;
-    auto const verdict = broken.judge(static_cast<double>(last.since.answers()),
-                                      static_cast<double>(last.since.failures), trial.share,
-                                      trial.pace);
+    auto const answers = static_cast<int>(last.since.answers());
+    auto const failures = static_cast<int>(last.since.failures);
+    auto const verdict = broken.judge(answers, failures, trial.share, trial.pace);
     if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
     if (verdict == breakage::verdict::helps) return;
