@@ -245,11 +245,9 @@ struct seek {
     wait.fail();
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
-    bool const was_limit = broken.limit;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.away()) return;
     judge_trial();
-    if (broken.limit && !was_limit) trial = {};
     if (trial.share > 0) return;
     bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
