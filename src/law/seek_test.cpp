@@ -1289,5 +1289,133 @@ TEST(seek, a_ceiling_that_a_ramp_has_guessed_is_remembered_as_what_was_accepted)
   EXPECT_EQ(law.knows().rate, 10'000);
 }
 
+/// Returns a law at a ceiling that it has touched.
+seek touched_at(double ceiling) {
+  seek law;
+  law.so_far = {.epoch = 1, .successes = 100, .units = 100};
+  law.wait.mean = 0.05;
+  law.wait.base = 0.05;
+  law.top.at = ceiling;
+  law.top.touched = true;
+  law.level = law.top.rest();
+  law.server.cuts = 1;
+  return law;
+}
+
+/// Has so many accepted, one after another.
+void accept(seek& law, time_point& now, std::uint64_t count) {
+  for (; count > 0; --count) answer_row(law, now, 1, 0);
+}
+
+TEST(seek, a_low_ceiling_that_refuses_nothing_is_asked_by_a_ramp_and_later_again) {
+  time_point now{1s};
+  auto law = touched_at(2);
+  accept(law, now, quiet::first - 1);
+  EXPECT_EQ(law.doing(), seek::phase::creep);
+  accept(law, now, 1);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+  auto const before = law.level;
+  accept(law, now, 6);
+  EXPECT_GT(law.level, 1.4 * before) << "it doubles in 4 s";
+  law.level = 1.3 * law.top.at;
+  answer_row(law, now, 1, 1);
+  EXPECT_DOUBLE_EQ(law.level, ceiling::dip * 2) << "the ceiling is where it was";
+  EXPECT_EQ(law.top.at, 2);
+  EXPECT_FALSE(law.top.guess);
+  law.luck.test(0, false, 0);
+  accept(law, now, 2 * quiet::first - 1);
+  EXPECT_NE(law.doing(), seek::phase::ramp);
+  accept(law, now, 1);
+  EXPECT_EQ(law.doing(), seek::phase::ramp);
+}
+
+TEST(seek, a_ramp_that_finds_a_low_ceiling_far_above_where_it_was_goes_on_there) {
+  time_point now{1s};
+  auto law = touched_at(2);
+  accept(law, now, quiet::first);
+  law.level = 30;
+  answer_row(law, now, 1, 1);
+  EXPECT_DOUBLE_EQ(law.top.at, 30);
+  EXPECT_DOUBLE_EQ(law.level, seek::guess_cut * 30);
+  EXPECT_NE(law.doing(), seek::phase::ramp);
+}
+
+TEST(seek, no_ramp_asks_a_ceiling_that_climbs_find_soon_or_that_others_a_cycle_or_a_memory_hold) {
+  auto const asks = [](auto change) {
+    time_point now{1s};
+    auto law = touched_at(2);
+    change(law);
+    accept(law, now, quiet::first);
+    return law.top.calm.asks;
+  };
+  EXPECT_TRUE(asks([](seek&) {}));
+  EXPECT_FALSE(asks([](seek& law) { law.level = law.top.at = 6; })) << "40 are soon accepted";
+  EXPECT_FALSE(asks([](seek& law) { law.top.climb_seconds = 39; })) << "a cycle is long";
+  EXPECT_FALSE(asks([](seek& law) { law.top.warm = true; }));
+  EXPECT_FALSE(asks([](seek& law) { law.leave = 0.1; }));
+  EXPECT_FALSE(asks([](seek& law) {
+    law.others.show();
+    law.luck.odds = chance::certain;
+  })) << "a stride is given back in 12 s";
+  EXPECT_FALSE(asks([](seek& law) { law.level = 2 * law.top.at; })) << "it is a ramp already";
+  EXPECT_FALSE(asks([](seek& law) { law.luck.usual = 0.1; })) << "refusals come by chance";
+  EXPECT_FALSE(asks([](seek& law) { law.server.banned.alike = 2; })) << "each costs a closing";
+  EXPECT_FALSE(asks([](seek& law) {
+    law.top.slots = true;
+    law.wait.mean = 10;
+  }));
+}
+
+TEST(seek, a_ceiling_that_fell_from_above_is_not_asked_before_it_is_reached_but_one_after_a_closing_is) {
+  time_point now{1s};
+  auto fell = touched_at(2);
+  fell.top.touched = false;
+  fell.level = 0.1;
+  auto opened = fell;
+  opened.server.cuts = 0;
+  accept(fell, now, quiet::first);
+  EXPECT_EQ(fell.doing(), seek::phase::approach);
+  accept(opened, now, quiet::first);
+  EXPECT_EQ(opened.doing(), seek::phase::ramp);
+}
+
+TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_where_a_search_begins_anew) {
+  auto law = touched_at(2);
+  law.top.calm.asks = true;
+  time_point now{1s};
+  auto const refused = [&] {
+    law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
+  };
+  refused();
+  EXPECT_TRUE(law.top.calm.asks) << "the ceiling was touched";
+  law.top.touched = false;
+  refused();
+  EXPECT_FALSE(law.top.calm.asks);
+}
+
+TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_when_a_server_opens_that_a_hint_has_shut) {
+  auto law = touched_at(2);
+  law.top.calm.asks = true;
+  time_point now{1s};
+  law.server.refuse(now);
+  law.server.close(now);
+  now += 10s;
+  answer_row(law, now, 1, 0);
+  EXPECT_FALSE(law.server.shut);
+  EXPECT_FALSE(law.top.calm.asks);
+}
+
+TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_at_a_queue_of_its_own) {
+  auto law = touched_at(2);
+  law.top.calm.asks = true;
+  time_point now{1s};
+  law.wait.delivered = 3;
+  law.level = law.wait.drain(now, 1, law.level);
+  now += 60s;
+  accept(law, now, 3 * latency::drain_answers);
+  EXPECT_FALSE(law.wait.draining());
+  EXPECT_FALSE(law.top.calm.asks);
+}
+
 }  // namespace
 }  // namespace headway

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "headway/law/quiet.hpp"
+
 namespace headway {
 
 /// Knows where refusals begin, how well that is known, and how soon it is asked again.
@@ -22,6 +24,7 @@ struct ceiling {
   double touch_rejects = 1;                    ///< that touching it costs
   int flight_rejects = 0;                      ///< since the last cut
   double ease = 1;  ///< of the share that leave allows: others were yielded to
+  quiet calm{};     ///< whether a ramp asks it, since it refuses nothing
   friend bool operator==(ceiling const&, ceiling const&) = default;
 
   static constexpr double below = 0.985;      ///< of it: where climbs begin

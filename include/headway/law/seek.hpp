@@ -54,8 +54,9 @@ struct learned {
 /// they are a limit's, and then few cut. While nothing answers at all, it
 /// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
 /// which a fixed time gives back; a window is asked by spurts whether others share it (`spurt`);
-/// refusals that come by chance (`chance`) are asked again before they count. A caller that wants
-/// less than its pace allows (`demand`) asks again later, and keeps the pace.
+/// refusals that come by chance (`chance`) are asked again before they count. A low
+/// ceiling that refuses nothing (`quiet`) is asked by a ramp. A caller that wants less than its pace
+/// allows (`demand`) asks again later, and keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -320,7 +321,9 @@ struct seek {
     return top.slots ? l * so_far.unit / std::max(wait.mean, 1e-6) : l;
   }
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
-  bool ramping() const noexcept { return level > moved * top.at && (top.at == 0 || !crowd()); }
+  bool ramping() const noexcept {
+    return top.calm.asks || (level > moved * top.at && (top.at == 0 || !crowd()));
+  }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
   /// whatever they cost, unless a memory has told the rate.
   void learn_unit(double cost) noexcept {
@@ -405,6 +408,7 @@ struct seek {
         !ramping())
       top.settled = true;
     growth const per{.rate = rate, .unit = so_far.unit, .answer = wait.mean};
+    if (is_quiet()) top.calm.asks = top.guess = true;
     switch (growing()) {
       case phase::crowd:
         level += others.stride() * top.at * cost / per.stride(level / top.at, others.stride());
@@ -424,6 +428,17 @@ struct seek {
         if (!(leave > 0 && top.settled && level > top.at)) climb(per, cost);
     }
     level = std::min(level, rate_max);
+  }
+
+  /// Returns whether a ceiling of one's own, so low that climbs are slow, but not because a cycle
+  /// is long, refuses nothing. Where one fell from further above, it must nearly be reached.
+  bool is_quiet() const noexcept {
+    if (rate_of(level) * std::max(quiet::seconds, top.climb_seconds) * waste >= so_far.unit)
+      return false;
+    bool const climbs = !top.slots && !top.warm && !crowd() && !ramping() && leave == 0;
+    bool const above = !top.touched && server.cuts > 0 && level < top.rest();
+    return climbs && !above && !luck.known() && !bans() &&
+           top.calm.enough(last.since.successes, top.at, luck.limit());
   }
 
   void climb(growth const& per, double cost) noexcept {
@@ -450,6 +465,7 @@ struct seek {
     last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
+    top.calm = {};
     top.resumed = top.at > 0;
     others = {};
   }
@@ -592,11 +608,15 @@ struct seek {
     auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
+    bool const stands = top.calm.asks && top.calm.refused(level, top.at);
     bool const unexpected = !top.slots && level < ceiling::below * top.at;
     if (top.slots) {
       refused_slots(had, out);
     } else if (!some && top.at > 0) {
       if (server.close(s.sent.sent)) level *= crowd() ? 1 - others.stride() : shut_cut;
+    } else if (stands) {
+      level = ceiling::dip * top.at;
+      top.guess = false;
     } else {
       refused_rate(s, had, r.flight);
       if (r.accepted >= period::many) server.alike = 0;
@@ -784,6 +804,7 @@ struct seek {
         level = std::min(level, top.rest());  // not a ramp above it
       }
     }
+    top.calm.asks = false;
     turn.hurry(now, unit / pace());
   }
   /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
@@ -861,6 +882,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), usable);
         count(false);
         top.at = level / ceiling::below;
+        top.calm.asks = false;
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
