@@ -1353,11 +1353,11 @@ TEST(seek, no_ramp_asks_a_ceiling_that_climbs_find_soon_or_that_others_a_cycle_o
   EXPECT_FALSE(asks([](seek& law) { law.top.climb_seconds = 39; })) << "a cycle is long";
   EXPECT_FALSE(asks([](seek& law) { law.top.warm = true; }));
   EXPECT_FALSE(asks([](seek& law) { law.leave = 0.1; }));
+  EXPECT_FALSE(asks([](seek& law) { law.others.show(); })) << "a stride is given back in 12 s";
   EXPECT_FALSE(asks([](seek& law) {
-    law.others.show();
-    law.luck.odds = chance::certain;
-  })) << "a stride is given back in 12 s";
-  EXPECT_FALSE(asks([](seek& law) { law.level = 2 * law.top.at; })) << "it is a ramp already";
+    law.top.at = 0.5;
+    law.level = 0.7;
+  })) << "it is a ramp already";
   EXPECT_FALSE(asks([](seek& law) { law.luck.usual = 0.1; })) << "refusals come by chance";
   EXPECT_FALSE(asks([](seek& law) { law.server.banned.alike = 2; })) << "each costs a closing";
   EXPECT_FALSE(asks([](seek& law) {
@@ -1373,10 +1373,14 @@ TEST(seek, a_ceiling_that_fell_from_above_is_not_asked_before_it_is_reached_but_
   fell.level = 0.1;
   auto opened = fell;
   opened.server.cuts = 0;
+  auto touched = fell;
+  touched.top.touched = true;
   accept(fell, now, quiet::first);
   EXPECT_EQ(fell.doing(), seek::phase::approach);
   accept(opened, now, quiet::first);
   EXPECT_EQ(opened.doing(), seek::phase::ramp);
+  accept(touched, now, quiet::first);
+  EXPECT_EQ(touched.doing(), seek::phase::ramp);
 }
 
 TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_where_a_search_begins_anew) {
