@@ -1358,6 +1358,8 @@ TEST(seek, no_ramp_asks_a_ceiling_that_climbs_find_soon_or_that_others_a_cycle_o
     law.top.at = 0.5;
     law.level = 0.7;
   })) << "it is a ramp already";
+  EXPECT_FALSE(asks([](seek& law) { law.luck.odds = chance::certain; }))
+      << "it takes twice as many";
   EXPECT_FALSE(asks([](seek& law) { law.luck.usual = 0.1; })) << "refusals come by chance";
   EXPECT_FALSE(asks([](seek& law) { law.server.banned.alike = 2; })) << "each costs a closing";
   EXPECT_FALSE(asks([](seek& law) {
@@ -1366,7 +1368,8 @@ TEST(seek, no_ramp_asks_a_ceiling_that_climbs_find_soon_or_that_others_a_cycle_o
   }));
 }
 
-TEST(seek, a_ceiling_that_fell_from_above_is_not_asked_before_it_is_reached_but_one_after_a_closing_is) {
+TEST(seek,
+     a_ceiling_that_fell_from_above_is_not_asked_before_it_is_reached_but_one_after_a_closing_is) {
   time_point now{1s};
   auto fell = touched_at(2);
   fell.top.touched = false;

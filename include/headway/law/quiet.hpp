@@ -19,10 +19,10 @@ struct quiet {
   double at = 0;      ///< the level at which the latest was refused; 0: none yet
   friend bool operator==(quiet const&, quiet const&) = default;
 
-  static constexpr double seconds = 8;        ///< that a climb takes: it is slow; 4: 7/s refused 4 %
-  static constexpr std::uint64_t first = 32;  ///< accepted since the latest refusal; 6: 8/min 29 %
-  static constexpr int ramps_max = 16;        ///< each doubles what the next one needs
-  static constexpr double elsewhere = 2;      ///< times as much, or as little
+  static constexpr double seconds = 8;  ///< that a climb takes: it is slow; 4: 7/s refused 4 %
+  static constexpr std::uint64_t first = 32;   ///< accepted since the latest refusal; 6: 8/min 29 %
+  static constexpr int ramps_max = 16;         ///< each doubles what the next one needs
+  static constexpr double elsewhere = 2;       ///< times as much, or as little
   static constexpr double where_it_was = 1.4;  ///< times it: a ramp doubles in six answers, or more
 
   /// Returns whether so many accepted since the latest refusal are enough to ask; `known`: tests

@@ -55,8 +55,8 @@ struct learned {
 /// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
 /// which a fixed time gives back; a window is asked by spurts whether others share it (`spurt`);
 /// refusals that come by chance (`chance`) are asked again before they count. A low
-/// ceiling that refuses nothing (`quiet`) is asked by a ramp. A caller that wants less than its pace
-/// allows (`demand`) asks again later, and keeps the pace.
+/// ceiling that refuses nothing (`quiet`) is asked by a ramp. A caller that wants less than its
+/// pace allows (`demand`) asks again later, and keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
