@@ -63,7 +63,7 @@ struct naive_governor {
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
   std::int64_t wanted = 0, passed = 0;  // aside
-  int asked = 0;  // … were refused since one was asked that had been before
+  int asked = 0;                        // … were refused since one was asked that had been before
   std::int64_t accepted_refused = 0;    // when the last refusal was heard
   time_point refused_at = time_point::min();
   time_point accepted_sent = time_point::min(), refused_sent = time_point::min();
@@ -143,8 +143,7 @@ struct naive_governor {
     auto const* const first = head();
     auto const due = [&](auto& r) { return !r.flying && r.again && *r.again <= sends; };
     if (!first || first->ready_since > now || accepted_sent <= refused_sent) return;
-    if (auto* const r = one_refused(now); r && std::ranges::any_of(alive, due))
-      move_up(*r, *first);
+    if (auto* const r = one_refused(now); r && std::ranges::any_of(alive, due)) move_up(*r, *first);
   }
   void ask_aside(time_point now) {
     auto const* const first = head();

@@ -49,7 +49,7 @@ sim::limit bucket(phrase& w) {
 }
 
 sim::limit slots(phrase& w) {
-  sim::concurrency limit{.max_busy = whole("concurrent", w.kind().value, 0)};
+  sim::concurrency limit{.max_busy = whole("concurrent", w.kind().value, 1)};
   w.with("error-holds", [&](auto v) { limit.error_holds = parse_time(v); });
   return limit;
 }
@@ -69,7 +69,7 @@ sim::limit sliding(phrase& w) {
 }
 
 sim::limit queue(phrase& w) {
-  sim::queue limit{.servers = whole("queue", w.kind().value, 0)};
+  sim::queue limit{.servers = whole("queue", w.kind().value, 1)};
   w.with("waiting", [&](auto v) { limit.waiting_max = whole("waiting", v, 0); });
   w.with("shows", [&](auto v) { limit.shows = parse_symptom(v); });
   return limit;
