@@ -47,6 +47,15 @@ TEST(forecast, is_withheld_where_the_limit_moved) {
   EXPECT_NE(f.withheld.find("DOES NOT reproduce the run"), f.withheld.npos) << f.withheld;
 }
 
+TEST(forecast, is_withheld_where_refusals_come_by_chance) {
+  temporary file;
+  record({.latency = {20ms, 80ms}}, "fixed(rate=30/s,concurrency=8)", 1000, file.path, 7,
+         {.noise = 0.05});
+  auto const f = forecast_of(read_recording(file.path));
+  EXPECT_TRUE(f.rows.empty());
+  EXPECT_NE(f.withheld.find("refusals came at any pace"), f.withheld.npos) << f.withheld;
+}
+
 TEST(forecast, is_withheld_where_no_limit_was_met) {
   temporary file;
   auto const f = forecast_of(recorded_without_limit(file.path));
