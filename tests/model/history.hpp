@@ -45,7 +45,7 @@ struct naive_governor {
     std::uint64_t opened = 0;              // the epoch of its open refusal
     std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
     std::uint64_t again_sequence = 0;      // … and its place among those
-    bool vain(std::int64_t accepted) const { return throttles > 0 && accepted_before == accepted; }
+    bool vain(std::int64_t so_far) const { return throttles > 0 && accepted_before == so_far; }
     auto turn() const { return std::pair(ready_since, sequence); }
   };
   governor_settings settings;
