@@ -1144,6 +1144,38 @@ TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_t
   EXPECT_GE(law.level, level);
 }
 
+// The others break, and one of them says that the server is shut for long. The first of the row
+// opens it, and drops the ceiling: it may be a ban's.
+TEST(seek, such_a_row_leaves_the_level_where_no_ceiling_is_known) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 13; ++i) answer(law, now, outcome::success);
+  law.level = 200;
+  law.wait.mean = 0.1;
+  auto sent = law.take(now, 1, 0);
+  sent.in_flight = 20;
+  now += 60ms;
+  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 60ms}, resource::unknown, 0);
+  ASSERT_GT(law.last.row.slots, 0);
+  law.last.row.flight = vacancy::flight_min;
+  law.on_hint(now, {.retry_after = 10s});
+  ASSERT_TRUE(law.server.shut);
+  now += 10s;
+  auto const probe = row_of(law, now);
+  ASSERT_EQ(probe.size(), 1U);
+  now += 100ms;
+  law.on_success(now, {.sent = probe.front(), .in_flight = 1, .rtt = 100ms}, 0);
+  ASSERT_FALSE(law.server.shut);
+  ASSERT_EQ(law.top.at, 0);
+  now += 10ms;
+  auto const rest = row_of(law, now);
+  ASSERT_EQ(rest.size(), static_cast<std::size_t>(vacancy::row_max - 1));
+  now += 150ms;
+  law.on_success(now, {.sent = rest.front(), .in_flight = 7, .rtt = 150ms}, 0);
+  EXPECT_EQ(law.last.row.slots, 0) << "it has passed";
+  EXPECT_GE(law.level, 1);
+}
+
 TEST(seek, a_row_that_is_refused_tells_of_a_rate_and_cuts_nothing) {
   time_point now{1s};
   auto law = refused_with_twenty_out(now, true);
