@@ -122,6 +122,9 @@ struct arguments {
       auto const linked = mark.ends_with('+');
       if (linked && o.input.sources.empty())
         throw fatal(exit_usage, mark + " links to the values before it, and there are none");
+      if (at == end)
+        throw fatal(exit_usage,
+                    mark + " has nothing after it; want values after :::, files after ::::");
       if (mark.starts_with("::::")) {
         for (auto const& path : std::vector(at, end)) {
           o.input.sources.push_back(lines_of(path, o.input.end));

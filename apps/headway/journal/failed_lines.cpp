@@ -14,6 +14,8 @@ namespace fs = std::filesystem;
 
 void check_folder(std::string_view option, std::string const& path) {
   std::error_code error;
+  if (fs::is_directory(path, error))
+    throw fatal(exit_usage, fmt::format("{} {} is a folder; want a file", option, in_quotes(path)));
   auto const folder = fs::weakly_canonical(fs::absolute(path), error).parent_path();
   if (!fs::is_directory(folder, error))
     throw fatal(exit_usage, fmt::format("{} {}: there is no folder {}", option, in_quotes(path),

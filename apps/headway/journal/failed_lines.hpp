@@ -10,7 +10,7 @@
 
 namespace headway::app {
 
-/// Throws fatal(exit_usage) where the folder of `option`'s `path` is not there.
+/// Throws fatal(exit_usage) where `option`'s `path` is a folder, or its folder is not there.
 void check_folder(std::string_view option, std::string const& path);
 
 /// Throws fatal(exit_usage) where `option`'s `path` cannot be written to in the end.

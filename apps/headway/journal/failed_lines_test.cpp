@@ -62,6 +62,10 @@ TEST_F(failed_lines, want_a_file_that_can_be_written) {
   EXPECT_NO_THROW(check_replaceable("--failed", path("failed")));
   EXPECT_THROW(check_replaceable("--failed", path("no/failed")), fatal);
   EXPECT_THROW(check_replaceable("--failed", folder), fatal);
+  EXPECT_NO_THROW(check_folder("--out", path("out")));
+  EXPECT_NO_THROW(check_folder("--out", "/dev/null"));
+  EXPECT_THROW(check_folder("--out", folder), fatal);
+  EXPECT_THROW(check_folder("--out", "/"), fatal);
   EXPECT_THROW(check_replaceable("--failed", "/dev/null"), fatal);
 }
 
