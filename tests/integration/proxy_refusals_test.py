@@ -131,6 +131,8 @@ class Malformed(unittest.TestCase):
                 with contextlib.closing(proxy.send(greeting)) as s:
                     said = s.recv(4096)
                 self.assertRegex(said, b"^HTTP/1.1 400 (?s:.*)X-Headway-Reason: %s\r\n" % reason)
+            for line in ("GET /", "GET / HTTP/0.9", "\x05\x01"):
+                self.assertIn(b"want a request of HTTP/1.1 or HTTP/1.0", proxy.raw(f"{line}\r\nHost: a\r\n\r\n", timeout=1))
 
     def test_a_hint_that_is_wrong_is_named(self):
         with Server(lambda *_: ok()) as origin, Proxy(origin.url, *COLD) as proxy:

@@ -57,7 +57,8 @@ std::optional<objection> objection_to(head const& r) {
   auto const malformed = [](std::string what) {
     return objection{400, "malformed", std::move(what)};
   };
-  if (r.version != 10 && r.version != 11) return malformed("want HTTP/1.1 or HTTP/1.0");
+  if (r.version != 10 && r.version != 11)
+    return malformed("want a request of HTTP/1.1 or HTTP/1.0");
   if (r.fields.size() > fields_max)
     return objection{431, "too_many_fields",
                      fmt::format("{} fields; want at most {}", r.fields.size(), fields_max)};
