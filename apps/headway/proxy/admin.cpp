@@ -59,14 +59,14 @@ class admin::visit : public std::enable_shared_from_this<visit> {
 
  private:
   void read() {
-    socket_.async_read_some(asio::buffer(in_),
-                            [self = shared_from_this()](error_code e, std::size_t n) {
-                              if (e) return;
-                              self->reader_.feed({self->in_.data(), n}, e);
-                              if (e) return self->refuse({400, "malformed", "want a request of HTTP/1.1 or HTTP/1.0"});
-                              if (!self->reader_.has_head()) return self->read();
-                              self->on_head();
-                            });
+    socket_.async_read_some(
+        asio::buffer(in_), [self = shared_from_this()](error_code e, std::size_t n) {
+          if (e) return;
+          self->reader_.feed({self->in_.data(), n}, e);
+          if (e) return self->refuse({400, "malformed", "want a request of HTTP/1.1 or HTTP/1.0"});
+          if (!self->reader_.has_head()) return self->read();
+          self->on_head();
+        });
   }
 
   void on_head() {

@@ -130,7 +130,9 @@ void session::feed() {
       if (!reader_->has_head() && reader_->start.text.starts_with(tls_record))
         return refuse(
             {{400, "tls", "TLS is not spoken here: want http:// in the base URL"}, std::nullopt});
-      return refuse({{400, "malformed", "want a request of HTTP/1.1 or HTTP/1.0, as GET /path HTTP/1.1"}, std::nullopt});
+      return refuse(
+          {{400, "malformed", "want a request of HTTP/1.1 or HTTP/1.0, as GET /path HTTP/1.1"},
+           std::nullopt});
     }
     bytes.remove_prefix(used);
     if (is_ == phase::head && reader_->has_head()) {
