@@ -91,10 +91,16 @@ class Trouble(unittest.TestCase):
     def test_a_limit_that_closes(self):
         zone = "limit_req_zone $binary_remote_addr zone=all:1m rate=30r/s;"
         with servers.nginx("limit_req zone=all burst=5 nodelay; limit_req_status 444;", zone, (20, 40)) as server:
-            log = self.send("30/s, and what is above is closed", server, 400)
-        # Measured: 13.7 s, 126 to 139 closed; before a closed connection told of a limit, 289 and 294, and 20 and 16 lines failed.
+            with Work(gets(server, 400)) as work:
+                work.run("--cold", "--alone")
+                log, lost = server.log(), sum(outcome != "success" for outcome in work.outcomes().values())
+        closed = sum(r.status == 444 for r in log)
+        measured(f"30/s, and what is above is closed: {log.seconds():.1f} s, {closed} closed, {lost} lines lost")
+        # Of 24 runs 126 to 155 are closed, and one in five loses a line; before a closed connection told of a limit,
+        # 289 and 294 were closed, and 20 and 16 lines lost.
         self.assertLessEqual(log.seconds(), 1.3 * 400 / 30)
-        self.assertLessEqual(sum(r.status == 444 for r in log), 200)
+        self.assertLessEqual(closed, 200)
+        self.assertLessEqual(lost, 6)
 
     def test_few_a_minute(self):
         with limited("40r/m", 10, latency_ms=(20, 80)) as server:
