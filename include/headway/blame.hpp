@@ -173,11 +173,11 @@ class blame {
   suspicion bad_;
   std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
-  int firsts_ = 0;                       // first refusals since anything was accepted
-  int open_ = 0;                         // last refusals that are
-  std::size_t wanted_ = 0, passed_ = 0;  // aside: are to be asked, have passed
-  int asked_ = 0;                     // … were refused since one was asked that had been before
-  std::uint64_t accepted_heard_ = 0;  // when the last refusal was heard, …
+  int firsts_ = 0;                                // first refusals since anything was accepted
+  int open_ = 0;                                  // last refusals that are
+  std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
+  int asked_ = 0;                                 // … were refused since one that had been before
+  std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …
   time_point heard_ = time_point::min();          // … and when that was
   time_point accepted_sent_ = time_point::min();  // when the last that was accepted went, …
   time_point refused_sent_ = time_point::min();   // … and the last that was refused

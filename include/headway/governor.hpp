@@ -638,8 +638,7 @@ class governor {
     r.ready_since = a.since;
     r.waits_for = a.why;
     enqueue(index);
-    if (r.refused.refusals > 0 && r.terms.failures == 0)
-      again_.push({sends_ + gives_way(r.refused), {r.ready_since, order_of(index)}, r.waits});
+    go_again(index, sends_ + gives_way(r.refused));
     if (blame_.wants_aside()) ask_aside(now);
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
@@ -696,16 +695,24 @@ class governor {
     if (blame_.most_bad() && r.refusals < 3) return ahead;
     return std::uint64_t{1} << 3 * (r.own ? 4 : std::min(r.refusals, 4));
   }
-  /// Moves one before the head. Another may be moved before it, so a refused one stays due.
-  void move_up(std::uint32_t index) {
+  /// Lets a refused one go before its turn once there were so many sends.
+  void go_again(std::uint32_t index, std::uint64_t sends) {
+    auto const& r = requests_[index];
+    if (r.refused.refusals > 0 && r.terms.failures == 0)
+      again_.push({sends, {r.ready_since, order_of(index)}, r.waits});
+  }
+  /// Moves one before the head, if it is another. A third may be moved before it, so a refused one
+  /// stays due. Returns whether it moved.
+  bool move_up(std::uint32_t index) {
     auto& r = requests_[index];
-    if (index == queue_.top().index()) return;
+    if (index == queue_.top().index()) return false;
     r.ready_since = std::min(r.ready_since, queue_.top().at - 1ns);
     r.sequence = next_sequence_++;
     --waiting_;
     enqueue(index);
-    if (r.refused.refusals > 0) again_.push({sends_, {r.ready_since, order_of(index)}, r.waits});
+    go_again(index, sends_);
     prune();
+    return true;
   }
   /// Moves a refused one up that has given way to as many as it should, if others pass.
   [[gnu::noinline]] void ask_again(time_point now) {
@@ -720,9 +727,7 @@ class governor {
     if (requests_[queue_.top().index()].refused.aside) return;
     auto found = blame_.wants_refused() ? one_refused(now) : last_fresh(now);
     if (!found) found = blame_.wants_refused() ? last_fresh(now) : one_refused(now);
-    if (!found || *found == queue_.top().index()) return;
-    blame_.ask(requests_[*found].refused);
-    move_up(*found);
+    if (found && move_up(*found)) blame_.ask(requests_[*found].refused);
   }
   /// Returns the refused one that is to go again first, if it does not rest.
   std::optional<std::uint32_t> one_refused(time_point now) const noexcept {

@@ -1072,17 +1072,16 @@ TEST(seek, a_crowd_far_above_its_ceiling_grows_in_few_steps) {
   EXPECT_EQ(law.level, seek::rate_max);
 }
 
-/// A ramp at 200/s that is refused with 20 out, of answers that take 100 ms and refusals that take
-/// 50 ms.
-seek refused_with_twenty_out(time_point& now, bool asks) {
+/// A ramp at 200/s that is refused with 20 out after so many answers, which take 100 ms.
+seek refused_with_twenty_out(time_point& now, bool asks, int answers = 50, duration after = 50ms) {
   seek law{.with = {.vacancy = asks}};
-  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  for (int i = 0; i < answers; ++i) answer(law, now, outcome::success);
   law.level = 200;
   law.wait.mean = 0.1;
   auto sent = law.take(now, 1, 0);
   sent.in_flight = 20;
-  now += 50ms;
-  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
+  now += after;
+  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = after}, resource::unknown, 0);
   return law;
 }
 
@@ -1148,14 +1147,7 @@ TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_t
 // opens it, and drops the ceiling: it may be a ban's.
 TEST(seek, such_a_row_leaves_the_level_where_no_ceiling_is_known) {
   time_point now{1s};
-  seek law;
-  for (int i = 0; i < 13; ++i) answer(law, now, outcome::success);
-  law.level = 200;
-  law.wait.mean = 0.1;
-  auto sent = law.take(now, 1, 0);
-  sent.in_flight = 20;
-  now += 60ms;
-  law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 60ms}, resource::unknown, 0);
+  auto law = refused_with_twenty_out(now, true, 13, 60ms);
   ASSERT_GT(law.last.row.slots, 0);
   law.last.row.flight = vacancy::flight_min;
   law.on_hint(now, {.retry_after = 10s});

@@ -62,9 +62,9 @@ struct breakage {
   /// passed. Returns whether the server is back.
   bool succeeded(time_point sent, bool own = false) noexcept {
     row = 0;
-    lately -= lately / smoothing_limit;
     if (own) stubborn -= stubborn / smoothing_own;
     if (share > 0 || usual > 0) {
+      lately -= lately / smoothing_limit;
       share -= share / smoothing;
       usual = std::min(usual, std::max(share, usual - usual / (forgetting * smoothing)));
     }

@@ -51,12 +51,12 @@ struct learned {
 /// that doubles, a pause of our own tells our queue (it falls) from a slow server (it stays, and is
 /// the new normal). Failures cut when a quarter more of the answers fail than usual; a cut that
 /// they outlast is given back, and so many are usual from then on; one that cures them shows that
-/// they are a limit's, and then few cut. While nothing answers at all, it
-/// is probed, and the rate is kept. Among others (`company`) a cut takes a stride of the level,
-/// which a fixed time gives back; a window is asked by spurts whether others share it (`spurt`);
-/// refusals that come by chance (`chance`) are asked again before they count. A low
-/// ceiling that refuses nothing (`quiet`) is asked by a ramp. A caller that wants less than its
-/// pace allows (`demand`) asks again later, and keeps the pace.
+/// they are a limit's, and then few cut. While nothing answers at all, it is probed, and the rate
+/// is kept. Among others (`company`) a cut takes a stride of the level, which a fixed time gives
+/// back; a window is asked by spurts whether others share it (`spurt`); refusals by chance
+/// (`chance`) are asked again before they count. A low ceiling that refuses nothing (`quiet`) is
+/// asked by a ramp. A caller that wants less than its pace allows (`demand`) asks again later, and
+/// keeps the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
