@@ -163,7 +163,7 @@ COMMANDS = (
     ("simulate seed-03", 2, "neither a file nor the name of a scenario; did you mean \"seed-003\"?"),
     ("simulate seed-003 --law foo", 2, "--law 'foo': there is no such law; headway simulate --list names them"),
     ("simulate seed-003 --law sek", 2, 'did you mean "seek"?'),
-    ("simulate seed-003 --sweep latency", 2, "--sweep 'latency' is not KEY=VALUE,VALUE,…"),
+    ("simulate seed-003 --sweep latency", 2, "--sweep 'latency' is not KEY=VALUE,VALUE,…, nor KEY=VALUE; with a value that has commas"),
     ("simulate seed-003 --sweep latncy=5ms,10ms", 2, "'latncy' is not a key here; known are about, limit, schedule"),
     ("simulate seed-003 --seed -1", 2, '--seed: "-1" is not a whole number from 0 to 18446744073709551615'),
     ("simulate seed-003 --seed 99999999999999999999", 2, "is not a whole number from 0 to 18446744073709551615"),

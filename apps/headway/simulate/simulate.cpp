@@ -26,6 +26,7 @@
 #include "scenario/comparison.hpp"
 #include "scenario/scenario_file.hpp"
 #include "simulate/output.hpp"
+#include "simulate/sweep.hpp"
 #include "whatif/fit.hpp"
 
 namespace headway::app {
@@ -118,29 +119,6 @@ std::vector<sim::contender> laws_of(std::vector<std::string> const& lists) {
         laws.push_back(std::move(law));
     }
   return laws;
-}
-
-/// Every combination of the values of all sweeps.
-std::vector<std::vector<setting>> combinations(std::vector<std::string> const& sweeps) {
-  std::vector<std::vector<setting>> all{{}};
-  for (auto const& sweep : sweeps) {
-    auto const equals = sweep.find('=');
-    if (equals == 0 || equals + 1 >= sweep.size() || equals == sweep.npos)
-      throw fatal(exit_usage, fmt::format("--sweep '{}' is not KEY=VALUE,VALUE,…", sweep));
-    auto const mark = sweep.find(';') == sweep.npos ? ',' : ';';
-    std::vector<std::vector<setting>> more;
-    for (auto at = equals; at != sweep.npos;) {
-      auto const end = sweep.find(mark, at + 1);
-      auto const value = sweep.substr(at + 1, end == sweep.npos ? end : end - at - 1);
-      for (auto combination : all) {
-        combination.push_back({sweep.substr(0, equals), value});
-        more.push_back(std::move(combination));
-      }
-      at = end;
-    }
-    all = std::move(more);
-  }
-  return all;
 }
 
 /// On a terminal; cleared when it is over.
@@ -405,8 +383,8 @@ void add_simulate(CLI::App& program, action& chosen) {
       option(
           "--sweep", w->sweeps, "KEY=VALUE,...",
           "Try each value for a key of the scenario, such as latency=5ms,50ms or\n"
-          "clients.requests=100,1000; values with commas are separated by ';'; repeatable: every\n"
-          "combination")
+          "clients.requests=100,1000; values with commas are separated by ';', and a single one\n"
+          "ends with it: 'latency=lognormal=50ms,cv=.3;'; repeatable: every combination")
           ->allow_extra_args(false)
           ->default_str("");
   auto* const report =
