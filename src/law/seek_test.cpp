@@ -253,6 +253,23 @@ TEST(seek, once_chance_has_explained_a_collapse_half_of_what_was_accepted_goes_a
   EXPECT_GE(law.level, 50);
 }
 
+TEST(seek, once_chance_is_found_early_and_alone_the_search_begins_no_lower_than_usual) {
+  for (auto const& [successes, variation, usual] :
+       {std::tuple{150, 0.0, true}, {200, 0.0, false}, {150, 0.02, false}}) {
+    time_point now{1s};
+    seek law;
+    law.so_far.successes = static_cast<std::uint64_t>(successes);
+    law.others.all.variation = law.others.lasting.variation = variation;
+    law.luck.share = 0.2;
+    law.level = law.top.at = 1;
+    law.turn.wait(now, 0);
+    law.luck.test(law.last.since.sends, true);
+    answer_row(law, now, chance::tests, 0);
+    ASSERT_TRUE(law.luck.known());
+    EXPECT_EQ(law.level >= seek{}.level, usual) << successes << ' ' << variation;
+  }
+}
+
 TEST(seek, a_row_that_leaves_a_collapse_unexplained_is_followed_by_another) {
   time_point now{1s};
   seek law;

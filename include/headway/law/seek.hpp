@@ -130,6 +130,7 @@ struct seek {
   static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;   ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
+  static constexpr std::uint64_t early_successes = 200;  ///< without end: poison-tokens 24, not 1.3
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
@@ -236,9 +237,7 @@ struct seek {
     wanted.heard(now, s, false);
     if (!s.own) return refused(now, s, u);
     server.take_back(static_cast<double>(s.sent.cost));
-    if (top.touched || top.slots) return;
-    search_anew();  // those before it were requests' own, too
-    if (so_far.successes < burst_max) level = std::max(level, seek{}.level * so_far.unit);
+    if (!top.touched && !top.slots) search_anew();  // those before it were requests' own, too
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -458,9 +457,10 @@ struct seek {
   }
 
   /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
-  /// below what was accepted before chance was found.
+  /// below what was accepted before chance was found, nor, early and alone, below the usual start.
   void search_anew() noexcept {
-    level = std::max(rate_of(level), search_cut * luck.highest);
+    auto const usual = so_far.successes < early_successes && !others.crowd() ? seek{}.level : 0;
+    level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
     count(false);
     last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
     top.touched = top.guess = top.settled = server.shut = false;
