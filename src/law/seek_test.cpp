@@ -73,10 +73,32 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   EXPECT_NEAR(refused.luck.ceiling, refused.level, 0.1);
   answer_row(law, now, chance::pair, 0);
   EXPECT_LT(law.luck.odds, 1);
-  refused_after(20);
-  ASSERT_EQ(law.luck.unsent, chance::tests);
+  ASSERT_EQ(law.luck.unsent, chance::tests) << "alone: at once";
   answer_row(law, now, chance::tests, 0);
   EXPECT_TRUE(law.luck.known());
+}
+
+TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_passed) {
+  for (auto const& [rate, variation, slots] :
+       {std::tuple{20.0, 0.005, false}, {9.0, 0.0, false}, {20.0, 0.0, true}}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = rate, .latency = .05}, 0s);
+    law.top.warm = false;
+    for (int const accepted : {30, 40}) {
+      answer_row(law, now, accepted, 0);
+      answer_row(law, now, 1, 1);
+    }
+    ASSERT_EQ(law.luck.unsent, chance::pair) << rate;
+    law.others.all.variation = law.others.lasting.variation = variation;
+    law.top.slots = slots;
+    answer_row(law, now, chance::pair, 0);
+    EXPECT_EQ(law.luck.unsent, 0) << rate << ' ' << variation;
+    law.top.slots = false;
+    answer_row(law, now, 20, 0);
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.luck.unsent, chance::tests) << rate << ' ' << variation;
+  }
 }
 
 /// Returns a law that has met a ceiling, and was refused again after so many.

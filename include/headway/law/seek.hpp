@@ -131,6 +131,7 @@ struct seek {
   static constexpr double guess_cut = 0.8;   ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
   static constexpr std::uint64_t early_successes = 200;  ///< without end: poison-tokens 24, not 1.3
+  static constexpr double lone_rate = 10;                ///< a second; 0: rate-slow-8 .87, not .92
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
@@ -486,8 +487,11 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    if (test && luck.heard == chance::pair && luck.length() == chance::pair && held_down())
-      judge_ceiling();
+    bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair;
+    if (pair && held_down()) judge_ceiling();
+    if (pair && luck.refused == 0 && !held_down() && !top.slots &&
+        others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
+      luck.test(last.since.sends, true);
     if (!known && luck.known()) {
       search_anew();
     } else if (unpaid && test) {
