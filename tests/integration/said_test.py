@@ -109,7 +109,7 @@ class Said(unittest.TestCase):
         with sockets.Scripted(lambda n, _: (500 if n % 5 == 0 else 200, {}, b"")) as server:
             with Work(post(server, str(i)) for i in range(20)) as work:
                 self.assertEqual(work.run(), 1)
-                self.assertRegex(work.stderr(), r"4 broke once and were not sent again, .*--retry-unsafe")
+                self.assertRegex(work.stderr(), r"4 broke and were not sent again, .*--retry-unsafe")
 
     def test_speed_and_time_left_are_near_the_servers_log(self):
         with sockets.Scripted(lambda n, _: (200, {}, b"")) as server, Work(gets(server, 400)) as work:

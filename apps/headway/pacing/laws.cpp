@@ -26,6 +26,8 @@ concept knowing = requires(L l, learned const& k, duration age) {
   l.leave;
   l.met();
   l.so_far.epoch;
+  l.broken.limit;
+  l.trial.share;
 };
 static_assert(knowing<seek>);
 
@@ -38,6 +40,16 @@ R if_knowing(Law& l, F f) {
         return R();
       },
       l.choice);
+}
+
+/// Returns whether a limit was met: failures alone are none until what followed their cut is
+/// judged.
+bool limit_met(knowing auto const& l) {
+  return l.met() && (l.trial.share == 0 || l.trial.top.at > 0);
+}
+
+bool many_failures(knowing auto const& l) {
+  return l.broken.share > l.broken.usual + breakage::limit_share;
 }
 
 }  // namespace
@@ -64,7 +76,7 @@ shipped_law law_named(std::string_view text) {
 
 std::optional<learned> knowledge_of(any_law const& l) {
   return if_knowing<std::optional<learned>>(l, [](auto const& one) -> std::optional<learned> {
-    if (!one.met() || one.so_far.successes < successes_min) return std::nullopt;
+    if (!limit_met(one) || one.so_far.successes < successes_min) return std::nullopt;
     return one.knows();
   });
 }
@@ -103,10 +115,15 @@ std::string findings(any_law const& l, bool quotas_bind) {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
-    if (!one.met() && quotas_bind) return latency;
-    if (!one.met()) return fmt::format("no limit met up to {}, {}", rate_in_words(k.rate), latency);
-    if (k.slots > 0) return fmt::format("about {:.0f} at once, {}", k.slots, latency);
-    return fmt::format("a limit of about {}, {}", rate_in_words(k.rate), latency);
+    if (!limit_met(one))
+      return quotas_bind
+                 ? latency
+                 : fmt::format("no limit met up to {}{}, {}", rate_in_words(k.rate),
+                               many_failures(one) ? ", but many failures, which may tell one" : "",
+                               latency);
+    auto const by = one.broken.limit ? " (told by failures)" : "";
+    if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);
+    return fmt::format("a limit of about {}{}, {}", rate_in_words(k.rate), by, latency);
   });
   if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<hesitant, reno>>(&l.choice))

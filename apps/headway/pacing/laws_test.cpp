@@ -67,5 +67,39 @@ TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
   EXPECT_EQ(findings(l, true), "latency 200 ms");
 }
 
+/// A server without a word that closes what is above 30 a second, as bursts of 5 allow; so many
+/// requests.
+any_law before_a_limit_that_closes(int requests) {
+  auto l = named("seek");
+  double room = 5;
+  time_point seen{}, now{1s};
+  for (int i = 0; i < requests; ++i) {
+    now = std::max(now + 1us, l.ready_at(1));
+    auto const sent = l.take(now, 1, 0);
+    room = std::min(5.0, room + 30 * to_seconds(now - seen));
+    seen = now;
+    sample const s{.sent = sent, .rtt = 10ms};
+    if (room < 1) {
+      l.on_failure(now + 10ms, s, 0);
+    } else {
+      room -= 1;
+      l.on_success(now + 10ms, s, 0);
+    }
+  }
+  return l;
+}
+
+TEST(laws, failures_that_tell_a_limit_are_named) {
+  auto const early = before_a_limit_that_closes(60);
+  EXPECT_NE(findings(early, false).find("/s, but many failures, which may tell one, latency"),
+            std::string::npos)
+      << findings(early, false);
+  EXPECT_EQ(knowledge_of(early), std::nullopt);
+  auto const late = before_a_limit_that_closes(600);
+  EXPECT_NE(findings(late, false).find("/s (told by failures), latency"), std::string::npos)
+      << findings(late, false);
+  EXPECT_TRUE(knowledge_of(late));
+}
+
 }  // namespace
 }  // namespace headway::app

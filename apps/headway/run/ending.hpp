@@ -28,6 +28,10 @@ struct ending {
 ending ending_of(request const&, reply const&, outcome taught, decision const& last,
                  run_options const&);
 
+/// Returns whether a request that ends so would have gone again, were it safe to repeat.
+bool ended_for_safety(request const&, reply const&, outcome taught, decision const& last,
+                      run_options const&);
+
 /// Returns the result of a request that ends so without an answer, …
 result result_of(request const&, ending const&);
 /// … by an answer, …

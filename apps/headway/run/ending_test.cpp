@@ -65,6 +65,33 @@ TEST_F(ending_test, unknown_if_its_answer_broke_off) {
   EXPECT_EQ(end(outcome::failure).how, final_outcome::failed);
 }
 
+TEST_F(ending_test, for_safety_if_another_would_have_gone_again) {
+  auto const for_safety = [&](outcome taught) {
+    return ended_for_safety(r, answer, taught, last, options);
+  };
+  r.what.method = "POST";
+  r.broken = 1;
+  last.why = reason::attempts;
+  answer = {.state = send_state::sent, .error = "the connection broke"};
+  EXPECT_TRUE(for_safety(outcome::failure));
+  EXPECT_FALSE(for_safety(outcome::ignore));
+  answer.stale = true;
+  last.why = reason::none;
+  EXPECT_TRUE(for_safety(outcome::ignore)) << "a kept connection that breaks teaches nothing";
+  options.retry_unsafe = true;
+  EXPECT_FALSE(for_safety(outcome::ignore));
+  options.retry_unsafe = false;
+  r.broken = options.attempts_max;
+  EXPECT_FALSE(for_safety(outcome::ignore)) << "it has gone as often as any may";
+  r.broken = 1;
+  r.what.idempotency_key = "key";
+  EXPECT_FALSE(for_safety(outcome::ignore));
+  r.what.idempotency_key.clear();
+  answer = {.error = "a bad certificate", .futile = true};
+  last.why = reason::attempts;
+  EXPECT_FALSE(for_safety(outcome::failure)) << "it was not sent";
+}
+
 TEST_F(ending_test, what_was_not_sent_has_failed) {
   answer = {.error = "connection refused"};
   r.what.method = "POST";

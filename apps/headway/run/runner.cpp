@@ -581,9 +581,7 @@ class runner {
     auto& r = traffic_[index];
     auto const its = ending_of(r, answer, taught, last, options_);
     if (waits_out(index, now, answer, taught, last, its)) return;
-    if (taught == outcome::failure && !idempotent(r.what) && !options_.retry_unsafe &&
-        last.why == reason::attempts && r.broken < options_.attempts_max)
-      ++standing_.unrepeated;
+    if (ended_for_safety(r, answer, taught, last, options_)) ++standing_.unrepeated;
     purse_.settle(r, input_.in_doubt(r.what));
     record(result_of(r, its, answer, now), r.where->title(), r.what.origin, its.refused_by,
            r.headers);

@@ -88,7 +88,7 @@ std::string next_step(standing const& s, bool journal) {
   std::string text;
   if (s.unrepeated > 0)
     text += fmt::format(
-        "{} broke once and {} not sent again, since a POST may have been carried out; "
+        "{} broke and {} not sent again, since a POST may have been carried out; "
         "--retry-unsafe sends such again\n",
         s.unrepeated, s.unrepeated == 1 ? "was" : "were");
   if (!journal || failed + unknown == 0) return text;

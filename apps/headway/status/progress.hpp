@@ -20,7 +20,7 @@ struct standing {
   std::int64_t failed_before = 0, unknown_before = 0;  ///< … without success
   std::int64_t elsewhere = 0;  ///< of `before`, ended by other hosts since this run began
   std::int64_t success = 0, failed = 0, unknown = 0;  ///< in this run
-  std::int64_t unrepeated = 0;  ///< of them, ended by the first thing that broke, for safety
+  std::int64_t unrepeated = 0;  ///< of them, broke and not sent again, for safety
   std::int64_t attempts = 0, throttled = 0, broken = 0;
   std::int64_t in_flight = 0;
   std::int64_t in_flight_peak = 0;
