@@ -1,10 +1,18 @@
 """Stopped in any way and started again: everything is done once in the end."""
+import contextlib
+import fcntl
+import os
+import pty
+import re
 import signal
+import struct
+import termios
+import threading
 import time
 import unittest
 
 import servers
-from sockets import Scripted
+from sockets import Scripted, Server
 from work import Work, gets, measured, post, succeeded, wait_for
 
 JOBS = 150
@@ -83,6 +91,53 @@ class Stop(unittest.TestCase):
                 self.assertEqual(process.wait(1), 130)
             self.assertEqual(work.run(), 0, work.stderr())
             self.assertEqual(len(work.outcomes()), 20)
+
+    def silent(self, jobs, *options, after=3, **how):
+        """A run before a server that never answers, told to stop once it has heard so many."""
+        over = threading.Event()
+        self.addCleanup(over.set)
+        server = self.enterContext(Server(lambda *_: over.wait() and None))
+        work = self.enterContext(Work(gets(server, jobs)))
+        process = self.enterContext(work.start("--cold", *options, **how))
+        wait_for(lambda: len(server.heard) >= after)
+        process.send_signal(signal.SIGTERM)
+        return work, process
+
+    def test_what_is_still_out_is_said_and_until_when(self):
+        work, process = self.silent(3, "--timeout", "6s", "--progress", "json")
+        self.assertEqual(process.wait(10), 143, work.stderr())
+        said = r"3 still out, [0-6]\.\d s at most; a second signal stops at once"
+        self.assertEqual(len(re.findall(rf"(?m)^headway: stopping: {said}$", work.stderr())), 1, work.stderr())
+        self.assertRegex(work.stderr(), rf'"waiting_for":"{said}"')
+        self.assertIn("0 succeeded, 0 failed, 0 unknown, 3 left", work.stderr())
+
+    def test_without_a_timeout_what_is_still_out_may_go_on_while_bytes_come(self):
+        work, process = self.silent(3)
+        said = r"(?m)^headway: stopping: 3 still out, (1 min 0|\d\d) s at most if silent; a second signal stops at once$"
+        wait_for(lambda: re.search(said, work.stderr()))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(1), 143)
+
+    def test_out_of_time_it_is_shown_what_is_still_out(self):
+        with Server(lambda *_: time.sleep(8)) as server, Work(gets(server, 1)) as work:
+            options = "--cold", "--timeout", "5s", "--time-max", "1s", "--progress", "json"
+            self.assertEqual(work.run(*options), 75, work.stderr())
+            self.assertRegex(work.stderr(), r'"waiting_for":"1 still out, [0-3]\.\d s at most",')
+            self.assertNotIn("stopping", work.stderr())
+
+    def test_on_a_terminal_the_live_line_says_what_is_still_out(self):
+        ours, its = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        work, process = self.silent(3, "--timeout", "4s", stderr=its)
+        os.close(its)
+        seen = b""
+        with contextlib.suppress(OSError):  # closed at the other end
+            while block := os.read(ours, 65536):
+                seen += block
+        self.assertEqual(process.wait(10), 143)
+        line = re.compile(r"\r\x1b\[K0 / 3 · waiting: 3 still out, ([0-3]\.\d) s at most; a second signal stops at once(?=\r)")
+        self.assertGreater(len(set(line.findall(seen.decode()))), 5, seen.decode())
 
     def test_parked(self):
         """The server asks for an hour: the run ends at once, and goes on when told again."""

@@ -35,8 +35,8 @@ class Work:
         """The process; it dies with the thread that started it."""
         return self.launch("run", jobs, *options, **how)
 
-    def launch(self, *arguments, stdin=subprocess.DEVNULL, prlimit=(), binary=BINARY, **environment):
-        """headway with these arguments, likewise."""
+    def launch(self, *arguments, stdin=subprocess.DEVNULL, stderr=None, prlimit=(), binary=BINARY, **environment):
+        """headway with these arguments, likewise. `stderr`: a terminal in the place of the file."""
         command = ["prlimit", *prlimit, "setpriv", "--pdeathsig", "KILL", binary, *arguments]
         with open(self.path / "stdout", "wb") as out, open(self.path / "stderr", "wb") as err:
             return subprocess.Popen(
@@ -44,7 +44,7 @@ class Work:
                 cwd=self.path,
                 stdin=stdin,
                 stdout=out,
-                stderr=err,
+                stderr=err if stderr is None else stderr,
                 env={**self.environment(), **environment},
             )
 

@@ -135,6 +135,8 @@ class runner {
         renew_values(now);
         admit(now);
         pump(now);
+      } else if (halt_.signal() != 0 && !std::exchange(stop_is_told_, true) && out() > 0) {
+        course_.tell("stopping: " + still_out(now));
       }
       input_.watch(events_, !halt_.draining() && !full());
       show(now);
@@ -166,9 +168,6 @@ class runner {
       [[maybe_unused]] auto const n = read(e.fd, &unused, sizeof unused);
     } else if (course_.is_signal(e)) {
       course_.take_signal();
-      if (!halt_.draining() || halt_.hurried()) return;
-      course_.tell(fmt::format("stopping: {} in flight are finished first; once more stops at once",
-                               standing_.in_flight));
     } else {
       input_.ready(e);
     }
@@ -623,10 +622,36 @@ class runner {
           if (auto const [refused, waiting] = traffic_.refused_at(h.where); 2 * refused > waiting)
             h.how_often += fmt::format("{}{} of {} lines that wait",
                                        h.how_often.empty() ? "" : "; ", refused, waiting);
-      if (s.waiting.empty() || !s.waiting.front().in_trouble())
-        if (auto why = unanswered(now); !why.empty())
-          s.waiting = {{hindrance::kind::turn, "", std::move(why), "", never, true}};
+      std::string why;
+      if (halt_.draining())
+        why = still_out(now);
+      else if (s.waiting.empty() || !s.waiting.front().in_trouble())
+        why = unanswered(now);
+      if (!why.empty()) s.waiting = {{hindrance::kind::turn, "", std::move(why), "", never, true}};
     });
+  }
+
+  /// When the attempt of a request that is out is given up, if nothing more comes of it.
+  time_point given_up(request const& r, time_point now) const {
+    auto const own = timeout_of(r);
+    auto const until = own       ? r.sent + *own
+                       : r.heard ? now + options_.http.silence_max
+                                 : r.sent + options_.http.silence_max;
+    return std::min(until, *r.first_sent + options_.request_deadline);
+  }
+
+  /// What is waited for once nothing more goes, "" for nothing.
+  std::string still_out(time_point now) const {
+    std::int64_t many = 0;
+    auto until = now;
+    bool if_silent = false;
+    traffic_.all().each([](request const& r) { return r.out; },
+                        [&](std::uint32_t index) {
+                          ++many;
+                          until = std::max(until, given_up(traffic_[index], now));
+                          if_silent |= !timeout_of(traffic_[index]);
+                        });
+    return many == 0 ? "" : halt_.still_out(many, until - now, if_silent);
   }
 
   /// What is waited for where no answer has begun for long, "" elsewhere.
@@ -639,8 +664,7 @@ class runner {
                           auto const& r = traffic_[index];
                           ++many;
                           since = std::min(since, r.sent);
-                          auto const patience = timeout_of(r).value_or(options_.http.silence_max);
-                          until = std::min(until, r.sent + patience);
+                          until = std::min(until, given_up(r, now));
                         });
     if (now - since < silence_told_after) return "";
     return fmt::format("{} unanswered for {}, given up in {}", many, in_words(now - since),
@@ -752,6 +776,7 @@ class runner {
   bool starved_ = false;  // bodies in flight leave no room to send
   purse purse_{options_, journal_of()};
   bool spent_up_ = false;
+  bool stop_is_told_ = false;      // to the user
   bool all_is_announced_ = false;  // before it goes, as long as there is a limit
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;

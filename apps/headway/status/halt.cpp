@@ -35,6 +35,12 @@ void halt::leave_off(std::string by) {
   drain();
 }
 
+std::string halt::still_out(std::int64_t many, duration most, bool if_silent) const {
+  return fmt::format("{} still out, {} at most{}{}", many, in_words(most),
+                     if_silent ? " if silent" : "",
+                     signal_ != 0 ? "; a second signal stops at once" : "");
+}
+
 std::optional<int> halt::exit_code(bool unfinished, bool resumable) const {
   if (!why_.empty()) {
     say(fmt::format("stopped: {}", why_));

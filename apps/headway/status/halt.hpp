@@ -1,9 +1,12 @@
 /// A halt: why a run sends nothing more, and the exit code that makes.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
+
+#include "headway/time.hpp"
 
 namespace headway::app {
 
@@ -37,6 +40,10 @@ class halt {
   bool left_in_part() const noexcept { return left_in_part_; }
   /// The last one, or 0.
   int signal() const noexcept { return signal_; }
+
+  /// Returns what is waited for before the run is over, in words: so many requests, for so long at
+  /// most; `if_silent`: as long as no byte comes.
+  std::string still_out(std::int64_t many, duration most, bool if_silent) const;
 
   /// Once the run is over: says why it halted, and returns its exit code; nullopt where it came to
   /// its own end. `unfinished`: something is left to do; `resumable`: there is a journal. Throws

@@ -30,6 +30,15 @@ TEST(halt, the_second_signal_hurries) {
   EXPECT_EQ(h.exit_code(true, true), 143);
 }
 
+TEST(halt, says_what_is_waited_for_until_when_and_what_a_second_signal_does) {
+  halt h;
+  h.time_out();
+  EXPECT_EQ(h.still_out(20, 5100ms, false), "20 still out, 5.1 s at most");
+  h.interrupt(SIGTERM);
+  EXPECT_EQ(h.still_out(1, 42s, true),
+            "1 still out, 42 s at most if silent; a second signal stops at once");
+}
+
 TEST(halt, what_came_when_all_was_done_does_not_count) {
   halt h;
   h.time_out();
