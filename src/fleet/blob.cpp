@@ -251,13 +251,18 @@ void fields(C& c, typename C::template as<acceptances>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<breakage>& x) {
-  auto& [share, lately, usual, stubborn, safe, limit, row, back, lasted, gone] = x;
+  auto& [share, lately, usual, stubborn, safe, odds, answers, limit, told, asked, row, back, lasted,
+         gone] = x;
   c.real(share, 0, 1);
   c.real(lately, 0, 1);
   c.real(usual, 0, 1);
   c.real(stubborn, 0, 1);
   c.real(safe);
+  c.real(odds, 0, breakage::helps_odds);
+  c.whole(answers, 0, count_max);
   c.flags(limit);
+  c.flags(told);
+  c.flags(asked);
   c.whole(row, 0, count_max);
   c.moment(back);
   c.span(lasted, 0ns);

@@ -126,6 +126,73 @@ TEST(breakage, what_is_gone_again_sooner_than_it_was_gone_before_has_a_limit) {
   }
 }
 
+/// A server that fails often, among successes, and is asked by a row.
+breakage asked_often() {
+  breakage b;
+  for (int i = 0; i < 48; ++i) cuts_of(b, i % 2, 1);
+  b.succeeded(time_point{});
+  EXPECT_TRUE(b.wants_row());
+  b.ask();
+  return b;
+}
+
+TEST(breakage, a_row_of_tests_that_fails_tells_of_a_limit_and_one_that_passes_does_not) {
+  auto b = asked_often();
+  EXPECT_FALSE(b.wants_row());  // too soon
+  EXPECT_FALSE(b.judge_row(8, 4));
+  EXPECT_FALSE(b.limit);
+  b = asked_often();
+  EXPECT_TRUE(b.judge_row(8, 8));
+  EXPECT_TRUE(b.limit);
+  EXPECT_FALSE(b.asked);
+}
+
+TEST(breakage, rows_that_tell_little_add_up) {
+  auto b = asked_often();
+  EXPECT_FALSE(b.judge_row(8, 6));
+  b.ask();
+  EXPECT_TRUE(b.judge_row(8, 6));
+}
+
+TEST(breakage, a_row_after_which_nothing_passes_waits_until_the_server_is_back) {
+  auto b = asked_often();
+  b.row = 8;
+  EXPECT_FALSE(b.judge_row(8, 8));
+  EXPECT_TRUE(b.asked);
+  cuts_of(b, 16, 16);
+  EXPECT_TRUE(b.away());
+  EXPECT_FALSE(b.asked);
+}
+
+TEST(breakage, a_server_that_refuses_by_throttles_is_not_asked) {
+  auto b = asked_often();
+  b.refused();
+  EXPECT_FALSE(b.judge_row(8, 8));
+  EXPECT_FALSE(b.limit);
+  b.answers = breakage::row_after;
+  EXPECT_FALSE(b.wants_row());
+}
+
+TEST(breakage, a_cut_in_vain_is_kept_while_rows_tell_of_a_limit) {
+  auto b = asked_often();
+  b.odds = 2 * breakage::row_believed * breakage::row_believed;
+  b.usual = 0;
+  EXPECT_EQ(b.judge(48, 24, 0.5, 10), breakage::verdict::helps);
+  EXPECT_EQ(b.usual, 0);
+  EXPECT_EQ(b.safe, 0);
+  EXPECT_EQ(b.judge(48, 24, 0.5, 10), breakage::verdict::in_vain);
+  EXPECT_FALSE(b.limit);
+}
+
+TEST(breakage, a_cut_of_a_limit_forgets_what_failed_before_it) {
+  breakage b{.lately = 0.4, .usual = 0.1};
+  b.cut();
+  EXPECT_EQ(b.lately, 0.4);
+  b.limit = true;
+  b.cut();
+  EXPECT_EQ(b.lately, 0.1);
+}
+
 TEST(breakage, the_usual_share_is_forgotten_when_nothing_fails) {
   breakage b{.usual = 0.5};
   cuts_of(b, 0, 10'000);

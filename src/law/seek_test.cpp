@@ -592,6 +592,36 @@ TEST(seek, failures_that_cut_nothing_are_not_tried) {
   EXPECT_FALSE(law.broken.limit);
 }
 
+TEST(seek, failures_that_come_often_are_asked_by_a_row_at_once_unless_the_server_throttles) {
+  for (bool const throttles : {false, true}) {
+    time_point now{1s};
+    seek law;
+    for (int i = 0; i < 16; ++i) answer(law, now, outcome::success);
+    if (throttles) answer_row(law, now, 1, 1);
+    for (int i = 0; i < 48 && !law.broken.asked; ++i)
+      answer(law, now, i % 3 == 0 ? outcome::success : outcome::failure);
+    ASSERT_EQ(law.broken.asked, !throttles);
+    if (throttles) continue;
+    std::vector<stamp> row;
+    while (law.luck.unsent > 0) {
+      ASSERT_LE(law.ready_at(1), now);
+      row.push_back(law.take(now, 1, 0));
+    }
+    ASSERT_EQ(row.size(), static_cast<std::size_t>(chance::tests));
+    EXPECT_GT(law.ready_at(1), now);
+    now += 50ms;
+    for (auto const& sent : row) {
+      sample const s{.sent = sent, .rtt = 50ms};
+      if (sent.sends == row.front().sends)
+        law.on_success(now, s, 0);
+      else
+        law.on_failure(now, s, 0);
+    }
+    EXPECT_FALSE(law.broken.asked);
+    EXPECT_GT(law.broken.odds, 1);
+  }
+}
+
 TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
   auto const kept = few_requests({});
   EXPECT_EQ(kept.so_far.epoch, 0U);

@@ -16,6 +16,10 @@ namespace headway {
 /// and a cut below it is judged again. Requests that fail while others pass do not count then, if
 /// hardly any of them ever passes.
 ///
+/// Among others a cut cures nothing, since they take what it leaves. So failures that come often
+/// are asked by a row of tests, too: a limit that has just refused refuses nearly all that is sent
+/// at once, and other failures do not remember. A server that refuses by throttles is not asked.
+///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Failures".
 struct breakage {
@@ -24,7 +28,11 @@ struct breakage {
   double usual = 0;       ///< the share that a cut did not lower, or left
   double stubborn = 0.5;  ///< of attempts at requests that fail while others pass, those that fail
   double safe = 0;        ///< units per second at which a cut has helped
+  double odds = 1;        ///< of a limit, by rows of tests
+  int answers = 32;       ///< since the latest of them
   bool limit = false;     ///< failures are a limit's
+  bool told = false;      ///< the server refuses by throttles
+  bool asked = false;     ///< a row of tests is out
   int row = 0;            ///< failures since the last success
   time_point back{};      ///< it answered what was sent then, again; the clock's begin: not yet
   duration lasted{};      ///< … after so long without
@@ -44,9 +52,15 @@ struct breakage {
   static constexpr double helps_odds = 55;       ///< of a cut that helps
   static constexpr double vain_odds = 1.0 / 20;  ///< … of one that does not
   static constexpr double share_max = 0.99;      ///< more cannot be judged
-  static constexpr double trial_pace = 0.8;      ///< of what passes, at a trial; of the pace …
-  static constexpr double trial_min = 0.2;       ///< … at least
-  static constexpr double trial_max = 0.4;       ///< … at most: half may still be too fast
+  static constexpr double often = 0.3;           ///< above the usual share lately: a row asks, …
+  static constexpr int row_after = 32;           ///< … so many answers after the one before
+  static constexpr double row_passes = 0.2;      ///< of a row, before a limit …
+  static constexpr double row_share_max = 0.5;   ///< … and as many fail otherwise, at most
+  static constexpr double row_certain = 20;      ///< odds of a limit …
+  static constexpr double row_believed = 3;    ///< … where a cut was in vain, which divides them
+  static constexpr double trial_pace = 0.8;    ///< of what passes, at a trial; of the pace …
+  static constexpr double trial_min = 0.2;     ///< … at least
+  static constexpr double trial_max = 0.4;     ///< … at most: half may still be too fast
   static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
   static constexpr double probe_share = 0.25;  ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
@@ -62,6 +76,7 @@ struct breakage {
   /// passed. Returns whether the server is back.
   bool succeeded(time_point sent, bool own = false) noexcept {
     row = 0;
+    ++answers;
     if (own) stubborn -= stubborn / smoothing_own;
     if (share > 0 || usual > 0) {
       lately -= lately / smoothing_limit;
@@ -83,14 +98,47 @@ struct breakage {
     if (away()) return false;
     if (own) stubborn += (1 - stubborn) / smoothing_own;
     if (!own) ++row;
+    ++answers;
     share += (1 - share) / smoothing;
     if (!ignores(own)) lately += (1 - lately) / smoothing_limit;
     if (!answered_once) return false;
     if (limit) return !ignores(own) && lately > usual + limit_share;
     if (row < row_max) return share > usual + suspicious;
     limit = back != time_point{} && now - back < lasted;
+    asked = false;
     if (!limit) gone = now;
     return limit;
+  }
+
+  /// Takes a throttle, and not a request's own.
+  void refused() noexcept {
+    told = true;
+    asked = false;
+  }
+  /// Returns whether a row of tests is to ask whether failures are a limit's.
+  bool wants_row() const noexcept {
+    return !limit && !told && lately > usual + often && answers >= row_after;
+  }
+  /// Takes that it goes.
+  void ask() noexcept {
+    asked = true;
+    answers = 0;
+  }
+  /// Takes a row of tests of which so many failed, unless nothing else has passed since: then the
+  /// server may be gone. Returns whether a limit is certain.
+  bool judge_row(int tests, int failures) noexcept {
+    if (!asked || row >= tests) return false;
+    asked = false;
+    auto const otherwise = std::min(std::max({share, lately, limit_share}), row_share_max);
+    for (int i = 0; i < tests; ++i)
+      odds *= i < failures ? (1 - row_passes) / otherwise : row_passes / (1 - otherwise);
+    odds = std::clamp(odds, 1 / helps_odds, helps_odds);
+    limit = limit || odds > row_certain;
+    return odds > row_certain;
+  }
+  /// Takes a cut of a limit's: what failed before it tells nothing of what comes.
+  void cut() noexcept {
+    if (limit) lately = std::min(lately, usual);
   }
 
   /// Returns whether a failure is the request's own, and no limit's.
@@ -109,21 +157,24 @@ struct breakage {
   }
 
   /// Judges a cut by the answers to what was sent after it, at most `pace` units per second.
-  /// `before` is the share at the cut. If it was in vain, so many failures are usual.
-  verdict judge(int answers, int failures, double before, double pace) noexcept {
+  /// `before` is the share at the cut. If it was in vain, so many failures are usual, unless rows
+  /// of tests have told of a limit.
+  verdict judge(int heard, int failures, double before, double pace) noexcept {
     before = std::min(std::max(before, usual + limit_share), share_max);
     auto const left = std::max(usual + cured * (before - usual), cured_min);
-    double odds = 1;  // that it helps
-    for (int i = 0; i < answers; ++i)
-      odds *= i < failures ? left / before : (1 - left) / (1 - before);
-    if (odds < helps_odds && odds > vain_odds && answers < trial) return verdict::open;
-    auto const unheard = std::max(trial - answers, 0);
-    limit = odds > 1;
-    usual = (failures + (limit ? 0 : before) * unheard) / (answers + unheard);
+    double ratio = 1;  // that it helps
+    for (int i = 0; i < heard; ++i)
+      ratio *= i < failures ? left / before : (1 - left) / (1 - before);
+    if (ratio < helps_odds && ratio > vain_odds && heard < trial) return verdict::open;
+    auto const unheard = std::max(trial - heard, 0);
+    bool const helped = ratio > 1;
+    if (!helped) odds /= row_believed;
+    limit = helped || odds > row_believed;
+    if (helped || !limit) usual = (failures + (limit ? 0 : before) * unheard) / (heard + unheard);
     share = usual;
     if (!limit) return verdict::in_vain;
     lately = usual;
-    safe = pace;
+    if (helped) safe = pace;
     return verdict::helps;
   }
 

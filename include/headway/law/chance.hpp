@@ -157,14 +157,22 @@ struct chance {
     beyond = first;
   }
 
+  /// Takes an answer to the send of this stamp, if it was a test, and counts it. Returns whether it
+  /// was.
+  bool hear(bool is_refused, std::uint64_t stamp) noexcept {
+    if (stamp < first || stamp >= beyond) return false;
+    if (is_refused) ++refused;
+    ++heard;
+    return true;
+  }
+
   /// Takes an answer to the send of this stamp. Returns whether it was a test.
   bool answered(bool is_refused, std::uint64_t stamp) noexcept {
     answers = std::min(answers + 1, smoothing);
     if (is_refused || share > 0)
       share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
-    if (stamp < first || stamp >= beyond) return false;
-    if (is_refused) ++refused;
-    if (++heard < length() || !tells) return true;
+    if (!hear(is_refused, stamp)) return false;
+    if (heard < length() || !tells) return true;
     auto const by_chance = share + share_min;
     if (length() == tests)
       judge_row(by_chance);

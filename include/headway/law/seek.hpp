@@ -236,7 +236,10 @@ struct seek {
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     wanted.heard(now, s, false);
-    if (!s.own) return refused(now, s, u);
+    if (!s.own) {
+      broken.refused();
+      return refused(now, s, u);
+    }
     server.take_back(static_cast<double>(s.sent.cost));
     if (!top.touched && !top.slots) search_anew();  // those before it were requests' own, too
   }
@@ -248,8 +251,10 @@ struct seek {
     if (!with.failures) return;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.away()) return;
+    if (broken.asked) luck.hear(true, s.sent.sends);
     judge_trial();
     if (trial.share > 0) return;
+    if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
     bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
                         last.since.answers() >= breakage::row_max;
@@ -259,6 +264,7 @@ struct seek {
     auto const shut = server.shut;
     refused(now, s, u);
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
+    if (so_far.epoch != epoch) broken.cut();
     bool const judged = so_far.epoch != epoch && !server.shut;
     if (judged && broken.doubts(before.share, rate_of(level))) trial = before;
   }
@@ -531,8 +537,19 @@ struct seek {
     turn.hurry(now, so_far.unit / pace());
   }
 
+  /// Asks, by a row of tests, whether failures are a limit's.
+  void ask_failures(time_point now) noexcept {
+    if (luck.unsent > 0 || last.row.unsent > 0 || server.shut) return;
+    luck.test(last.since.sends, false);
+    broken.ask();
+    turn.hurry(now, 0);
+  }
+
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
+    if (broken.asked && luck.heard == luck.length()) {
+      if (broken.judge_row(luck.heard, luck.refused)) trial = {};
+    }
     if (trial.share == 0) return;
     auto const answers = static_cast<int>(last.since.answers());
     auto const failures = static_cast<int>(last.since.failures);
