@@ -622,6 +622,50 @@ TEST(seek, failures_that_come_often_are_asked_by_a_row_at_once_unless_the_server
   }
 }
 
+/// A law that failures have often answered lately, and that waits for its next turn.
+seek failing_often(time_point& now, int successes) {
+  seek law;
+  for (int i = 0; i < successes; ++i) answer(law, now, outcome::success);
+  law.broken.lately = law.broken.share = 0.5;
+  law.turn.wait(now, 10);
+  return law;
+}
+
+TEST(seek, the_row_that_asks_does_not_wait_and_none_goes_where_it_would_tell_nothing) {
+  for (auto const& [successes, own, shut] :
+       {std::tuple{16, false, false}, {0, false, false}, {16, true, false}, {16, false, true}}) {
+    time_point now{1s};
+    auto law = failing_often(now, successes);
+    law.server.shut = shut;
+    law.on_failure(now, {.sent = {.epoch = 1}, .rtt = 50ms, .own = own}, 0);
+    EXPECT_EQ(law.broken.asked, successes > 0 && !own && !shut);
+    EXPECT_EQ(law.ready_at(1) <= now, law.broken.asked);
+  }
+}
+
+TEST(seek, a_row_that_tells_of_a_limit_ends_the_trial_and_a_cut_of_it_forgets_failures) {
+  time_point now{1s};
+  auto law = failing_often(now, 16);
+  law.on_failure(now, {.sent = {.epoch = 1}, .rtt = 50ms}, 0);
+  ASSERT_TRUE(law.broken.asked);
+  std::vector<stamp> row;
+  while (law.luck.unsent > 0) row.push_back(law.take(now, 1, 0));
+  law.trial = {.share = 0.3, .pace = 10, .level = law.level};
+  law.last.since.successes = 0;
+  ++law.so_far.epoch;  // the trial's cut: the row was sent before
+  now += 50ms;
+  for (auto const& sent : row) law.on_failure(now, {.sent = sent, .rtt = 50ms}, 0);
+  EXPECT_EQ(law.luck.heard, chance::tests);
+  EXPECT_FALSE(law.broken.limit);  // it may be gone
+  answer(law, now, outcome::success);
+  EXPECT_TRUE(law.broken.limit);
+  EXPECT_EQ(law.trial.share, 0);
+  auto const level = law.level;
+  answer(law, now, outcome::failure);
+  EXPECT_LT(law.level, level);
+  EXPECT_EQ(law.broken.lately, law.broken.usual);
+}
+
 TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
   auto const kept = few_requests({});
   EXPECT_EQ(kept.so_far.epoch, 0U);

@@ -251,8 +251,9 @@ struct seek {
     if (!with.failures) return;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.away()) return;
-    if (broken.asked) luck.hear(true, s.sent.sends);
+    bool const test = broken.asked && luck.hear(true, s.sent.sends);
     judge_trial();
+    if (test) return;
     if (trial.share > 0) return;
     if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
     bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
