@@ -90,7 +90,7 @@ any_law before_a_limit_that_closes(int requests) {
 }
 
 TEST(laws, failures_that_tell_a_limit_are_named) {
-  auto const early = before_a_limit_that_closes(60);
+  auto const early = before_a_limit_that_closes(45);
   EXPECT_NE(findings(early, false).find("/s, but many failures, which may tell one, latency"),
             std::string::npos)
       << findings(early, false);
