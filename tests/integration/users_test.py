@@ -87,7 +87,8 @@ class ManyHosts(unittest.TestCase):
             random.Random(3).shuffle(lines)
             work.write(lines)
             self.assertEqual(work.run("--cold"), 75, work.stderr())
-            for server, rate, count, refused_max in ((slow, 10, 120, 0.11), (fast, 40, 400, 0.055)):
+            # The worst of 600 simulated seeds, and a little; at 10/s 55 of them are above .11.
+            for server, rate, count, refused_max in ((slow, 10, 120, 0.145), (fast, 40, 400, 0.055)):
                 log = server.log()
                 measured(f"{rate}/s: {log.share(rate, 10):.2f} of the limit, {100 * log.throttled_share():.1f} % refused")
                 self.assertEqual(len(log.accepted()), count)
