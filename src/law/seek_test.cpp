@@ -275,6 +275,15 @@ TEST(seek, once_chance_has_explained_a_collapse_half_of_what_was_accepted_goes_a
   EXPECT_GE(law.level, 50);
 }
 
+/// A row of tests at a level of 1, where that share of all was refused.
+void answer_row_at_one(seek& law, time_point& now, double share, int refused) {
+  law.luck.share = share;
+  law.level = law.top.at = 1;
+  law.turn.wait(now, 0);
+  law.luck.test(law.last.since.sends, true);
+  answer_row(law, now, chance::tests, refused);
+}
+
 TEST(seek, once_chance_is_found_early_and_alone_the_search_begins_no_lower_than_usual) {
   for (auto const& [successes, variation, usual] :
        {std::tuple{150, 0.0, true}, {200, 0.0, false}, {150, 0.02, false}}) {
@@ -282,11 +291,7 @@ TEST(seek, once_chance_is_found_early_and_alone_the_search_begins_no_lower_than_
     seek law;
     law.so_far.successes = static_cast<std::uint64_t>(successes);
     law.others.all.variation = law.others.lasting.variation = variation;
-    law.luck.share = 0.2;
-    law.level = law.top.at = 1;
-    law.turn.wait(now, 0);
-    law.luck.test(law.last.since.sends, true);
-    answer_row(law, now, chance::tests, 0);
+    answer_row_at_one(law, now, 0.2, 0);
     ASSERT_TRUE(law.luck.known());
     EXPECT_EQ(law.level >= seek{}.level, usual) << successes << ' ' << variation;
   }
@@ -296,11 +301,7 @@ TEST(seek, a_row_that_leaves_a_collapse_unexplained_is_followed_by_another) {
   time_point now{1s};
   seek law;
   law.luck.accepted(100);
-  law.luck.share = 0.3;
-  law.level = law.top.at = 1;
-  law.turn.wait(now, 0);
-  law.luck.test(law.last.since.sends, true);
-  answer_row(law, now, chance::tests, 3);
+  answer_row_at_one(law, now, 0.3, 3);
   EXPECT_FALSE(law.luck.known());
   EXPECT_EQ(law.luck.unsent, chance::tests);
   EXPECT_LE(law.ready_at(1), now + 100ms) << "and not 8 + 2 seconds later";

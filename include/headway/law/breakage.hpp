@@ -29,13 +29,13 @@ struct breakage {
   double stubborn = 0.5;  ///< of attempts at requests that fail while others pass, those that fail
   double safe = 0;        ///< units per second at which a cut has helped
   double odds = 1;        ///< of a limit, by rows of tests
-  int answers = 32;       ///< since the latest of them
-  bool limit = false;     ///< failures are a limit's
-  bool told = false;      ///< the server refuses by throttles
-  bool asked = false;     ///< a row of tests is out
-  int row = 0;            ///< failures since the last success
-  time_point back{};      ///< it answered what was sent then, again; the clock's begin: not yet
-  duration lasted{};      ///< … after so long without
+  int answers = row_after;  ///< since the latest of them
+  bool limit = false;       ///< failures are a limit's
+  bool told = false;        ///< the server refuses by throttles
+  bool asked = false;       ///< a row of tests is out
+  int row = 0;              ///< failures since the last success
+  time_point back{};        ///< it answered what was sent then, again; the clock's begin: not yet
+  duration lasted{};        ///< … after so long without
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
   friend bool operator==(breakage const&, breakage const&) = default;
 

@@ -253,8 +253,7 @@ struct seek {
     if (broken.away()) return;
     bool const test = broken.asked && luck.hear(true, s.sent.sends);
     judge_trial();
-    if (test) return;
-    if (trial.share > 0) return;
+    if (test || trial.share > 0) return;
     if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
     bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
@@ -265,9 +264,9 @@ struct seek {
     auto const shut = server.shut;
     refused(now, s, u);
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
-    if (so_far.epoch != epoch) broken.cut();
-    bool const judged = so_far.epoch != epoch && !server.shut;
-    if (judged && broken.doubts(before.share, rate_of(level))) trial = before;
+    bool const is_cut = so_far.epoch != epoch;
+    if (is_cut) broken.cut();
+    if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
   /// Takes a server that says that it is shut for so long that this costs much.
@@ -548,9 +547,7 @@ struct seek {
 
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
-    if (broken.asked && luck.heard == luck.length()) {
-      if (broken.judge_row(luck.heard, luck.refused)) trial = {};
-    }
+    if (luck.heard == luck.length() && broken.judge_row(luck.heard, luck.refused)) trial = {};
     if (trial.share == 0) return;
     auto const answers = static_cast<int>(last.since.answers());
     auto const failures = static_cast<int>(last.since.failures);
