@@ -376,11 +376,12 @@ void fields(C& c, typename C::template as<seek::tally>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<seek::belief>& x) {
-  auto& [share, pace, level, top] = x;
+  auto& [share, pace, level, top, shut] = x;
   c.real(share, 0, 1);
   c.real(pace);
   c.real(level, 0);
   fields(c, top);
+  c.whole(shut, 0, count_max);
 }
 
 template <class C>

@@ -82,6 +82,14 @@ TEST(breakage, of_a_limit_two_failures_of_eight_ask_for_a_cut_and_one_does_not) 
   EXPECT_GE(failures, 2);
 }
 
+TEST(breakage, the_more_failures_are_usual_the_more_above_them_ask_for_a_cut) {
+  EXPECT_EQ(breakage{}.rise(), breakage::limit_share);
+  EXPECT_NEAR((breakage{.usual = 0.2}.rise()), 0.1 + 2 * 0.05, 1e-9);
+  breakage b{.usual = 0.2, .limit = true};
+  EXPECT_EQ(cuts_of(b, 2, 1000), 0);
+  EXPECT_GT(cuts_of(b, 5, 1000), 0);
+}
+
 TEST(breakage, a_limit_is_not_doubted_above_the_pace_at_which_a_cut_helped) {
   breakage b;
   EXPECT_TRUE(b.doubts(0.3, 100));
@@ -182,6 +190,14 @@ TEST(breakage, a_cut_in_vain_is_kept_while_rows_tell_of_a_limit) {
   EXPECT_EQ(b.safe, 0);
   EXPECT_EQ(b.judge(48, 24, 0.5, 10), breakage::verdict::in_vain);
   EXPECT_FALSE(b.limit);
+}
+
+TEST(breakage, the_verdict_on_a_cut_ends_its_row_of_tests) {
+  auto b = asked_often();
+  b.judge(1, 0, 0.5, 10);
+  EXPECT_TRUE(b.asked) << "open";
+  b.judge(48, 0, 0.5, 10);
+  EXPECT_FALSE(b.asked);
 }
 
 TEST(breakage, a_cut_of_a_limit_forgets_what_failed_before_it) {

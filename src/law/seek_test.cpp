@@ -532,6 +532,58 @@ TEST(seek, what_shuts_by_failures_has_a_period_once_it_is_a_limit) {
   EXPECT_TRUE(law.server.shut);
 }
 
+/// A law that a cut of a limit has just been tried in, at half of its level.
+seek on_trial(time_point& now) {
+  seek law;
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  law.broken.limit = true;
+  law.trial = {.share = 0.5, .pace = 10, .level = law.level, .top = law.top};
+  ++law.so_far.epoch;
+  law.last.since = {.sends = law.last.since.sends, .begin = law.last.since.sends};
+  law.level /= 2;
+  return law;
+}
+
+TEST(seek, failures_in_a_row_shut_a_limit_and_are_not_the_usual_share) {
+  time_point now{1s};
+  auto law = on_trial(now);
+  auto const level = law.level;
+  for (int i = 0; i < 2 * breakage::row_max; ++i) answer(law, now, outcome::failure);
+  EXPECT_TRUE(law.server.shut);
+  EXPECT_EQ(law.broken_since(), law.server.since);
+  EXPECT_EQ(law.trial.share, 0);
+  EXPECT_EQ(law.broken.usual, 0);
+  EXPECT_LE(law.level, level);
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.broken_since(), never);
+}
+
+TEST(seek, a_cut_is_judged_from_the_first_success_on) {
+  time_point now{1s};
+  auto law = on_trial(now);
+  for (int i = 0; i < breakage::row_max - 1; ++i) answer(law, now, outcome::failure);
+  EXPECT_GT(law.trial.share, 0);
+  for (int i = 0; i < 10; ++i) answer(law, now, outcome::success);
+  EXPECT_EQ(law.trial.share, 0);
+  EXPECT_EQ(law.broken.usual, 0) << "nine of nine passed";
+}
+
+TEST(seek, a_test_that_fails_is_out_no_more_whatever_the_failure_tells) {
+  for (bool const limit : {true, false})
+    for (bool const trial : {true, false}) {
+      if (limit && !trial) continue;  // then it is a refusal
+      time_point now{1s};
+      auto law = on_trial(now);
+      law.broken.limit = limit;
+      if (!trial) law.trial = {};
+      law.luck.test(law.last.since.sends, true, chance::pair);
+      answer(law, now, outcome::success);
+      answer(law, now, outcome::failure);
+      EXPECT_EQ(law.luck.unsent, 0);
+      EXPECT_EQ(law.luck.out(), 0) << limit << trial;
+    }
+}
+
 TEST(seek, requests_that_fail_while_others_pass_neither_shut_the_server_nor_end_it) {
   time_point now{1s};
   seek law;

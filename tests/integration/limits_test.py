@@ -24,8 +24,8 @@ def slots(count, latency_ms):
 
 
 @contextlib.contextmanager
-def counts_rejects(limit):
-    with servers.nginx(latency_ms=(20, 80)) as behind, servers.haproxy(limit, behind) as server:
+def counts_rejects(limit, **how):
+    with servers.nginx(latency_ms=(20, 80)) as behind, servers.haproxy(limit, behind, **how) as server:
         yield server
 
 

@@ -49,7 +49,7 @@ frontend limited
   log-format "%[date(0,ms)] %Ta %ST %HM %HP"
   stick-table type ip size 1k expire 10s store http_req_rate(1s)
   http-request track-sc0 src
-  http-request return status 429 if {{ sc_http_req_rate(0) gt {limit} }}
+  http-request {refuse} if {{ sc_http_req_rate(0) gt {limit} }}
   default_backend behind
 backend behind
   server nginx 127.0.0.1:{behind}
@@ -117,11 +117,11 @@ def limit_req(rate, how, latency_ms=(20, 80), retry_after=None):
 
 
 @contextlib.contextmanager
-def haproxy(limit, behind):
-    """HAProxy before `behind`: `limit` requests in any second, refused ones counted too."""
+def haproxy(limit, behind, refuse="return status 429"):
+    """HAProxy before `behind`: `limit` requests in any second, refused ones counted too; `refuse` is its action."""
     with tempfile.TemporaryDirectory() as folder, closed_port() as port:
         Path(folder, "haproxy.cfg").write_text(
-            HAPROXY.format(port=port, limit=limit, behind=behind.port)
+            HAPROXY.format(port=port, limit=limit, behind=behind.port, refuse=refuse)
         )
         with running(["haproxy", "-db", "-f", "haproxy.cfg"], folder, port):
             yield Server(port, Path(folder), unit=0.001)

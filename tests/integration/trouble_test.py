@@ -8,6 +8,7 @@ import time
 import unittest
 
 import servers
+from limits_test import counts_rejects
 from work import Abreast, Work, gets, measured, succeeded, wait_for
 
 LONG = bool(os.environ.get("HEADWAY_LONG"))
@@ -99,6 +100,17 @@ class Trouble(unittest.TestCase):
         # Of 24 runs 126 to 155 are closed, and one in five loses a line; before a closed connection told of a limit,
         # 289 and 294 were closed, and 20 and 16 lines lost.
         self.assertLessEqual(log.seconds(), 1.3 * 400 / 30)
+        self.assertLessEqual(closed, 200)
+        self.assertLessEqual(lost, 6)
+
+    def test_a_window_that_counts_what_it_closes(self):
+        with counts_rejects(20, refuse="reject") as server, Work(gets(server, 300)) as work:
+            work.run("--cold", "--alone")
+            log, lost = server.log(), sum(outcome != "success" for outcome in work.outcomes().values())
+        closed = len(log) - len(log.accepted())
+        measured(f"20 in 1 s, and what is above is closed and counts: {log.seconds():.1f} s, {closed} closed, {lost} lost")
+        # While too much is sent all is closed: before a row of them shut the limit, 637 and 659, and 144 and 150 lost.
+        self.assertLessEqual(log.seconds(), 2 * 300 / 20)
         self.assertLessEqual(closed, 200)
         self.assertLessEqual(lost, 6)
 

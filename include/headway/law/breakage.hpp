@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
+#include "headway/law/likelihood.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
@@ -11,10 +13,10 @@ namespace headway {
 /// closed connections; or a fault of the server's own, which a cut does not cure; or nothing
 /// answers any more, and then the rate is as good as it was once the server is back.
 ///
-/// A cut is judged by Wald's ratio of the answers to what is sent at a slower pace. Once one has
-/// helped, failures are a limit's, and few of them cut; the pace at which they were gone is safe,
-/// and a cut below it is judged again. Requests that fail while others pass do not count then, if
-/// hardly any of them ever passes.
+/// A cut is judged by Wald's ratio of the answers to what is sent at a slower pace, from the first
+/// success on: until then it may be shut. Once one has helped, failures are a limit's, and few of
+/// them cut; the pace at which they were gone is safe, and a cut below it is judged again. Requests
+/// that fail while others pass do not count then, if hardly any of them ever passes.
 ///
 /// Among others a cut cures nothing, since they take what it leaves. So failures that come often
 /// are asked by a row of tests, too: a limit that has just refused refuses nearly all that is sent
@@ -42,7 +44,9 @@ struct breakage {
   static constexpr double smoothing = 96;        ///< answers; 16: 15 % cross a quarter by chance
   static constexpr double suspicious = 0.25;     ///< above the usual share
   static constexpr double smoothing_limit = 32;  ///< of `lately`; 16: 4 % by chance cut
-  static constexpr double limit_share = 0.1;     ///< above the usual one, that cuts: two of eight
+  static constexpr double limit_share = 0.1;  ///< above the usual one, that cuts: two of eight …
+  static constexpr double deviations =
+      2;  ///< … and so many standard ones; 0: 300/s takes 17, not 2.6
   static constexpr double smoothing_own = 16;    ///< attempts, of `stubborn`
   static constexpr double hardly_pass = 0.75;    ///< of these fail: it is the requests' fault
   static constexpr int row_max = 16;             ///< failures: in a row the server is gone
@@ -69,6 +73,8 @@ struct breakage {
   /// The judgement of a cut.
   enum class verdict : std::uint8_t { open, helps, in_vain };
 
+  /// Returns whether so many failed in a row that it is gone or shut: no share of failures.
+  bool closed() const noexcept { return row >= row_max; }
   /// Returns whether nothing answers.
   bool away() const noexcept { return gone != never; }
 
@@ -102,8 +108,8 @@ struct breakage {
     share += (1 - share) / smoothing;
     if (!ignores(own)) lately += (1 - lately) / smoothing_limit;
     if (!answered_once) return false;
-    if (limit) return !ignores(own) && lately > usual + limit_share;
-    if (row < row_max) return share > usual + suspicious;
+    if (limit) return !ignores(own) && lately > usual + rise();
+    if (!closed()) return share > usual + suspicious;
     limit = back != time_point{} && now - back < lasted;
     asked = false;
     if (!limit) gone = now;
@@ -130,9 +136,8 @@ struct breakage {
     if (!asked || row >= tests) return false;
     asked = false;
     auto const otherwise = std::min(std::max({share, lately, limit_share}), row_share_max);
-    for (int i = 0; i < tests; ++i)
-      odds *= i < failures ? (1 - row_passes) / otherwise : row_passes / (1 - otherwise);
-    odds = std::clamp(odds, 1 / helps_odds, helps_odds);
+    odds = std::clamp(odds * likelihood_ratio(tests, failures, 1 - row_passes, otherwise),
+                      1 / helps_odds, helps_odds);
     limit = limit || odds > row_certain;
     return odds > row_certain;
   }
@@ -144,6 +149,10 @@ struct breakage {
   /// Returns whether a failure is the request's own, and no limit's.
   bool ignores(bool own) const noexcept { return limit && own && stubborn > hardly_pass; }
 
+  /// Returns how far above the usual share failures cut, once they are a limit's.
+  double rise() const noexcept {
+    return limit_share + deviations * std::sqrt(usual * (1 - usual) / (2 * smoothing_limit));
+  }
   /// Returns the share of failures that a cut is to lower.
   double above() const noexcept { return limit ? lately : share; }
   /// Returns the units per second at which a cut from `rate` is judged.
@@ -162,12 +171,11 @@ struct breakage {
   verdict judge(int heard, int failures, double before, double pace) noexcept {
     before = std::min(std::max(before, usual + limit_share), share_max);
     auto const left = std::max(usual + cured * (before - usual), cured_min);
-    double ratio = 1;  // that it helps
-    for (int i = 0; i < heard; ++i)
-      ratio *= i < failures ? left / before : (1 - left) / (1 - before);
+    auto const ratio = likelihood_ratio(heard, failures, left, before);
     if (ratio < helps_odds && ratio > vain_odds && heard < trial) return verdict::open;
     auto const unheard = std::max(trial - heard, 0);
     bool const helped = ratio > 1;
+    asked = false;  // of this cut, not of what chance asks next
     if (!helped) odds /= row_believed;
     limit = helped || odds > row_believed;
     if (helped || !limit) usual = (failures + (limit ? 0 : before) * unheard) / (heard + unheard);

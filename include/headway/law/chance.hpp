@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "headway/law/likelihood.hpp"
+
 namespace headway {
 
 /// Tells refusals that come by chance (a shared quota, an overloaded replica, a filter) from those
@@ -197,9 +199,7 @@ struct chance {
   /// Takes a row that is heard, as `judge_pair` does.
   void judge_row(double by_chance) noexcept {
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
-    double row = 1;
-    for (int i = 0; i < tests; ++i)
-      row *= i < refused ? by_limit / by_chance : (1 - by_limit) / (1 - by_chance);
+    auto const row = likelihood_ratio(tests, refused, by_limit, by_chance);
     if (row < 1 || !limit()) low = 0;
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);

@@ -101,6 +101,7 @@ struct seek {
     double pace = 0;   ///< units per second until it is judged, at most
     double level = 0;  ///< before it
     ceiling top{};     ///< before it
+    int shut = 0;      ///< failures since it, before the first success: it may have been shut
     friend bool operator==(belief const&, belief const&) = default;
   };
   belief trial{};  ///< of the latest cut
@@ -219,7 +220,7 @@ struct seek {
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     if (s.sent.epoch == so_far.epoch) {
-      ++last.since.successes;
+      if (++last.since.successes == 1) trial.shut = static_cast<int>(last.since.failures);
       if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
@@ -250,15 +251,19 @@ struct seek {
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
+    if (broken.closed()) trial = {};
     if (broken.away()) return;
-    bool const test = broken.asked && luck.hear(true, s.sent.sends);
+    bool const test = (broken.asked || trial.share > 0) && luck.hear(true, s.sent.sends);
     judge_trial();
     if (test || trial.share > 0) return;
     if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
     bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
                         last.since.answers() >= breakage::row_max;
-    if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) return;
+    if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
+      luck.hear(false, s.sent.sends);  // if it was a test, it is out no more
+      return;
+    }
     belief const before{broken.above(), broken.slow(rate_of(level)), level, top};
     auto const epoch = so_far.epoch;
     auto const shut = server.shut;
@@ -266,7 +271,8 @@ struct seek {
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
     bool const is_cut = so_far.epoch != epoch;
     if (is_cut) broken.cut();
-    if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
+    if (is_cut && !server.shut && !broken.closed() && broken.doubts(before.share, rate_of(level)))
+      trial = before;
   }
 
   /// Takes a server that says that it is shut for so long that this costs much.
@@ -277,8 +283,11 @@ struct seek {
     server.refuse(now);
     server.close(now);
   }
-  /// Returns since when nothing answers; `never`: something does.
-  time_point broken_since() const noexcept { return broken.gone; }
+  /// Returns since when nothing answers, or a limit lets nothing pass and tells so by failures;
+  /// `never`: something does.
+  time_point broken_since() const noexcept {
+    return broken.limit && server.shut && broken.row > 0 ? server.since : broken.gone;
+  }
   friend bool operator==(seek const&, seek const&) = default;
 
   /// Takes back turns that were planned ahead and not used, and what they cost. The next may go
@@ -548,10 +557,10 @@ struct seek {
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
     if (luck.heard == luck.length() && broken.judge_row(luck.heard, luck.refused)) trial = {};
-    if (trial.share == 0) return;
-    auto const answers = static_cast<int>(last.since.answers());
-    auto const failures = static_cast<int>(last.since.failures);
-    auto const verdict = broken.judge(answers, failures, trial.share, trial.pace);
+    if (trial.share == 0 || last.since.successes == 0) return;
+    auto const successes = static_cast<int>(last.since.successes) - 1;
+    auto const failures = static_cast<int>(last.since.failures) - trial.shut;
+    auto const verdict = broken.judge(successes + failures, failures, trial.share, trial.pace);
     if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
     if (verdict == breakage::verdict::helps) return;
