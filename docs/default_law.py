@@ -51,8 +51,8 @@ TROUBLE = [
     ("held-out/noise-80",), ("held-out/noise-350",), ("held-out/noise-700",), ("held-out/noise-slots",),
     *(("unrelated-500s-15", "--sweep", f"failures={share}%") for share in (5, 15, 30)),
     ("failures-1000",), ("held-out/failures-60",), ("held-out/rate-300-failures",),
-    *((f"{folder}closes-{name}",) for folder, names in (("", ("30", "window", "slots", "bad", "failures")),
-                                                       ("held-out/", ("12", "150", "window", "slots", "bad", "failures")))
+    *((f"{folder}closes-{name}",) for folder, names in (("", ("30", "window", "second", "slots", "bad", "failures")),
+                                                       ("held-out/", ("12", "150", "window", "second", "slots", "bad", "failures")))
       for name in names),
     ("rate-50-3s",), ("rate-50-6s",), ("rate-8-20s",), ("rate-167-10s",), ("held-out/rate-12-5s",),
     ("held-out/rate-35-10s",), ("gone-1min",), ("gone",), ("gone-30min",), ("held-out/gone-2min",),

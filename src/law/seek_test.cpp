@@ -584,6 +584,24 @@ TEST(seek, a_test_that_fails_is_out_no_more_whatever_the_failure_tells) {
     }
 }
 
+TEST(seek, a_probe_that_fails_for_its_own_reason_is_none) {
+  for (bool const limit : {true, false}) {
+    time_point now{1s};
+    auto law = on_trial(now);
+    law.trial = {};
+    law.broken.limit = limit;
+    law.broken.stubborn = 1;
+    law.server.shut = true;
+    law.server.since = now - 10min;
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    EXPECT_GT(law.ready_at(1), now + 10s);
+    law.on_failure(now, {.sent = sent, .rtt = 50ms, .own = true}, 0);
+    EXPECT_TRUE(law.server.shut);
+    EXPECT_LE(law.ready_at(1), now + 2s / law.pace());
+  }
+}
+
 TEST(seek, requests_that_fail_while_others_pass_neither_shut_the_server_nor_end_it) {
   time_point now{1s};
   seek law;

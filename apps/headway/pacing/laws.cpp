@@ -121,7 +121,7 @@ std::string findings(any_law const& l, bool quotas_bind) {
                  : fmt::format("no limit met up to {}{}, {}", rate_in_words(k.rate),
                                many_failures(one) ? ", but many failures, which may tell one" : "",
                                latency);
-    auto const by = one.broken.limit ? " (told by failures)" : "";
+    auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
     if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);
     return fmt::format("a limit of about {}{}, {}", rate_in_words(k.rate), by, latency);
   });

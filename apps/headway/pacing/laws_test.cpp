@@ -99,6 +99,9 @@ TEST(laws, failures_that_tell_a_limit_are_named) {
   EXPECT_NE(findings(late, false).find("/s (told by failures), latency"), std::string::npos)
       << findings(late, false);
   EXPECT_TRUE(knowledge_of(late));
+  auto throttled = late;
+  throttled.broken.told = true;
+  EXPECT_EQ(findings(throttled, false).find("told by failures"), std::string::npos);
 }
 
 }  // namespace

@@ -351,7 +351,7 @@ void exchange::broke(std::string_view why, breakage how) {
   };
   judgement const broken{.what = reaction::transient};
   if (!settled_) {
-    auto const ruled = settle(broken, again && !stale, why, stale);
+    auto const ruled = settle(broken, again && !stale, why);
     if (stale && again) {
       fresh_ = true;  // one that was just made does not die of old age
       wait_again();

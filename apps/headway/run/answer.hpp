@@ -28,8 +28,8 @@ judgement judge_whole(request const&, reply const& whole, judgement last);
 struct reading {
   judgement told{};
   std::optional<std::string> joined{};  ///< as joined_body()
-  bool gone = false;        ///< it met a kept connection that was closed, which a server may do
-                            ///< whenever it likes: that says nothing of its limit
+  bool gone = false;        ///< it met a kept connection that was closed, for the first time: a
+                            ///< server may do that whenever it likes, so it may go again at once
   bool may_repeat = false;  ///< the request may go once more
   std::string error{};      ///< what went wrong, to people; "": nothing
 };

@@ -103,7 +103,7 @@ TEST_F(answer_test, may_have_cost_something_where_no_whole_answer_says_what) {
   EXPECT_FALSE(owes());
 }
 
-TEST_F(answer_test, a_closed_connection_says_nothing_once) {
+TEST_F(answer_test, a_closed_connection_is_forgiven_once) {
   answer = {.state = send_state::sent, .error = "the connection broke", .stale = true};
   EXPECT_TRUE(read_answer(r, answer, {}, false).gone);
   EXPECT_FALSE(r.owes);

@@ -55,10 +55,9 @@ ending ending_of(request const& r, reply const& answer, outcome taught, decision
 
 bool ended_for_safety(request const& r, reply const& answer, outcome taught, decision const& last,
                       run_options const& options) {
-  // What broke with a kept connection teaches nothing.
-  auto const broke = taught == outcome::failure ? last.why == reason::attempts : answer.stale;
-  return broke && answer.state != send_state::not_sent && !idempotent(r.what) &&
-         !options.retry_unsafe && r.broken < options.attempts_max;
+  return taught == outcome::failure && last.why == reason::attempts &&
+         answer.state != send_state::not_sent && !idempotent(r.what) && !options.retry_unsafe &&
+         r.broken < options.attempts_max;
 }
 
 result result_of(request const& r, ending const& e) {

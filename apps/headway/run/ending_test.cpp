@@ -75,20 +75,16 @@ TEST_F(ending_test, for_safety_if_another_would_have_gone_again) {
   answer = {.state = send_state::sent, .error = "the connection broke"};
   EXPECT_TRUE(for_safety(outcome::failure));
   EXPECT_FALSE(for_safety(outcome::ignore));
-  answer.stale = true;
-  last.why = reason::none;
-  EXPECT_TRUE(for_safety(outcome::ignore)) << "a kept connection that breaks teaches nothing";
   options.retry_unsafe = true;
-  EXPECT_FALSE(for_safety(outcome::ignore));
+  EXPECT_FALSE(for_safety(outcome::failure));
   options.retry_unsafe = false;
   r.broken = options.attempts_max;
-  EXPECT_FALSE(for_safety(outcome::ignore)) << "it has gone as often as any may";
+  EXPECT_FALSE(for_safety(outcome::failure)) << "it has gone as often as any may";
   r.broken = 1;
   r.what.idempotency_key = "key";
-  EXPECT_FALSE(for_safety(outcome::ignore));
+  EXPECT_FALSE(for_safety(outcome::failure));
   r.what.idempotency_key.clear();
   answer = {.error = "a bad certificate", .futile = true};
-  last.why = reason::attempts;
   EXPECT_FALSE(for_safety(outcome::failure)) << "it was not sent";
 }
 

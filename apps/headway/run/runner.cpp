@@ -430,11 +430,11 @@ class runner {
     if (told.what == reaction::served) heed_spending(purse_.pay(r.what, told));
     if (std::exchange(starved_, false) || !purse_.unlimited())
       lanes_.wake(now);  // all of them wait for any answer
+    auto const at_once = gone && may_repeat && r.broken + 1 < options_.attempts_max;
     auto const [taught, ruling, alone] = l.settle(now, r.id, told,
                                                   {.status = answer.status,
                                                    .sent = r.sent,
-                                                   .says_nothing = gone,
-                                                   .may_repeat = may_repeat,
+                                                   .may_repeat = may_repeat && !at_once,
                                                    .error = error},
                                                   chance_());
     course_.attempted(l, taught, now - r.sent);
@@ -444,9 +444,9 @@ class runner {
     if (taught == outcome::throttle) {
       ++r.throttled;
       ++r.refusals;
-    } else if (taught == outcome::failure || answer.stale) {
+    } else if (taught == outcome::failure) {
       ++r.broken;
-      course_.broke(l, taught == outcome::failure ? error : "");
+      course_.broke(l, error);
     }
     if (taught == outcome::failure && options_.may.canary)
       l.failed(now, r.sent, r.broken == 1, error);
@@ -457,7 +457,7 @@ class runner {
          .what = told.what,
          .value_refused = refused_value,
          .has_remainder = told.remainder.has_value(),
-         .goes_at_once = gone && may_repeat && r.broken < options_.attempts_max,
+         .goes_at_once = at_once,
          .may_follow = is_redirect(answer.status) && answer.error.empty() &&
                        !options_.ok.contains(answer.status),
          .lane_stopped = l.stopped(),

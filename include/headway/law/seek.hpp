@@ -262,6 +262,7 @@ struct seek {
                         last.since.answers() >= breakage::row_max;
     if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
       luck.hear(false, s.sent.sends);  // if it was a test, it is out no more
+      if (server.shut && s.own) turn.hurry(now, so_far.unit / pace());
       return;
     }
     belief const before{broken.above(), broken.slow(rate_of(level)), level, top};
