@@ -97,11 +97,11 @@ class Trouble(unittest.TestCase):
                 log, lost = server.log(), sum(outcome != "success" for outcome in work.outcomes().values())
         closed = sum(r.status == 444 for r in log)
         measured(f"30/s, and what is above is closed: {log.seconds():.1f} s, {closed} closed, {lost} lines lost")
-        # Of 24 runs 126 to 155 are closed, and one in five loses a line; before a closed connection told of a limit,
-        # 289 and 294 were closed, and 20 and 16 lines lost.
+        # Of seven runs 66 to 68 are closed, and no line lost. While what breaks on a kept connection taught nothing, 126 to
+        # 162 were closed; before a closed connection told of a limit, 289 and 294, and 20 and 16 lines lost.
         self.assertLessEqual(log.seconds(), 1.3 * 400 / 30)
-        self.assertLessEqual(closed, 200)
-        self.assertLessEqual(lost, 6)
+        self.assertLessEqual(closed, 110)
+        self.assertLessEqual(lost, 3)
 
     def test_a_window_that_counts_what_it_closes(self):
         with counts_rejects(20, refuse="reject") as server, Work(gets(server, 300)) as work:
@@ -109,9 +109,10 @@ class Trouble(unittest.TestCase):
             log, lost = server.log(), sum(outcome != "success" for outcome in work.outcomes().values())
         closed = len(log) - len(log.accepted())
         measured(f"20 in 1 s, and what is above is closed and counts: {log.seconds():.1f} s, {closed} closed, {lost} lost")
-        # While too much is sent all is closed: before a row of them shut the limit, 637 and 659, and 144 and 150 lost.
+        # Of five runs 77 to 80 are closed. While too much is sent all is: before a row of them shut the limit, 637 and 659,
+        # and 144 and 150 lines were lost.
         self.assertLessEqual(log.seconds(), 2 * 300 / 20)
-        self.assertLessEqual(closed, 200)
+        self.assertLessEqual(closed, 150)
         self.assertLessEqual(lost, 6)
 
     def test_a_limit_that_closes_in_company(self):
@@ -129,7 +130,7 @@ class Trouble(unittest.TestCase):
             lost = sum(outcome != "success" for work in works for outcome in work.outcomes().values())
         closed = sum(r.status == 444 for r in log)
         measured(f"5 clients on 20/s, and what is above is closed: {log.seconds():.1f} s, {closed} closed, {lost} lost")
-        # Of seven runs 6 to 64 lines are lost; before a row of tests told of a limit, 141 in each of two.
+        # Of twelve runs 6 to 71 lines are lost; before a row of tests told of a limit, 141 in each of two.
         self.assertLessEqual(lost, 100)
 
     def test_few_a_minute(self):
