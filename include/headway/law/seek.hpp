@@ -560,7 +560,7 @@ struct seek {
     if (luck.heard == luck.length() && broken.judge_row(luck.heard, luck.refused)) trial = {};
     if (trial.share == 0 || last.since.successes == 0) return;
     auto const successes = static_cast<int>(last.since.successes) - 1;
-    auto const failures = static_cast<int>(last.since.failures) - trial.shut;
+    auto const failures = std::max(static_cast<int>(last.since.failures) - trial.shut, 0);
     auto const verdict = broken.judge(successes + failures, failures, trial.share, trial.pace);
     if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
