@@ -100,7 +100,7 @@ TEST(laws, failures_that_tell_a_limit_are_named) {
       << findings(late, false);
   EXPECT_TRUE(knowledge_of(late));
   auto throttled = late;
-  throttled.broken.told = true;
+  throttled.on_throttle(time_point{1h}, {}, resource::unknown, 0);
   EXPECT_EQ(findings(throttled, false).find("told by failures"), std::string::npos);
 }
 
