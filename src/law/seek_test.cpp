@@ -556,6 +556,8 @@ TEST(seek, failures_in_a_row_shut_a_limit_and_are_not_the_usual_share) {
   EXPECT_LE(law.level, level);
   answer(law, now, outcome::success);
   EXPECT_EQ(law.broken_since(), never);
+  law.server.shut = true;  // by throttles
+  EXPECT_EQ(law.broken_since(), never);
 }
 
 TEST(seek, a_cut_is_judged_from_the_first_success_on) {
@@ -576,10 +578,11 @@ TEST(seek, a_test_that_fails_is_out_no_more_whatever_the_failure_tells) {
       auto law = on_trial(now);
       law.broken.limit = limit;
       if (!trial) law.trial = {};
+      law.turn.wait(now, 0);  // they are in time
       law.luck.test(law.last.since.sends, true, chance::pair);
       answer(law, now, outcome::success);
       answer(law, now, outcome::failure);
-      EXPECT_EQ(law.luck.unsent, 0);
+      EXPECT_EQ(law.luck.heard, chance::pair);
       EXPECT_EQ(law.luck.out(), 0) << limit << trial;
     }
 }
