@@ -272,8 +272,7 @@ struct seek {
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
     bool const is_cut = so_far.epoch != epoch;
     if (is_cut) broken.cut();
-    if (is_cut && !server.shut && !broken.closed() && broken.doubts(before.share, rate_of(level)))
-      trial = before;
+    if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
   /// Takes a server that says that it is shut for so long that this costs much.
