@@ -570,21 +570,19 @@ TEST(seek, a_cut_is_judged_from_the_first_success_on) {
   EXPECT_EQ(law.broken.usual, 0) << "nine of nine passed";
 }
 
-TEST(seek, a_test_that_fails_is_out_no_more_whatever_the_failure_tells) {
-  for (bool const limit : {true, false})
-    for (bool const trial : {true, false}) {
-      if (limit && !trial) continue;  // then it is a refusal
-      time_point now{1s};
-      auto law = on_trial(now);
-      law.broken.limit = limit;
-      if (!trial) law.trial = {};
-      law.turn.wait(now, 0);  // they are in time
-      law.luck.test(law.last.since.sends, true, chance::pair);
-      answer(law, now, outcome::success);
-      answer(law, now, outcome::failure);
-      EXPECT_EQ(law.luck.heard, chance::pair);
-      EXPECT_EQ(law.luck.out(), 0) << limit << trial;
-    }
+TEST(seek, a_test_that_fails_and_refuses_nothing_is_out_no_more) {
+  for (auto const& [limit, trial] : {std::pair{true, true}, {false, true}, {false, false}}) {
+    time_point now{1s};
+    auto law = on_trial(now);
+    law.broken.limit = limit;
+    if (!trial) law.trial = {};
+    law.turn.wait(now, 0);  // they are in time
+    law.luck.test(law.last.since.sends, true, chance::pair);
+    answer(law, now, outcome::success);
+    answer(law, now, outcome::failure);
+    EXPECT_EQ(law.luck.heard, chance::pair);
+    EXPECT_EQ(law.luck.out(), 0) << limit << trial;
+  }
 }
 
 TEST(seek, a_probe_that_fails_for_its_own_reason_is_none) {

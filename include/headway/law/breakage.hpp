@@ -45,7 +45,7 @@ struct breakage {
   static constexpr double suspicious = 0.25;     ///< above the usual share
   static constexpr double smoothing_limit = 32;  ///< of `lately`; 16: 4 % by chance cut
   static constexpr double limit_share = 0.1;  ///< above the usual one, that cuts: two of eight …
-  static constexpr double deviations = 2;  ///< … and so many standard ones more; 0: 17, not 2.6
+  static constexpr double deviations = 2;  ///< … and standard ones; 0: 22 % 17 of told, not 2.6
   static constexpr double smoothing_own = 16;    ///< attempts, of `stubborn`
   static constexpr double hardly_pass = 0.75;    ///< of these fail: it is the requests' fault
   static constexpr int row_max = 16;             ///< failures: in a row the server is gone
