@@ -3,6 +3,7 @@
 HEADWAY_LONG=1 lasts minutes, as the promises have it; otherwise nearly a minute.
 """
 import contextlib
+import json
 import os
 import time
 import unittest
@@ -114,6 +115,22 @@ class Trouble(unittest.TestCase):
         self.assertLessEqual(log.seconds(), 2 * 300 / 20)
         self.assertLessEqual(closed, 150)
         self.assertLessEqual(lost, 6)
+
+    def test_a_server_that_closes_each_kept_connection(self):
+        def lines(url):
+            for i in range(300):
+                put, body = i % 2 == 0, "x" * (20 if i % 4 < 2 else 100_000)
+                how = {"method": "PUT"} if put else {"method": "POST", "idempotency_key": f"k{i}"}
+                yield json.dumps({"url": f"{url}/{i}", "body": body, **how})
+
+        with servers.nginx("if ($connection_requests != 1) { return 444; }", latency_ms=(2, 10)) as server:
+            with Work(lines(server.url)) as work:
+                work.run("--cold", "--alone")
+                log, outcomes = server.log(), work.outcomes()
+        broken = len(log) - len(log.accepted())
+        measured(f"bodies, and each kept connection closes: {broken} broken, 300 lines")
+        self.assertEqual(outcomes, succeeded(300), "a line whose kept connection broke goes by a new one")
+        self.assertEqual(log.twice(), [])
 
     def test_a_limit_that_closes_in_company(self):
         clients, lines = 5, 100

@@ -275,6 +275,8 @@ class transport::impl {
     curl_easy_setopt(h, CURLOPT_HEADERDATA, &e);
     curl_easy_setopt(h, CURLOPT_READFUNCTION, on_read);
     curl_easy_setopt(h, CURLOPT_READDATA, &e);
+    curl_easy_setopt(h, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(h, CURLOPT_SEEKDATA, &e);
     curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, on_request);
     curl_easy_setopt(h, CURLOPT_PREREQDATA, &e);
     curl_easy_setopt(h, CURLOPT_DEBUGFUNCTION, on_text);
@@ -395,7 +397,7 @@ class transport::impl {
         e.refused = e.calm = true;
       r.state = e.sent && !e.unsent && !e.refused ? send_state::sent : send_state::not_sent;
       r.too_many = e.calm;
-      r.stale = e.died && !e.refused && e.stream == 0;
+      r.stale = (e.died || breaks_off_kept(e, code)) && !e.refused && e.stream == 0;
     }
     leave_crowd(e);
     if (e.too_large) std::string().swap(e.body);
@@ -479,6 +481,14 @@ class transport::impl {
       e->heard = head_(e->key, so_far) || e->body.size() >= head_body_max;
     }
     news_.clear();
+  }
+
+  /// Returns whether it broke off on a kept connection. libcurl does not send it again, and so does
+  /// not tell of it in on_request, where the body was under way.
+  static bool breaks_off_kept(exchange const& e, CURLcode code) {
+    long opened = 0;
+    curl_easy_getinfo(e.easy, CURLINFO_NUM_CONNECTS, &opened);
+    return e.sent && opened == 0 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
   }
 
   /// With what error, as libcurl tells it, the server closed the exchange's stream.
@@ -612,6 +622,14 @@ class transport::impl {
     std::memcpy(data, e.unread.data(), n);
     e.unread.remove_prefix(n);
     return n;
+  }
+
+  // libcurl asks for this where it would send a body again. Without it, the exchange ends as one
+  // that libcurl cannot repeat, and on_request does not see that the connection died.
+  static int on_seek(void* user, curl_off_t offset, int) {
+    auto& e = *static_cast<exchange*>(user);
+    e.unread = e.sending.substr(static_cast<std::size_t>(offset));
+    return CURL_SEEKFUNC_OK;
   }
 
   // Called before each send. libcurl would send again by itself, at once and up to five times,
