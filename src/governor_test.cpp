@@ -205,17 +205,20 @@ struct counting_law {
   int successes = 0, throttles = 0, failures = 0;
   duration rtt{};
   int heard = 0;
-  bool app_limited = false;     // the last success
+  bool app_limited = false;  // the last success
+  bool capped = false;       // likewise
+  time_point paced = time_point::min();
   std::uint64_t sends = 0;      // its epochs
   std::uint64_t cut_epoch = 0;  // the last throttle's
 
-  time_point ready_at(std::int64_t) const noexcept { return time_point::min(); }
+  time_point ready_at(std::int64_t) const noexcept { return paced; }
   double allowed() const noexcept { return 100; }
   stamp take(time_point now, std::int64_t, fraction) noexcept {
+    if (paced != time_point::min()) paced = now + 100ms;
     return {.sent = now, .epoch = ++sends, .paced = true};
   }
   void on_success(time_point, sample const& s, fraction) noexcept {
-    ++successes, rtt = s.rtt, heard = s.heard, app_limited = s.app_limited;
+    ++successes, rtt = s.rtt, heard = s.heard, app_limited = s.app_limited, capped = s.capped;
   }
   void on_throttle(time_point, sample const& s, resource, fraction) noexcept {
     ++throttles, cut_epoch = s.sent.epoch;
@@ -608,6 +611,37 @@ TEST(governor, a_success_shows_not_that_the_law_may_grow_while_a_refusal_is_open
   EXPECT_EQ(answer_next(g, now, outcome::success), t);
   g.submit(now), answer_next(g, now, outcome::success);
   EXPECT_FALSE(g.law_state().app_limited);
+}
+
+TEST(governor, a_ceiling_of_the_caller_binds_where_it_holds_longer_than_the_law) {
+  struct {
+    std::string_view what;
+    governor_settings settings;
+    bool paced;       // by 100 ms, by the law
+    duration answer;  // takes so long
+    bool capped;
+  } const rows[] = {
+      {"a rate, sooner than the pace", {.rate_ceiling = gcra::per(20, 1s)}, true, 10ms, false},
+      {"a rate, later than the pace", {.rate_ceiling = gcra::per(5, 1s)}, true, 10ms, true},
+      {"a rate that is past", {.rate_ceiling = gcra::per(5, 1s)}, true, 300ms, false},
+      {"a rate, and no pace", {.rate_ceiling = gcra::per(20, 1s)}, false, 10ms, true},
+      {"one in flight, and the pace holds on", {.in_flight_max = 1}, true, 10ms, false},
+      {"one in flight, and the pace is past", {.in_flight_max = 1}, true, 300ms, true},
+      {"one of two in flight", {.in_flight_max = 2}, true, 300ms, false},
+  };
+  for (auto const& r : rows) {
+    counting_law law;
+    if (r.paced) law.paced = at(0s);
+    auto settings = r.settings;
+    settings.first_alone = 0ns;
+    governor<constant_backoff, counting_law> g({.wait = 1s}, law, settings);
+    auto const t = std::get<ticket>(g.submit(at(1s)));
+    g.submit(at(1s));
+    g.start(at(1s), t, 0);
+    g.finish(at(1s) + r.answer, t, {}, 0);
+    EXPECT_EQ(g.law_state().capped, r.capped) << r.what;
+    EXPECT_EQ(g.law_state().app_limited, r.capped) << r.what;
+  }
 }
 
 /// Lets those that wait pass before `t` goes, one every so often. Returns their number.

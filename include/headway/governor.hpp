@@ -543,10 +543,11 @@ class governor {
     else
       return never;
   }
-  /// Returns whether a ceiling of the caller holds the next request.
+  /// Returns whether a ceiling of the caller holds the next request for longer than the law does.
   bool capped(time_point now) const noexcept {
-    return in_flight_ >= settings_.in_flight_max ||
-           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > now);
+    auto const paced = std::max(now, law_.ready_at(1));
+    return (in_flight_ >= settings_.in_flight_max && paced == now) ||
+           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > paced);
   }
   /// Returns whether `answered` went when it wished and none waits now. A caller that asks again
   /// only after each answer has none waiting then; that its request was paced shows that the law

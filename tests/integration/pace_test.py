@@ -26,6 +26,8 @@ class Pace(unittest.TestCase):
         cls.addClassCleanup(pool.shutdown)
         cls.rate = pool.submit(send, servers.nginx(latency_ms=(20, 80)), 120, "--rate", "20/s")
         cls.burst = pool.submit(send, servers.nginx(latency_ms=(20, 80)), 40, "--rate", "300/min:5")
+        cls.soon = pool.submit(send, servers.nginx(), 1000, "--rate", "200/s")
+        cls.one = pool.submit(send, servers.nginx(latency_ms=(2, 2)), 1000, "--concurrency", "1")
         slow_down = servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=2)
         cls.slow_down = pool.submit(send, slow_down, 60)
 
@@ -34,6 +36,18 @@ class Pace(unittest.TestCase):
         measured(f"--rate 20/s: at most {log.busiest(1)} in a second, 120 in {log.seconds():.2f} s")
         self.assertLessEqual(log.busiest(1), 21)  # (1 s + 1 ms of tolerance) / 50 ms + 1
         self.assertLessEqual(log.seconds(), 1.1 * 120 / 20)
+
+    def test_rate_of_answers_that_come_sooner_than_the_next_may_go(self):
+        starts = self.soon.result().starts()
+        share = 400 / (starts[-1] - starts[-401]) / 200
+        measured(f"--rate 200/s, answers at once: {share:.2f} of it by the last 400 of 1,000")
+        self.assertGreaterEqual(share, 0.9)
+
+    def test_one_at_a_time(self):
+        log = sorted(self.one.result(), key=lambda r: r.start)[-400:]
+        share = sum(r.end - r.start for r in log) / (log[-1].end - log[0].start)
+        measured(f"--concurrency 1: {share:.2f} of the time in flight, in the last 400 of 1,000")
+        self.assertGreaterEqual(share, 0.5)
 
     def test_rate_with_burst(self):
         log = self.burst.result()

@@ -282,8 +282,10 @@ struct naive_governor {
     bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
     bool const waits = std::ranges::any_of(alive, &request::open) && most_bad();
-    bool const own_ceiling = in_flight() >= settings.in_flight_max ||
-                             (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > now);
+    auto const allowed_at = law.ready_at(1);
+    bool const own_ceiling =
+        (in_flight() >= settings.in_flight_max && allowed_at <= now) ||
+        (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > std::max(now, allowed_at));
     return {r.permit,
             in_flight(),
             now - r.permit.sent,
