@@ -207,6 +207,7 @@ struct counting_law {
   int heard = 0;
   bool app_limited = false;  // the last success
   bool capped = false;       // likewise
+  duration held{};           // likewise
   time_point paced = time_point::min();
   std::uint64_t sends = 0;      // its epochs
   std::uint64_t cut_epoch = 0;  // the last throttle's
@@ -219,6 +220,7 @@ struct counting_law {
   }
   void on_success(time_point, sample const& s, fraction) noexcept {
     ++successes, rtt = s.rtt, heard = s.heard, app_limited = s.app_limited, capped = s.capped;
+    held = s.sent.held;
   }
   void on_throttle(time_point, sample const& s, resource, fraction) noexcept {
     ++throttles, cut_epoch = s.sent.epoch;
@@ -641,6 +643,35 @@ TEST(governor, a_ceiling_of_the_caller_binds_where_it_holds_longer_than_the_law)
     g.finish(at(1s) + r.answer, t, {}, 0);
     EXPECT_EQ(g.law_state().capped, r.capped) << r.what;
     EXPECT_EQ(g.law_state().app_limited, r.capped) << r.what;
+  }
+}
+
+TEST(governor, a_stamp_tells_for_how_long_a_rate_of_the_callers_held_it) {
+  struct {
+    std::optional<gcra> rate;
+    duration submitted;  // after the first, which goes at once
+    bool paced;          // by 100 ms, by the law
+    duration held;
+  } const rows[] = {{{}, 0ms, false, 0ms},
+                    {gcra::per(5, 1s), 0ms, false, 200ms},
+                    {gcra::per(5, 1s), 0ms, true, 100ms},
+                    {gcra::per(5, 1s), 150ms, false, 50ms},
+                    {gcra::per(5, 1s), 300ms, false, 0ms},
+                    {gcra::per(20, 1s), 0ms, true, 0ms}};
+  for (auto const& r : rows) {
+    counting_law law;
+    if (r.paced) law.paced = at(0s);
+    governor<constant_backoff, counting_law> g({.wait = 1s}, law,
+                                               {.first_alone = 0ns, .rate_ceiling = r.rate});
+    time_point now = at(1s);
+    for (auto const after : {duration{}, r.submitted}) {
+      now += after;
+      auto const t = std::get<ticket>(g.submit(now));
+      if (!g.next(now)) now = g.wakeup(now);
+      g.start(now, t, 0);
+      g.finish(now, t, {}, 0);
+    }
+    EXPECT_NEAR(to_seconds(g.law_state().held), to_seconds(r.held), 1e-3);
   }
 }
 

@@ -222,13 +222,19 @@ class governor {
     --waiting_;
     ++in_flight_;
     r.in_order = told_.send(now, r.terms.cost);
-    auto const paced = law_.ready_at(r.terms.cost) > r.ready_since;
-    if (settings_.rate_ceiling) settings_.rate_ceiling->take(now, r.terms.cost);
+    auto const allowed_at = std::max(law_.ready_at(r.terms.cost), r.ready_since);
+    auto const paced = allowed_at > r.ready_since;
+    duration held{};
+    if (settings_.rate_ceiling) {
+      held = std::max(settings_.rate_ceiling->ready_at(r.terms.cost) - allowed_at, duration{});
+      settings_.rate_ceiling->take(now, r.terms.cost);
+    }
     new (&r.flight.sent) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
     r.flight.sent.sent = now;
     r.flight.sent.in_flight = std::max(r.flight.sent.in_flight, in_flight_);
     r.flight.sent.cost = r.terms.cost;
     r.flight.sent.paced |= paced;
+    r.flight.sent.held = held;
     if (!first_sent_) first_sent_ = now;
     blame_.send(r.refused);
     ++sends_;

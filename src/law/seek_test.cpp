@@ -988,6 +988,24 @@ TEST(seek, tests_that_a_hint_holds_tell_nothing) {
   }
 }
 
+TEST(seek, tests_that_a_rate_of_the_callers_spreads_tell_nothing) {
+  for (auto const turns : {0.0, 0.5, 0.9}) {
+    time_point now{1s};
+    seek law;
+    answer_row(law, now, 200, 0);
+    law.luck.test(law.last.since.sends, true);
+    auto const held = from_seconds(turns / law.pace());
+    std::vector<stamp> sent;
+    for (int i = 0; i < chance::tests; ++i) {
+      now = std::max(now, law.ready_at(1)) + held;
+      sent.push_back(law.take(now, 1, 0));
+      sent.back().held = held;
+    }
+    for (auto const& s : sent) law.on_success(now += 50ms, {.sent = s, .rtt = 50ms}, 0);
+    EXPECT_EQ(law.luck.odds < 1, turns < seek::spread) << turns;
+  }
+}
+
 /// Is refused until half a minute has passed since the first refusal, and accepted once.
 void ban_for_half_a_minute(seek& law, time_point& now) {
   auto const since = now;

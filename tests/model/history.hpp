@@ -250,7 +250,12 @@ struct naive_governor {
   void start(time_point now, ticket id, fraction u) {
     auto& r = *find(id);
     r.paced = law.ready_at(r.terms.cost) > r.ready_since;
+    auto const held = settings.rate_ceiling
+                          ? settings.rate_ceiling->ready_at(r.terms.cost) -
+                                std::max(law.ready_at(r.terms.cost), r.ready_since)
+                          : duration(0);
     r.permit = law.take(now, r.terms.cost, u);
+    r.permit.held = std::max(held, duration(0));
     r.permit.sent = now;
     r.flying = true;
     r.heard = false;

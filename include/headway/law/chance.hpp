@@ -159,10 +159,13 @@ struct chance {
     beyond = first;
   }
 
+  /// Returns whether the send of this stamp is one of the latest tests.
+  bool tests_with(std::uint64_t stamp) const noexcept { return stamp >= first && stamp < beyond; }
+
   /// Takes an answer to the send of this stamp, if it was a test, and counts it. Returns whether it
   /// was.
   bool hear(bool is_refused, std::uint64_t stamp) noexcept {
-    if (stamp < first || stamp >= beyond) return false;
+    if (!tests_with(stamp)) return false;
     if (is_refused) ++refused;
     ++heard;
     return true;

@@ -156,7 +156,9 @@ struct seek {
   static constexpr double guess_above = 1.3;      ///< times a guess the level begins
   static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
   static constexpr double no_more = 1.8;  ///< times a guess, accepted at twice that: its own limit
-  static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
+  static constexpr double long_answers = 4;  ///< answers' times: a longer closing is a period's
+  static constexpr double spread =
+      0.7;  ///< turns that a caller's rate holds a test: a limit saves then
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
 
@@ -488,6 +490,8 @@ struct seek {
 
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
+    bool const at_once = to_seconds(s.sent.held) * pace() < spread * so_far.unit;
+    if (!at_once && luck.tests_with(s.sent.sends)) luck.take_back_tests();
     auto const known = luck.known();
     auto const most = luck.highest;
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
