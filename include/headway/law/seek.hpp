@@ -156,7 +156,7 @@ struct seek {
   static constexpr double guess_above = 1.3;      ///< times a guess the level begins
   static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
   static constexpr double no_more = 1.8;  ///< times a guess, accepted at twice that: its own limit
-  static constexpr double long_answers = 4;  ///< answers' times: a longer closing is a period's
+  static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
   static constexpr double spread = 0.7;       ///< turns: a test held so long proves nothing
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
