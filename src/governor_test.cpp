@@ -622,10 +622,17 @@ TEST(governor, a_ceiling_of_the_caller_binds_where_it_holds_longer_than_the_law)
     bool paced;       // by 100 ms, by the law
     duration answer;  // takes so long
     bool capped;
+    std::int64_t cost = 1;
   } const rows[] = {
       {"a rate, sooner than the pace", {.rate_ceiling = gcra::per(20, 1s)}, true, 10ms, false},
       {"a rate, later than the pace", {.rate_ceiling = gcra::per(5, 1s)}, true, 10ms, true},
       {"a rate that is past", {.rate_ceiling = gcra::per(5, 1s)}, true, 300ms, false},
+      {"a rate of units, five at a time",
+       {.rate_ceiling = gcra::per(20, 1s, 5)},
+       true,
+       10ms,
+       true,
+       5},
       {"a rate, and no pace", {.rate_ceiling = gcra::per(20, 1s)}, false, 10ms, true},
       {"one in flight, and the pace holds on", {.in_flight_max = 1}, true, 10ms, false},
       {"one in flight, and the pace is past", {.in_flight_max = 1}, true, 300ms, true},
@@ -637,7 +644,7 @@ TEST(governor, a_ceiling_of_the_caller_binds_where_it_holds_longer_than_the_law)
     auto settings = r.settings;
     settings.first_alone = 0ns;
     governor<constant_backoff, counting_law> g({.wait = 1s}, law, settings);
-    auto const t = std::get<ticket>(g.submit(at(1s)));
+    auto const t = std::get<ticket>(g.submit(at(1s), {.cost = r.cost}));
     g.submit(at(1s));
     g.start(at(1s), t, 0);
     g.finish(at(1s) + r.answer, t, {}, 0);

@@ -226,7 +226,7 @@ class governor {
     auto const paced = allowed_at > r.ready_since;
     duration held{};
     if (settings_.rate_ceiling) {
-      held = std::max(settings_.rate_ceiling->ready_at(r.terms.cost) - allowed_at, duration{});
+      held = std::max(settings_.rate_ceiling->ready_at(r.terms.cost), allowed_at) - allowed_at;
       settings_.rate_ceiling->take(now, r.terms.cost);
     }
     new (&r.flight.sent) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
@@ -484,7 +484,7 @@ class governor {
     auto& s = r.flight;  // in its place: a copy stalls
     s.in_flight = in_flight_;
     s.rtt = now - s.sent.sent;
-    s.capped = result.held_elsewhere || capped(now);
+    s.capped = result.held_elsewhere || capped(now, s.sent.cost);
     s.app_limited = s.capped || blame_.waits() || application_limited(now, s.sent);
     s.heard = heard_;
     return s;
@@ -549,11 +549,12 @@ class governor {
     else
       return never;
   }
-  /// Returns whether a ceiling of the caller holds the next request for longer than the law does.
-  bool capped(time_point now) const noexcept {
-    auto const paced = std::max(now, law_.ready_at(1));
+  /// Returns whether a ceiling of the caller holds a request of `cost` for longer than the law
+  /// does.
+  bool capped(time_point now, std::int64_t cost) const noexcept {
+    auto const paced = std::max(now, law_.ready_at(cost));
     return (in_flight_ >= settings_.in_flight_max && paced == now) ||
-           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(1) > paced);
+           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(cost) > paced);
   }
   /// Returns whether `answered` went when it wished and none waits now. A caller that asks again
   /// only after each answer has none waiting then; that its request was paced shows that the law

@@ -39,7 +39,7 @@ struct stamp {
   bool prompt = false;    ///< it went when its pace allowed it, or followed an answer at once,
                           ///< where the law tells
   std::int64_t cost = 1;  ///< units
-  duration held{};        ///< a rate of the caller's made it wait so long, when the law let it go
+  duration held{};  ///< for so long a rate of the caller's made it wait after the law let it go
   friend bool operator==(stamp const&, stamp const&) = default;
 };
 

@@ -988,22 +988,47 @@ TEST(seek, tests_that_a_hint_holds_tell_nothing) {
   }
 }
 
-TEST(seek, tests_that_a_rate_of_the_callers_spreads_tell_nothing) {
-  for (auto const turns : {0.0, 0.5, 0.9}) {
-    time_point now{1s};
-    seek law;
-    answer_row(law, now, 200, 0);
-    law.luck.test(law.last.since.sends, true);
-    auto const held = from_seconds(turns / law.pace());
-    std::vector<stamp> sent;
-    for (int i = 0; i < chance::tests; ++i) {
-      now = std::max(now, law.ready_at(1)) + held;
-      sent.push_back(law.take(now, 1, 0));
-      sent.back().held = held;
-    }
-    for (auto const& s : sent) law.on_success(now += 50ms, {.sent = s, .rtt = 50ms}, 0);
-    EXPECT_EQ(law.luck.odds < 1, turns < seek::spread) << turns;
+/// Sends a row of tests, of which a rate of the caller's holds all but so many for `turns` each,
+/// and has the first of them refused.
+void answer_held_row(seek& law, time_point& now, double turns, int at_once, int refused) {
+  law.luck.test(law.last.since.sends, true);
+  auto const held = from_seconds(turns / law.pace());
+  for (int i = 0; i < chance::tests; ++i) {
+    bool const waits = i >= at_once;
+    now = std::max(now, law.ready_at(1)) + (waits ? held : 0ns);
+    auto sent = law.take(now, 1, 0);
+    if (waits) sent.held = held;
+    sample const s{.sent = sent, .rtt = 1ms};
+    if (i < refused)
+      law.on_throttle(now + 1ms, s, resource::unknown, 0);
+    else
+      law.on_success(now + 1ms, s, 0);
+    EXPECT_GE(law.luck.out(), 0);
   }
+}
+
+TEST(seek, tests_that_a_rate_of_the_callers_spreads_tell_nothing) {
+  for (int const at_once : {0, 5})
+    for (auto const turns : {0.0, 0.5, 0.9}) {
+      time_point now{1s};
+      seek law;
+      answer_row(law, now, 200, 0);
+      auto const unpaid = now;
+      answer_held_row(law, now, turns, at_once, 0);
+      EXPECT_EQ(law.luck.odds < 1, turns < seek::spread) << turns;
+      EXPECT_GE(to_seconds(law.ready_at(1) - unpaid) * law.pace(), chance::tests) << turns;
+    }
+}
+
+TEST(seek, a_test_that_a_rate_of_the_callers_holds_and_that_is_refused_cuts_no_more) {
+  time_point now{1s};
+  seek law;
+  answer_row(law, now, 200, 0);
+  answer_row(law, now, 1, 1);
+  auto const epoch = law.so_far.epoch;
+  answer_held_row(law, now, 0.9, 1, 3);
+  EXPECT_EQ(law.so_far.epoch, epoch);
+  EXPECT_FALSE(law.server.shut);
 }
 
 /// Is refused until half a minute has passed since the first refusal, and accepted once.

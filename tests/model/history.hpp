@@ -250,12 +250,11 @@ struct naive_governor {
   void start(time_point now, ticket id, fraction u) {
     auto& r = *find(id);
     r.paced = law.ready_at(r.terms.cost) > r.ready_since;
-    auto const held = settings.rate_ceiling
-                          ? settings.rate_ceiling->ready_at(r.terms.cost) -
-                                std::max(law.ready_at(r.terms.cost), r.ready_since)
-                          : duration(0);
+    auto const allowed_at = std::max(law.ready_at(r.terms.cost), r.ready_since);
+    auto const ceiling_at =
+        settings.rate_ceiling ? settings.rate_ceiling->ready_at(r.terms.cost) : allowed_at;
     r.permit = law.take(now, r.terms.cost, u);
-    r.permit.held = std::max(held, duration(0));
+    r.permit.held = std::max(ceiling_at, allowed_at) - allowed_at;
     r.permit.sent = now;
     r.flying = true;
     r.heard = false;
@@ -287,10 +286,11 @@ struct naive_governor {
     bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
     bool const waits = std::ranges::any_of(alive, &request::open) && most_bad();
-    auto const allowed_at = law.ready_at(1);
+    auto const allowed_at = law.ready_at(r.terms.cost);
     bool const own_ceiling =
         (in_flight() >= settings.in_flight_max && allowed_at <= now) ||
-        (settings.rate_ceiling && settings.rate_ceiling->ready_at(1) > std::max(now, allowed_at));
+        (settings.rate_ceiling &&
+         settings.rate_ceiling->ready_at(r.terms.cost) > std::max(now, allowed_at));
     return {r.permit,
             in_flight(),
             now - r.permit.sent,

@@ -483,12 +483,13 @@ class transport::impl {
     news_.clear();
   }
 
-  /// Returns whether it broke off on a kept connection. libcurl does not send it again, and so does
-  /// not tell of it in on_request, where the body was under way.
+  /// Returns whether a kept connection broke while the body was under way, before anything came
+  /// back. libcurl does not send that again, so on_request does not hear of it.
   static bool breaks_off_kept(exchange const& e, CURLcode code) {
-    long opened = 0;
+    long opened = 0, head = 0;
     curl_easy_getinfo(e.easy, CURLINFO_NUM_CONNECTS, &opened);
-    return e.sent && opened == 0 && (code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR);
+    curl_easy_getinfo(e.easy, CURLINFO_HEADER_SIZE, &head);
+    return code == CURLE_SEND_ERROR && e.sent && opened == 0 && head == 0 && e.early.empty();
   }
 
   /// With what error, as libcurl tells it, the server closed the exchange's stream.
@@ -624,8 +625,8 @@ class transport::impl {
     return n;
   }
 
-  // libcurl asks for this where it would send a body again. Without it, the exchange ends as one
-  // that libcurl cannot repeat, and on_request does not see that the connection died.
+  // Called before a body is sent again. Without this callback the exchange would end with an error,
+  // and on_request would never hear that the connection died.
   static int on_seek(void* user, curl_off_t offset, int) {
     auto& e = *static_cast<exchange*>(user);
     e.unread = e.sending.substr(static_cast<std::size_t>(offset));

@@ -28,6 +28,7 @@ class scripted_server {
   struct answer {
     std::string text;
     bool closes = false;  ///< then
+    bool early = false;   ///< at the head: the body is not read
   };
 
   explicit scripted_server(std::vector<answer> answers)
@@ -62,7 +63,7 @@ class scripted_server {
       for (ssize_t n = 0; (n = read(fd, block.data(), block.size())) > 0;)
         c.in.append(block.data(), static_cast<std::size_t>(n));
       if (take(c.in) && requests.size() <= answers_.size()) {
-        auto const& [text, closes] = answers_[requests.size() - 1];
+        auto const& [text, closes, early] = answers_[requests.size() - 1];
         c.out += text;
         c.closes = closes;
       }
@@ -87,6 +88,7 @@ class scripted_server {
     std::size_t body = 0;
     if (auto const at = text.find("Content-Length: "); at < head)
       std::from_chars(text.data() + at + 16, text.data() + head, body);
+    if (requests.size() < answers_.size() && answers_[requests.size()].early) body = 0;
     if (text.size() < head + 4 + body) return false;
     requests.push_back(text.substr(0, head + 4 + body));
     text.erase(0, head + 4 + body);
@@ -225,6 +227,25 @@ TEST_F(transport_test, a_kept_connection_that_closes_under_a_request_does_not_se
   t.send(3, {.url = url, .method = "GET"});
   EXPECT_EQ(reply_of(3, &server).what.status, 200);
   EXPECT_EQ(server.requests.size(), 3U);
+}
+
+TEST_F(transport_test, a_connection_that_breaks_under_a_body_does_not_send_it_again) {
+  std::string const body(8 << 20, 'x');
+  for (bool const kept : {true, false}) {
+    scripted_server server({{ok}, {"", true, true}, {ok}});
+    auto& t = with();
+    auto const url = server.origin + "/a";
+    t.send(1, {.url = url, .method = "GET"});
+    EXPECT_EQ(reply_of(1, &server).what.status, 200);
+    t.send(2, {.url = url, .method = "POST", .body = body, .fresh_connection = !kept});
+    auto const r = reply_of(2, &server);
+    EXPECT_EQ(r.what.state, send_state::sent);
+    EXPECT_EQ(r.what.stale, kept);
+    EXPECT_EQ(server.requests.size(), 2U);
+    t.send(3, {.url = url, .method = "POST", .body = "whole"});
+    EXPECT_EQ(reply_of(3, &server).what.status, 200);
+    EXPECT_TRUE(server.requests.at(2).ends_with("whole"));
+  }
 }
 
 TEST_F(transport_test, a_server_that_is_not_there_was_not_reached) {
