@@ -146,6 +146,18 @@ TEST(chance, rows_that_decide_nothing_are_repeated_a_few_times) {
   EXPECT_TRUE(c.wants_another(1));
 }
 
+TEST(chance, tests_that_a_limit_may_have_saved_for_speak_for_it_only_if_refused) {
+  for (int const row : {chance::pair, chance::tests})
+    for (int refused = 0; refused <= row; ++refused) {
+      chance c{.share = 0.03, .odds = 2};
+      c.test(1, true, row);
+      for (int t = 1; t <= row; ++t) c.answered(t <= refused, static_cast<std::uint64_t>(t), false);
+      EXPECT_EQ(c.odds > 2, refused >= (row == chance::pair ? 1 : 3)) << refused << " of " << row;
+      EXPECT_GE(c.odds, 2) << refused << " of " << row;
+      EXPECT_FALSE(c.known());
+    }
+}
+
 TEST(chance, what_was_found_is_unlearned) {
   chance c;
   test(c, 100, 0);

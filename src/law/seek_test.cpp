@@ -988,12 +988,12 @@ TEST(seek, tests_that_a_hint_holds_tell_nothing) {
   }
 }
 
-/// Sends a row of tests, of which a rate of the caller's holds all but so many for `turns` each,
-/// and has the first of them refused.
+/// Sends the tests that are asked for, of which a rate of the caller's holds all but so many for
+/// `turns` each, and has the first of them refused.
 void answer_held_row(seek& law, time_point& now, double turns, int at_once, int refused) {
-  law.luck.test(law.last.since.sends, true);
   auto const held = from_seconds(turns / law.pace());
-  for (int i = 0; i < chance::tests; ++i) {
+  auto const row = law.luck.length();
+  for (int i = 0; i < row; ++i) {
     bool const waits = i >= at_once;
     now = std::max(now, law.ready_at(1)) + (waits ? held : 0ns);
     auto sent = law.take(now, 1, 0);
@@ -1013,11 +1013,26 @@ TEST(seek, tests_that_a_rate_of_the_callers_spreads_tell_nothing) {
       time_point now{1s};
       seek law;
       answer_row(law, now, 200, 0);
+      law.luck.test(law.last.since.sends, true);
       auto const unpaid = now;
       answer_held_row(law, now, turns, at_once, 0);
       EXPECT_EQ(law.luck.odds < 1, turns < seek::spread) << turns;
       EXPECT_GE(to_seconds(law.ready_at(1) - unpaid) * law.pace(), chance::tests) << turns;
     }
+}
+
+TEST(seek, a_row_follows_a_pair_that_passed_unless_a_rate_of_the_callers_held_it) {
+  for (auto const turns : {0.5, 0.9}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 20, .latency = .05}, 0s);
+    law.top.warm = false;
+    answer_row(law, now, 80, 0);
+    answer_row(law, now, 1, 1);
+    law.luck.test(law.last.since.sends, true, chance::pair);
+    answer_held_row(law, now, turns, 1, 0);
+    EXPECT_EQ(law.luck.unsent, turns < seek::spread ? chance::tests : 0);
+  }
 }
 
 TEST(seek, a_test_that_a_rate_of_the_callers_holds_and_that_is_refused_cuts_no_more) {
@@ -1026,6 +1041,7 @@ TEST(seek, a_test_that_a_rate_of_the_callers_holds_and_that_is_refused_cuts_no_m
   answer_row(law, now, 200, 0);
   answer_row(law, now, 1, 1);
   auto const epoch = law.so_far.epoch;
+  law.luck.test(law.last.since.sends, true);
   answer_held_row(law, now, 0.9, 1, 3);
   EXPECT_EQ(law.so_far.epoch, epoch);
   EXPECT_FALSE(law.server.shut);

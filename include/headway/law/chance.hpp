@@ -159,20 +159,18 @@ struct chance {
     beyond = first;
   }
 
-  /// Returns whether the send of this stamp is one of the latest tests.
-  bool tests_with(std::uint64_t stamp) const noexcept { return stamp >= first && stamp < beyond; }
-
   /// Takes an answer to the send of this stamp, if it was a test, and counts it. Returns whether it
   /// was.
   bool hear(bool is_refused, std::uint64_t stamp) noexcept {
-    if (!tests_with(stamp)) return false;
+    if (stamp < first || stamp >= beyond) return false;
     if (is_refused) ++refused;
     ++heard;
     return true;
   }
 
-  /// Takes an answer to the send of this stamp. Returns whether it was a test.
-  bool answered(bool is_refused, std::uint64_t stamp) noexcept {
+  /// Takes an answer to the send of this stamp. Returns whether it was a test. `at_once`: it went
+  /// right after the one before; else a limit has saved for it, and tests that pass tell nothing.
+  bool answered(bool is_refused, std::uint64_t stamp, bool at_once = true) noexcept {
     answers = std::min(answers + 1, smoothing);
     if (is_refused || share > 0)
       share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
@@ -180,8 +178,8 @@ struct chance {
     if (heard < length() || !tells) return true;
     auto const by_chance = share + share_min;
     if (length() == tests)
-      judge_row(by_chance);
-    else
+      judge_row(by_chance, at_once);
+    else if (at_once || refused > 0)
       judge_pair(by_chance);
     return true;
   }
@@ -200,9 +198,10 @@ struct chance {
   }
 
   /// Takes a row that is heard, as `judge_pair` does.
-  void judge_row(double by_chance) noexcept {
+  void judge_row(double by_chance, bool at_once) noexcept {
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
-    auto const row = likelihood_ratio(tests, refused, by_limit, by_chance);
+    auto const told = likelihood_ratio(tests, refused, by_limit, by_chance);
+    auto const row = at_once ? told : std::max(told, 1.0);
     if (row < 1 || !limit()) low = 0;
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);

@@ -490,11 +490,10 @@ struct seek {
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
     bool const at_once = to_seconds(s.sent.held) * pace() < spread * so_far.unit;
-    if (!at_once && luck.tests_with(s.sent.sends)) luck.tells = false;
     auto const known = luck.known();
     auto const most = luck.highest;
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
-    bool const test = luck.answered(is_refused, s.sent.sends);
+    bool const test = luck.answered(is_refused, s.sent.sends, at_once);
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
       auto const refused_at = std::min(last.rate, most);  // as far as that was accepted
@@ -505,8 +504,8 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const pair =
-        test && luck.tells && luck.heard == chance::pair && luck.length() == chance::pair;
+    bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair &&
+                      (at_once || luck.refused > 0);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
