@@ -63,9 +63,9 @@ class scripted_server {
       for (ssize_t n = 0; (n = read(fd, block.data(), block.size())) > 0;)
         c.in.append(block.data(), static_cast<std::size_t>(n));
       if (take(c.in) && requests.size() <= answers_.size()) {
-        auto const& [text, closes, early] = answers_[requests.size() - 1];
-        c.out += text;
-        c.closes = closes;
+        auto const& next = answers_[requests.size() - 1];
+        c.out += next.text;
+        c.closes = next.closes;
       }
       if (auto const n = send(fd, c.out.data(), std::min(c.out.size(), block.size()), MSG_NOSIGNAL);
           n > 0)
