@@ -174,6 +174,7 @@ class world {
         c.connect = way(g, i);
         c.pool = pool;
         if (shared != nullptr) seat(c, *shared);
+        set_ceilings(c);
         c.hears_ends_only = law.hears_ends_only;
         c.omits_poisoned = law.omits_poisoned;
         if (auto const* b = std::get_if<batch>(&g.work)) {
@@ -200,6 +201,19 @@ class world {
   /// The part of a client's work that one of its pool has.
   static std::int64_t part_of(client const& c, std::int64_t all) {
     return all / c.pool + (c.number < all % c.pool ? 1 : 0);
+  }
+
+  /// Sets the ceilings of its group, or its part of them.
+  static void set_ceilings(client& c) {
+    auto const set = [&](auto& governor) {
+      auto const& own = governor.settings();
+      auto rate = c.of->rate_ceiling;
+      if (rate) rate->interval *= c.pool;
+      auto const in_flight = std::max<std::int64_t>(part_of(c, c.of->in_flight_max), 1);
+      governor.limit(rate ? rate : own.rate_ceiling,
+                     std::min(own.in_flight_max, static_cast<int>(in_flight)));
+    };
+    std::visit(set, c.governor);
   }
 
   /// Makes it a member of the fleet, with the same settings.

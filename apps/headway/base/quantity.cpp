@@ -106,6 +106,21 @@ std::size_t parse_bytes(std::string_view text) {
   return static_cast<std::size_t>(mib * (1 << 20));
 }
 
+gcra parse_ceiling(std::string_view text) {
+  auto const colon = text.find(':');
+  auto const [units, period] = parse_rate(text.substr(0, colon));
+  std::int64_t burst = 1;
+  if (colon != text.npos) {
+    auto const digits = text.substr(colon + 1);
+    auto const* const last = digits.data() + digits.size();
+    auto const [end, wrong] = std::from_chars(digits.data(), last, burst);
+    if (wrong != std::errc{} || end != last || burst < 1 || burst > 1'000'000)
+      throw std::invalid_argument("burst " + in_quotes(digits) +
+                                  " is not a whole number from 1 to 1000000");
+  }
+  return gcra::per(units, period, burst);
+}
+
 double parse_share(std::string_view text) {
   auto const value = number(text);
   if (!value || value->second != "%" || value->first > 100)

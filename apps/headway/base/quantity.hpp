@@ -8,6 +8,7 @@
 
 #include "base/fatal.hpp"
 #include "headway/budget/retry_budget.hpp"
+#include "headway/pacer/gcra.hpp"
 #include "headway/time.hpp"
 
 namespace headway::app {
@@ -31,6 +32,10 @@ struct rate {
 /// 50/s, 300/min, 90k/min, 10/250ms, 500/day, from one a day to 10^6 a second. Throws as parse_time
 /// does.
 rate parse_rate(std::string_view text);
+
+/// 50/s, 15/min:5 with bursts of 5, from 1 to 10^6: a ceiling of the caller's. Throws as parse_time
+/// does.
+gcra parse_ceiling(std::string_view text);
 
 /// `1%` is 0.01. Throws as parse_time does.
 double parse_share(std::string_view text);

@@ -15,21 +15,6 @@
 
 namespace headway::app {
 
-gcra parse_ceiling(std::string_view text) {
-  auto const colon = text.find(':');
-  auto const [units, period] = parse_rate(text.substr(0, colon));
-  std::int64_t burst = 1;
-  if (colon != text.npos) {
-    auto const digits = text.substr(colon + 1);
-    auto const* const last = digits.data() + digits.size();
-    auto const [end, wrong] = std::from_chars(digits.data(), last, burst);
-    if (wrong != std::errc{} || end != last || burst < 1 || burst > 1'000'000)
-      throw std::invalid_argument("burst " + in_quotes(digits) +
-                                  " is not a whole number from 1 to 1000000");
-  }
-  return gcra::per(units, period, burst);
-}
-
 void require_state(std::string const& path) {
   if (path.empty()) return;
   auto const folder = std::filesystem::absolute(path).parent_path();

@@ -44,16 +44,14 @@ struct pacing_settings {
   std::string state;                    ///< what was learned, a path; "" is the default one
   bool alone = false;                   ///< else one pace with all processes of this user here
   std::shared_ptr<fleet_link> fleet{};  ///< with all hosts of a fleet, where there is one
-  int in_flight_most = 0;               ///< governor.in_flight_max where the user sets none
+  /// governor.in_flight_max where the user sets none.
+  int in_flight_most = governor_settings{}.in_flight_max;
   duration hold_max = duration::max();  ///< see lane::parts
 };
 
-/// Returns the pace of --rate: 50/s, 15/min, 15/min:5 with bursts of 5. Throws
-/// std::invalid_argument, which says what is allowed.
-gcra parse_ceiling(std::string_view text);
-/// Returns the number of --concurrency. Throws as parse_ceiling() does.
+/// Returns the number of --concurrency. Throws std::invalid_argument, which says what is allowed.
 int parse_concurrency(std::string_view text);
-/// Returns the share of --leave. Throws as parse_ceiling() does.
+/// Returns the share of --leave. Throws as parse_concurrency() does.
 double parse_leave(std::string_view text);
 /// Throws fatal(exit_usage) unless what is learned can be kept in this file, which is replaced.
 void require_state(std::string const& path);

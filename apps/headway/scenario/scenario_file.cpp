@@ -176,6 +176,8 @@ sim::group read_group(section& in, std::int64_t& room) {
   in.text("law", [&](auto v) { g.law = sim::contender_of(v).name; });
   in.number("count", g.clients, 1, 1e6);
   in.text("connect", [&](auto v) { g.connect = parse_spread(v); });
+  in.text("rate", [&](auto v) { g.rate_ceiling = parse_ceiling(v); });
+  in.number("concurrency", g.in_flight_max, 1, 1e6);
   in.text("joins", time_into(g.joins));
   in.text("stagger", time_into(g.stagger));
   in.text("leaves", [&](auto v) {

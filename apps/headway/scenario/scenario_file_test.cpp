@@ -81,7 +81,7 @@ recovery-from = "50s"
 clients = [
   { name = "a", count = 3, requests = 7, arrivals = "5/s", cost = 2, cost-cv = 1, joins = "1s" },
   { requests = 7, connect = "1ms..9ms", poisoned = 2, poisoned-at = "start", poisoned-shows = "failure" },
-  { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s" },
+  { law = "reno", workers = 4, think = "8ms", stagger = "9ms", leaves = "10s", rate = "5/s:2", concurrency = 3 },
   { arrivals = "6/s", evenly = true, on = "30s", off = "20s", background = true },
 ]
 )");
@@ -112,6 +112,8 @@ clients = [
   sim::group a{.name = "a", .clients = 3, .work = sim::batch{7, 5}, .joins = 1s, .cost_mean = 2};
   a.cost_cv = 1;
   sim::group b{.law = "reno", .work = sim::closed_loop{4, 8ms}, .stagger = 9ms, .leaves = 10s};
+  b.rate_ceiling = gcra::per(5, 1s, 2);
+  b.in_flight_max = 3;
   sim::group c{.work = sim::open_arrivals{6, false, 30s, 20s}, .background = true};
   sim::group d{.work = sim::batch{7}};
   d.connect = {1ms, 9ms};
@@ -139,6 +141,8 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { requests = 1.5 }", "1: requests '1.5' is not a whole number"},
       {"clients = { law = \"magic\" }", "1: law 'magic' is not a law"},
       {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
+      {"clients = { rate = \"5\" }", "1: rate '5' is not a count per time"},
+      {"clients = { concurrency = 0 }", "1: concurrency '0' is not a whole number from 1 to 1"},
       {"clients = { think = \"5s\" }", "1: think goes with workers only"},
       {"clients = { suspended-each = \"5s\" }", "1: suspended-each goes with suspended-for only"},
       {"clients = { suspended-for = \"5s\", suspended-each = \"5s\" }",

@@ -60,7 +60,10 @@ struct group {
   workload work{};               ///< of each
   /// Replaces the wire's: from the nearest of these clients to the farthest, evenly.
   std::optional<spread> connect{};
-  duration joins{};                       ///< begin of the first of them
+  /// Ceilings of each besides the law, as `--rate` and `--concurrency`; a pool shares them.
+  std::optional<gcra> rate_ceiling{};
+  int in_flight_max = std::numeric_limits<int>::max();  ///< permits; see rate_ceiling
+  duration joins{};                                     ///< begin of the first of them
   duration stagger{};                     ///< from the begin of one to that of the next
   duration leaves = duration::max();      ///< end of each, done or not
   double cost_mean = 1;                   ///< of a request, to the server
