@@ -104,6 +104,16 @@ class Ctl(Runtime):
             self.assertEqual((code, error), (2, f'headway: no run "{run.pid}" lives; there is none\n'))
             self.assertEqual(os.listdir(Path(self.runtime, "headway")), [])
 
+    def test_a_concurrency_that_was_an_option_is_taken_back(self):
+        with servers.nginx(latency_ms=(100, 100)) as server, Work(gets(server, 100)) as work:
+            run, line = self.started(work, "--concurrency", "2")
+            wait_for(lambda: len(server.log()) > 10)
+            self.assertTrue(line.say("concurrency", value="off")["ok"])
+            self.assertEqual(run.wait(60), 0, work.stderr())
+            log = server.log()
+        out = max(sum(other.start <= one.start < other.end for other in log) for one in log)
+        self.assertGreater(out, 4)
+
     def test_each_change_binds_within_100_ms_and_nothing_is_lost(self):
         """A change at random, each held against what nginx saw after it."""
         seed = int(os.environ.get("HEADWAY_SEED", random.randrange(2**32)))

@@ -198,7 +198,7 @@ void lanes::obey(time_point now, std::string_view key, lane& l, lane_order const
     auto const& present = l.ceilings();
     auto const flights = o.in_flight.value_or(present.in_flight_max);
     l.limit(now, o.rate ? o.rate->rate : present.rate_ceiling,
-            flights > 0 ? flights : settings_.governor.in_flight_max);
+            flights > 0 ? flights : settings_.in_flight_most);
   }
   if (o.leave) {
     auto law = l.law_state();

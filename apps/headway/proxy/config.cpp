@@ -480,7 +480,7 @@ pacing_settings settings_of(upstream_config const& u) {
   s.alone = u.alone;
   s.hold_max = std::max(g.hint_max, hold_believed);
   s.fleet = u.fleet;
-  s.in_flight_most = w.concurrency ? 0 : g.in_flight_max;
+  s.in_flight_most = governor_settings{}.in_flight_max;
   return s;
 }
 
