@@ -394,12 +394,20 @@ TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
   }
 }
 
+TEST(governor, one_that_costs_more_than_a_ceiling_saves_goes_on_credit) {
+  auto g = make({.rate_ceiling = gcra::per(1, 1s, 3)});
+  for (int const cost : {1, 10, 1}) submit(g, 1s, {.cost = cost});
+  send(g, 1s);
+  EXPECT_EQ(g.wakeup(at(1s)), at(2s));  // all of the burst is saved again
+  send(g, 2s);
+  EXPECT_EQ(g.why(at(2s)), (held_back{reason::quota, at(10s)}));  // it is paid off
+}
+
 TEST(governor, what_it_refuses) {
   auto g = make({.queue_max = 2, .rate_ceiling = gcra::per(1, 1s, 3)});
   auto const refusal = [&](request_terms terms) {
     return std::get<refused>(g.submit(at(1s), terms));
   };
-  EXPECT_EQ(refusal({.cost = 4}), (refused{reason::quota, never}));
   EXPECT_EQ(refusal({.deadline = at(1s - 1ns)}), (refused{reason::deadline, at(1s)}));
   submit(g, 1s, {.cost = 3});
   send(g, 1s);

@@ -226,7 +226,7 @@ class governor {
     auto const paced = allowed_at > r.ready_since;
     duration held{};
     if (settings_.rate_ceiling) {
-      held = std::max(settings_.rate_ceiling->ready_at(r.terms.cost), allowed_at) - allowed_at;
+      held = std::max(settings_.rate_ceiling->lends_at(r.terms.cost), allowed_at) - allowed_at;
       settings_.rate_ceiling->take(now, r.terms.cost);
     }
     new (&r.flight.sent) stamp(law_.take(now, r.terms.cost, u));  // in its place: a copy stalls
@@ -537,7 +537,7 @@ class governor {
       if (until > latest.until) latest = {why, until};
     };
     at_least(broken_since() == never ? reason::pace : reason::server_broken, law_.ready_at(cost));
-    if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->ready_at(cost));
+    if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->lends_at(cost));
     at_least(reason::server_hint, held_until(cost));
     return latest;
   }
@@ -554,7 +554,7 @@ class governor {
   bool capped(time_point now, std::int64_t cost) const noexcept {
     auto const paced = std::max(now, law_.ready_at(cost));
     return (in_flight_ >= settings_.in_flight_max && paced == now) ||
-           (settings_.rate_ceiling && settings_.rate_ceiling->ready_at(cost) > paced);
+           (settings_.rate_ceiling && settings_.rate_ceiling->lends_at(cost) > paced);
   }
   /// Returns whether `answered` went when it wished and none waits now. A caller that asks again
   /// only after each answer has none waiting then; that its request was paced shows that the law

@@ -148,6 +148,11 @@ TEST(gcra, costs) {
   EXPECT_EQ(fresh.ready_at(5), at(0s));
   EXPECT_EQ(fresh.ready_at(6), never) << "above the burst";
   EXPECT_EQ(fresh.ready_at(huge), never);
+  auto owes = fresh;
+  owes.take(at(0s), 6);
+  EXPECT_EQ(owes.lends_at(1), at(2s));
+  EXPECT_EQ(owes.lends_at(5), at(6s));
+  EXPECT_EQ(owes.lends_at(huge), at(6s)) << "once all is saved";
 
   gcra wide = gcra::per(1, 1s, huge);
   EXPECT_EQ(wide.burst_tolerance, duration::max()) << "saturates";

@@ -53,6 +53,13 @@ class Pace(unittest.TestCase):
         self.assertLessEqual(refused, 25)
         self.assertLessEqual(log.seconds(), 1.1 * 1000 / 100)
 
+    def test_lines_that_cost_more_than_the_burst_of_rate_are_paid_off_after_they_went(self):
+        with servers.nginx() as nginx, Work(json.dumps({"url": url, "cost": 5}) for url in gets(nginx, 12)) as work:
+            self.assertEqual(work.run("--rate", "50/s:2"), 0, work.stderr())
+            log = nginx.log()
+        self.assertEqual(len(log), 12)
+        self.assertGreaterEqual(log.seconds(), 11 * 5 / 50 - 0.1)
+
     def test_one_at_a_time(self):
         log = sorted(self.one.result(), key=lambda r: r.start)[-400:]
         share = sum(r.end - r.start for r in log) / (log[-1].end - log[0].start)

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "pacing/laws.hpp"
+
 namespace headway::app {
 namespace {
 
@@ -35,7 +37,7 @@ struct traffic_test : testing::Test {
 
   static pacing_settings settings() {
     pacing_settings s;
-    s.law = *shipped_law_named("fixed");
+    s.law = law_named("fixed(rate=1000/s,burst=100)");
     s.governor.queue_max = 2;
     s.governor.first_alone = 0ns;
     s.alone = true;
@@ -86,7 +88,6 @@ TEST_F(traffic_test, what_a_lane_has_no_room_for_comes_first_again) {
 }
 
 TEST_F(traffic_test, what_can_never_be_admitted_is_handed_back) {
-  paces.order(now, "", {.rate = lane_order::ceiling{parse_ceiling("1/s")}});
   auto dear = line(1);
   dear.cost = 1000;
   auto const entered = all.enter(now, std::move(dear));

@@ -33,6 +33,11 @@ struct gcra {
     if (cost > 1 && extra > burst_tolerance) return never;
     return later(tat, extra - burst_tolerance);
   }
+  /// Returns when `cost` units may go on credit: what is more than ever conforms at once is paid
+  /// off after them, so that a span admits that much more.
+  time_point lends_at(std::int64_t cost) const noexcept {
+    return ready_at(std::min(cost, 1 + burst_tolerance / interval));
+  }
   void take(time_point now, std::int64_t cost) noexcept {
     tat = later(std::max(tat, now), times(interval, cost));
   }
