@@ -146,15 +146,35 @@ TEST(chance, rows_that_decide_nothing_are_repeated_a_few_times) {
   EXPECT_TRUE(c.wants_another(1));
 }
 
-TEST(chance, tests_that_a_limit_may_have_saved_for_speak_for_it_only_if_refused) {
-  for (int const row : {chance::pair, chance::tests})
-    for (int refused = 0; refused <= row; ++refused) {
+double odds_after_row(int refused, double apart) {
+  chance c{.share = 0.03, .answers = chance::smoothing, .odds = 2};
+  c.test(1, true);
+  for (int t = 1; t <= chance::tests; ++t)
+    c.answered(t <= refused, static_cast<std::uint64_t>(t), apart);
+  return c.odds;
+}
+
+TEST(chance, tests_apart_speak_less_against_a_limit_that_saves_for_them_and_as_much_for_it) {
+  for (int refused = 0; refused <= chance::tests; ++refused) {
+    SCOPED_TRACE(refused);
+    auto const at_once = odds_after_row(refused, 0);
+    for (auto const apart : {0.25, 0.5, 1.0}) EXPECT_GE(odds_after_row(refused, apart), at_once);
+    EXPECT_GE(odds_after_row(refused, 1), 2);
+  }
+  EXPECT_LT(odds_after_row(1, 0), 1);
+  EXPECT_GT(odds_after_row(1, 0.5), 2) << "at twice a limit's rate it may refuse one in eight";
+  EXPECT_LT(odds_after_row(0, 0.5), 1);
+}
+
+TEST(chance, a_pair_apart_that_passes_tells_nothing) {
+  for (auto const apart : {0.0, 0.4, 0.5, 1.0})
+    for (bool const refused : {true, false}) {
       chance c{.share = 0.03, .odds = 2};
-      c.test(1, true, row);
-      for (int t = 1; t <= row; ++t) c.answered(t <= refused, static_cast<std::uint64_t>(t), false);
-      EXPECT_EQ(c.odds > 2, refused >= (row == chance::pair ? 1 : 3)) << refused << " of " << row;
-      EXPECT_GE(c.odds, 2) << refused << " of " << row;
-      EXPECT_FALSE(c.known());
+      c.test(1, true, chance::pair);
+      for (int t = 1; t <= chance::pair; ++t)
+        c.answered(refused && t == 2, static_cast<std::uint64_t>(t), apart);
+      EXPECT_EQ(c.odds > 2, refused);
+      EXPECT_EQ(c.odds < 2, !refused && apart < chance::spread);
     }
 }
 

@@ -29,6 +29,12 @@ TEST(period, a_server_shuts_once) {
   EXPECT_EQ(p.refused, start + 1s);
 }
 
+TEST(period, a_closing_missed_what_as_long_a_time_before_it_accepted) {
+  auto p = shut_after(50);
+  EXPECT_DOUBLE_EQ(p.open(start + 3s, 1).missed(), 98);  // of 49 in the second before
+  EXPECT_EQ(period::cycle{}.missed(), 0);
+}
+
 TEST(period, probes_come_the_later_the_longer_it_is_shut) {
   auto const p = shut_after(50);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 2s, 10'000), 0.2);

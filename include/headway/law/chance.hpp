@@ -46,9 +46,10 @@ struct chance {
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
   static constexpr int pair = 2;   ///< tests that cost a client that is alone one refusal
   static constexpr std::uint64_t pair_successes = 60;  ///< before the first; 200: noise 4 % slower
-  static constexpr double early = 1.25;       ///< climbs; 2: random windows refused 4 %, not 3
-  static constexpr double lower = 0.9;        ///< of where tests told of a limit: it is asked again
-  static constexpr double suspect = 0.9;      ///< odds once a pair has passed
+  static constexpr double early = 1.25;   ///< climbs; 2: random windows refused 4 %, not 3
+  static constexpr double lower = 0.9;    ///< of where tests told of a limit: it is asked again
+  static constexpr double spread = 0.5;   ///< turns: a pair so far apart tells nothing if it passes
+  static constexpr double suspect = 0.9;  ///< odds once a pair has passed
   static constexpr double pair_for = 4.5;     ///< what a refused pair says for a limit, at most …
   static constexpr double pair_again = 0.45;  ///< … and a half of how often a limit refuses one
   static constexpr int repeats_max = 8;       ///< whatever is answered
@@ -168,9 +169,12 @@ struct chance {
     return true;
   }
 
-  /// Takes an answer to the send of this stamp. Returns whether it was a test. `at_once`: it went
-  /// right after the one before; else a limit has saved for it, and tests that pass tell nothing.
-  bool answered(bool is_refused, std::uint64_t stamp, bool at_once = true) noexcept {
+  /// Returns whether a pair that is heard tells: a limit has saved for one so many turns apart.
+  bool pair_tells(double apart) const noexcept { return refused > 0 || apart < spread; }
+
+  /// Takes an answer to the send of this stamp. Returns whether it was a test. It went `apart`
+  /// turns later than the test before it allowed: a limit has saved for it meanwhile.
+  bool answered(bool is_refused, std::uint64_t stamp, double apart = 0) noexcept {
     answers = std::min(answers + 1, smoothing);
     if (is_refused || share > 0)
       share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
@@ -178,8 +182,8 @@ struct chance {
     if (heard < length() || !tells) return true;
     auto const by_chance = share + share_min;
     if (length() == tests)
-      judge_row(by_chance, at_once);
-    else if (at_once || refused > 0)
+      judge_row(by_chance, apart);
+    else if (pair_tells(apart))
       judge_pair(by_chance);
     return true;
   }
@@ -197,11 +201,13 @@ struct chance {
     odds = std::min(odds, odds_max);
   }
 
-  /// Takes a row that is heard, as `judge_pair` does.
-  void judge_row(double by_chance, bool at_once) noexcept {
+  /// Takes a row that is heard, as `judge_pair` does. Of tests that go `apart` turns a limit serves
+  /// as large a share as it has saved for them, at most.
+  void judge_row(double by_chance, double apart) noexcept {
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
-    auto const told = likelihood_ratio(tests, refused, by_limit, by_chance);
-    auto const row = at_once ? told : std::max(told, 1.0);
+    auto const by_one_that_saves = std::max(by_limit * (1 - apart), by_chance);
+    auto const row = std::max(likelihood_ratio(tests, refused, by_limit, by_chance),
+                              likelihood_ratio(tests, refused, by_one_that_saves, by_chance));
     if (row < 1 || !limit()) low = 0;
     odds *= std::clamp(row, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);

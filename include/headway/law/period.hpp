@@ -106,6 +106,8 @@ struct period {
     double seconds = 0;   ///< of all of it
     int cuts = 0;         ///< while it was open
     bool again = false;   ///< it was shut about as long as before
+    /// Returns the units that it accepted, while it was open, in a time as long as it was shut.
+    double missed() const noexcept { return accepted * closed / std::max(seconds - closed, 1e-6); }
   };
   /// Takes the first success after a row of refusals, of what was sent at `sent` for `unit`, and
   /// begins the next cycle.

@@ -156,8 +156,8 @@ struct seek {
   static constexpr double guess_above = 1.3;      ///< times a guess the level begins
   static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
   static constexpr double no_more = 1.8;  ///< times a guess, accepted at twice that: its own limit
-  static constexpr double long_answers = 4;   ///< answers' times: a longer closing is a period's
-  static constexpr double spread = 0.7;       ///< turns: a test held so long proves nothing
+  static constexpr double long_answers = 4;  ///< answers' times: a longer closing is a period's …
+  static constexpr double long_units = 4;    ///< … if so many were accepted in as long before it
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
 
@@ -489,11 +489,11 @@ struct seek {
 
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
-    bool const at_once = to_seconds(s.sent.held) * pace() < spread * so_far.unit;
+    auto const apart = std::min(to_seconds(s.sent.held) * per_unit(pace()), 1.0);
     auto const known = luck.known();
     auto const most = luck.highest;
     auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
-    bool const test = luck.answered(is_refused, s.sent.sends, at_once);
+    bool const test = luck.answered(is_refused, s.sent.sends, apart);
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
       auto const refused_at = std::min(last.rate, most);  // as far as that was accepted
@@ -505,7 +505,7 @@ struct seek {
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
     bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair &&
-                      (at_once || luck.refused > 0);
+                      luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
@@ -845,7 +845,8 @@ struct seek {
     bool const silent = server.silence_tells(answer_time(now));
     bool const long_enough =
         silent ? c.closed > c.seconds / 2
-               : c.accepted <= guess_units * unit || c.closed > long_answers * wait.mean;
+               : c.accepted <= guess_units * unit ||
+                     (c.closed > long_answers * wait.mean && c.missed() > long_units * unit);
     bool const again = c.again && (long_enough || !silent);
     return with.periods && ((long_enough && !known) || again);
   }
