@@ -910,6 +910,23 @@ TEST(seek, two_refusals_with_nothing_between_shut_and_a_success_opens) {
   EXPECT_LT(law.top.at, was);  // nothing was known: a period, or a rate far below
 }
 
+// Else one good line among many bad ones waited for half an hour.
+TEST(seek, a_probe_that_is_refused_for_its_own_reason_is_none) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  refuse(law, now);
+  ASSERT_TRUE(law.server.shut);
+  law.top.touched = true;  // else the search begins anew
+  for (int i = 0; i < 30; ++i) {
+    now = std::max(now, law.ready_at(1));
+    auto const sent = law.take(now, 1, 0);
+    now += 50ms;
+    law.on_throttle(now, {.sent = sent, .rtt = 50ms, .own = true}, resource::unknown, 0);
+    EXPECT_TRUE(law.server.shut);
+    EXPECT_LE(law.ready_at(1), now + 2s / law.pace());
+  }
+}
+
 TEST(seek, what_was_measured_is_what_it_was_after_a_closing) {
   time_point now{1s};
   auto law = refused_after(200, now);
