@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
-TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking")
+TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "chance", "demand"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
@@ -59,6 +59,7 @@ TROUBLE = [
     ("held-out/gone-20min",), ("held-out/rate-30-silent",), ("ban",), ("ban-30s",), ("ban-30s-hints",), ("ban-1min",),
     ("held-out/ban-15s",), ("held-out/ban-20s",), ("overtaking-500",), ("held-out/overtaking-300",), ("slots-1",), ("slots-2",), ("slots-3",), ("held-out/slots-4",), ("held-out/slots-5",),
     ("held-out/slots-6",), ("binds",), ("held-out/change-binds",), ("slope-20",), ("held-out/slope-8",),
+    ("own-rate-140",), ("own-rate-misread",), ("held-out/own-rate-33",),
     ("late-rate",), ("late-slots",), ("held-out/late-400",), ("held-out/late-workers",),
     *((f"sparse-{n}",) for n in (1, 5, 10)), *((f"held-out/sparse-{n}",) for n in ("2", "30", "minute")),
 ]
