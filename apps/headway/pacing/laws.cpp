@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -110,7 +111,10 @@ std::uint64_t cuts_of(any_law const& l) noexcept {
   return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.so_far.epoch; });
 }
 
-std::string findings(any_law const& l, bool quotas_bind) {
+std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> const& own) {
+  auto const within_own = [&](double r) {
+    return own ? std::min(r, 1 / to_seconds(own->interval)) : r;
+  };
   auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
     if (k.latency == 0) return "";
@@ -118,7 +122,7 @@ std::string findings(any_law const& l, bool quotas_bind) {
     if (!limit_met(one))
       return quotas_bind
                  ? latency
-                 : fmt::format("no limit met up to {}{}, {}", rate_in_words(k.rate),
+                 : fmt::format("no limit met up to {}{}, {}", rate_in_words(within_own(k.rate)),
                                many_failures(one) ? ", but many failures, which may tell one" : "",
                                latency);
     auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";

@@ -40,7 +40,8 @@ speeds speeds_of(any_law const&) noexcept;
 std::uint64_t cuts_of(any_law const&) noexcept;
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
-/// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known.
-std::string findings(any_law const&, bool quotas_bind);
+/// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known. `own`: the
+/// caller's ceiling, beyond which none could be met.
+std::string findings(any_law const&, bool quotas_bind, std::optional<gcra> const& own = {});
 
 }  // namespace headway::app

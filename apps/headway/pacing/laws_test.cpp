@@ -65,6 +65,7 @@ TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
   auto const l = after(3, named("seek"));
   EXPECT_EQ(findings(l, false).substr(0, 18), "no limit met up to");
   EXPECT_EQ(findings(l, true), "latency 200 ms");
+  EXPECT_EQ(findings(l, false, gcra::per(2, 1s)).substr(0, 23), "no limit met up to 2/s,");
 }
 
 /// A server without a word that closes what is above 30 a second, as bursts of 5 allow; so many
