@@ -910,7 +910,7 @@ TEST(seek, two_refusals_with_nothing_between_shut_and_a_success_opens) {
   EXPECT_LT(law.top.at, was);  // nothing was known: a period, or a rate far below
 }
 
-// Else one good line among many bad ones waited for half an hour.
+// Else one good line among many bad ones waited for an hour.
 TEST(seek, a_probe_that_is_refused_for_its_own_reason_is_none) {
   time_point now{1s};
   auto law = refused_after(200, now);

@@ -152,7 +152,10 @@ TEST(gcra, costs) {
   owes.take(at(0s), 6);
   EXPECT_EQ(owes.lends_at(1), at(2s));
   EXPECT_EQ(owes.lends_at(5), at(6s));
-  EXPECT_EQ(owes.lends_at(huge), at(6s)) << "once all is saved";
+  EXPECT_EQ(owes.lends_at(6), at(6s)) << "once all is saved";
+  EXPECT_EQ(owes.lends_at(huge), never) << "it would hold all for ever";
+  EXPECT_EQ((gcra{.interval = 0ns}.lends_at(2)), at(0s));
+  EXPECT_LE((gcra{.interval = 1ns, .burst_tolerance = duration::max()}.lends_at(huge)), at(0s));
 
   gcra wide = gcra::per(1, 1s, huge);
   EXPECT_EQ(wide.burst_tolerance, duration::max()) << "saturates";

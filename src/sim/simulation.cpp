@@ -161,9 +161,10 @@ class world {
     auto const* const shared = scenario_.fleet && !g.background && g.law.empty()
                                    ? std::get_if<default_governor>(&made)
                                    : nullptr;
-    auto const pool = shared != nullptr                       ? scenario_.fleet->members
-                      : std::holds_alternative<batch>(g.work) ? std::max(1, law.pool)
-                                                              : 1;
+    auto const pool = shared != nullptr ? scenario_.fleet->members
+                      : std::holds_alternative<batch>(g.work)
+                          ? std::clamp(law.pool, 1, g.in_flight_max)
+                          : 1;
     for (int i = 0; i < g.clients; ++i)
       for (int worker = 0; worker < pool; ++worker) {
         auto const index = static_cast<std::uint32_t>(clients_.size());
@@ -209,7 +210,7 @@ class world {
       auto const& own = governor.settings();
       auto rate = c.of->rate_ceiling;
       if (rate) rate->interval *= c.pool;
-      auto const in_flight = std::max<std::int64_t>(part_of(c, c.of->in_flight_max), 1);
+      auto const in_flight = part_of(c, c.of->in_flight_max);
       governor.limit(rate ? rate : own.rate_ceiling,
                      std::min(own.in_flight_max, static_cast<int>(in_flight)));
     };

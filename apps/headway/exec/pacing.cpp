@@ -41,7 +41,7 @@ pacing_settings pacing_of(exec_options const& o, command_profile const& speaks, 
       .state = o.state,
       .alone = o.alone || speaks.local(),
       .fleet = std::move(fleet),
-      .in_flight_most = o.concurrency > 0 ? room::here(0, speaks.local()).most : here.most};
+      .in_flight_most = o.concurrency > 0 ? 0 : here.most};
   s.governor.throttled = s.law.throttled;
   s.governor.budget = {.balance_max = 1e18, .balance = 1e18};  // --attempts-max is the limit
   if (speaks.local()) s.governor.first_alone = 0ns;

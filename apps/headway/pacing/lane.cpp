@@ -38,7 +38,6 @@ lane::lane(parts p) : parts_(std::move(p)), title_(short_name(parts_.name)) {}
 
 std::variant<ticket, refused> lane::submit(time_point now, load what, std::uint32_t number) {
   if (stopped_) return refused{reason::cancelled, never};
-  cost_max_ = std::max(cost_max_, what.cost);
   auto const answer = parts_.governor.submit(
       now, {.cost = what.cost, .failures = what.failures, .throttles = what.throttles});
   if (auto const* const id = std::get_if<ticket>(&answer)) {

@@ -181,8 +181,6 @@ class lane {
   bool refuses_all() const noexcept { return refused_in_a_row_ >= refused_in_a_row_told; }
   /// When it last accepted one.
   std::optional<time_point> const& accepted_at() const noexcept { return accepted_at_; }
-  /// The dearest request so far.
-  std::int64_t cost_max() const noexcept { return cost_max_; }
   governor_settings const& ceilings() const noexcept { return parts_.governor.settings(); }
   /// Its user's ceilings from now on.
   void limit(time_point now, std::optional<gcra> const& rate, int in_flight_max);
@@ -230,7 +228,6 @@ class lane {
   time_point parked_until_ = time_point::min();
   time_point asks_until_ = time_point::min();  // until then one at a time asks again
   time_point paused_since_ = never;            // never: it is not
-  std::int64_t cost_max_ = 1;
   bool stopped_ = false;
   int pins_ = 0;
 };

@@ -161,10 +161,6 @@ std::size_t lanes::order(time_point now, std::string const& pattern, lane_order 
     names.push_back(l.title());
     if (!meant(l)) continue;
     ++many;
-    if (o.rate && o.rate->rate && o.rate->rate->ready_at(l.cost_max()) == never)
-      throw fatal(exit_usage, fmt::format("{} has a request of cost {}: want a burst of at least "
-                                          "that, as 20/s:{}",
-                                          l.title(), l.cost_max(), l.cost_max()));
   }
   if (!pattern.empty() && many == 0)
     throw fatal(
@@ -196,9 +192,10 @@ void lanes::obey(time_point now, std::string_view key, lane& l, lane_order const
   if (o.paused) l.pause(now, *o.paused);
   if (o.rate || o.in_flight) {
     auto const& present = l.ceilings();
+    auto const none =
+        settings_.in_flight_most > 0 ? settings_.in_flight_most : settings_.governor.in_flight_max;
     auto const flights = o.in_flight.value_or(present.in_flight_max);
-    l.limit(now, o.rate ? o.rate->rate : present.rate_ceiling,
-            flights > 0 ? flights : settings_.in_flight_most);
+    l.limit(now, o.rate ? o.rate->rate : present.rate_ceiling, flights > 0 ? flights : none);
   }
   if (o.leave) {
     auto law = l.law_state();

@@ -44,8 +44,7 @@ struct pacing_settings {
   std::string state;                    ///< what was learned, a path; "" is the default one
   bool alone = false;                   ///< else one pace with all processes of this user here
   std::shared_ptr<fleet_link> fleet{};  ///< with all hosts of a fleet, where there is one
-  /// governor.in_flight_max where the user sets none.
-  int in_flight_most = governor_settings{}.in_flight_max;
+  int in_flight_most = 0;               ///< governor.in_flight_max where the user sets none
   duration hold_max = duration::max();  ///< see lane::parts
 };
 

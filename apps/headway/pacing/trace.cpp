@@ -37,12 +37,10 @@ std::string state(T const& v) {
   return out;
 }
 
-/// Until when what was sent beyond the `old` rate counts against the `next`: as many units, and at
-/// most its burst and one.
+/// Until when what was sent beyond the `old` rate counts against the `next`: as many units.
 time_point owed(time_point now, gcra const& old, gcra const& next) {
   auto const units = to_seconds(std::max(old.tat - now, duration(0))) / to_seconds(old.interval);
-  auto const most = later(time_point(next.interval), next.burst_tolerance) - time_point();
-  return later(now, std::min(from_seconds(units * to_seconds(next.interval)), most));
+  return later(now, from_seconds(units * to_seconds(next.interval)));
 }
 
 /// What a governor is to do of its user's settings, where hosts share its pace: their fleet does

@@ -27,5 +27,15 @@ TEST(traced_governor, a_new_ceiling_takes_over_what_is_owed_and_no_more) {
   EXPECT_NE(g.next(at(500ms)), std::nullopt);
 }
 
+TEST(traced_governor, a_new_ceiling_takes_over_what_was_lent) {
+  traced_governor g(nullptr, 0, "", *shipped_law_named("exponential"), {.first_alone = 0ns});
+  g.submit(at(0s), {.cost = 600});
+  g.submit(at(0s), {});
+  g.limit(at(0s), gcra::per(1, 1s), 100);
+  g.start(at(0s), g.next(at(0s)).value(), 0);
+  g.limit(at(1s), gcra::per(2, 1s), 100);
+  EXPECT_EQ(g.why(at(1s)), (held_back{reason::quota, at(1s + 599s / 2)}));
+}
+
 }  // namespace
 }  // namespace headway::app

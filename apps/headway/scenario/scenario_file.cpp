@@ -169,6 +169,10 @@ auto share_into(double& d) {
   return [&d](std::string_view text) { d = parse_share(text); };
 }
 
+bool sets_ceilings(sim::group const& g) {
+  return g.rate_ceiling || g.in_flight_max != sim::group{}.in_flight_max;
+}
+
 /// `room`: for requests that are there from the start.
 sim::group read_group(section& in, std::int64_t& room) {
   sim::group g;
@@ -336,6 +340,8 @@ sim::scenario read(section& in, std::string const& file, std::int64_t requests_m
     fleet.number("members", s.fleet->members, 1, 10'000);
     fleet.text("round-trip", time_into(s.fleet->round_trip));
     fleet.text("lost", share_into(s.fleet->lost));
+    if (std::any_of(s.groups.begin(), s.groups.end(), sets_ceilings))
+      wrong("does not go with rate or concurrency of clients");
   });
   in.number("price", s.price, 0, 1e6);
   in.table("contest", [&](section& contest) {

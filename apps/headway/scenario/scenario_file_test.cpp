@@ -143,6 +143,8 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"clients = { workers = 3, arrivals = \"5/s\" }", "1: arrivals does not go with workers"},
       {"clients = { rate = \"5\" }", "1: rate '5' is not a count per time"},
       {"clients = { concurrency = 0 }", "1: concurrency '0' is not a whole number from 1 to 1"},
+      {"clients = { rate = \"5/s\" }\nfleet = { members = 2 }",
+       "2: fleet does not go with rate or concurrency of clients"},
       {"clients = { think = \"5s\" }", "1: think goes with workers only"},
       {"clients = { suspended-each = \"5s\" }", "1: suspended-each goes with suspended-for only"},
       {"clients = { suspended-for = \"5s\", suspended-each = \"5s\" }",

@@ -201,11 +201,11 @@ struct chance {
     odds = std::min(odds, odds_max);
   }
 
-  /// Takes a row that is heard, as `judge_pair` does. Of tests that go `apart` turns a limit serves
-  /// as large a share as it has saved for them, at most.
+  /// Takes a row that is heard, as `judge_pair` does. A limit may have saved for tests that go
+  /// `apart` turns, and serves that share more of them.
   void judge_row(double by_chance, double apart) noexcept {
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
-    auto const by_one_that_saves = std::max(by_limit * (1 - apart), by_chance);
+    auto const by_one_that_saves = std::max(by_limit * (1 - apart), std::min(by_limit, by_chance));
     auto const row = std::max(likelihood_ratio(tests, refused, by_limit, by_chance),
                               likelihood_ratio(tests, refused, by_one_that_saves, by_chance));
     if (row < 1 || !limit()) low = 0;

@@ -243,7 +243,10 @@ struct seek {
       return refused(now, s, u);
     }
     server.take_back(static_cast<double>(s.sent.cost));
-    if (server.shut) turn.hurry(now, so_far.unit / pace());  // it was no probe
+    if (server.shut) {  // it was no probe
+      server.probed = std::min(server.probed, server.refused);
+      turn.hurry(now, so_far.unit / pace());
+    }
     if (!top.touched && !top.slots) search_anew();  // those before it were requests' own, too
   }
 

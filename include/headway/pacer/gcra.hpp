@@ -17,6 +17,8 @@ struct gcra {
   duration burst_tolerance{0};  ///< τ: how much earlier a unit may come
   time_point tat{};             ///< theoretical arrival time of the next unit
 
+  static constexpr duration credit_max = 7 * 24h;  ///< a dearer one would hold all as if for ever
+
   /// Returns a pacer of `units` a `period`, at most `burst` at once.
   ///
   /// Intervals under 100 ms get 1 ms of tolerance even without a burst: without it, a pacer that
@@ -33,10 +35,12 @@ struct gcra {
     if (cost > 1 && extra > burst_tolerance) return never;
     return later(tat, extra - burst_tolerance);
   }
-  /// Returns when `cost` units may go on credit: what is more than ever conforms at once is paid
-  /// off after them, so that a span admits that much more.
+  /// Returns when `cost` units may go, if they may go on credit: where they never conform, once all
+  /// that it can save is saved. They are paid off after them: a span admits them besides what
+  /// conforms. It never lends for longer than `credit_max`.
   time_point lends_at(std::int64_t cost) const noexcept {
-    return ready_at(std::min(cost, 1 + burst_tolerance / interval));
+    auto const at = ready_at(cost);
+    return at == never && times(interval, cost) <= credit_max ? tat : at;
   }
   void take(time_point now, std::int64_t cost) noexcept {
     tat = later(std::max(tat, now), times(interval, cost));
