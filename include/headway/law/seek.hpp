@@ -155,9 +155,8 @@ struct seek {
   static constexpr double guess_units = 2;        ///< … tell hardly anything
   static constexpr double guess_above = 1.3;      ///< times a guess the level begins
   static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
-  static constexpr double no_more = 1.8;  ///< times a guess, accepted at twice that: its own limit
-  static constexpr double long_answers = 4;  ///< answers' times: a longer closing is a period's …
-  static constexpr double long_units = 4;    ///< … if so many were accepted in as long before it
+  static constexpr double no_more = 1.8;   ///< times a guess, accepted at twice that: its own limit
+  static constexpr double long_times = 4;  ///< an answer's and a request's: a period's closing
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
 
@@ -243,10 +242,8 @@ struct seek {
       return refused(now, s, u);
     }
     server.take_back(static_cast<double>(s.sent.cost));
-    if (server.shut) {  // it was no probe
-      server.probed = std::min(server.probed, server.refused);
-      turn.hurry(now, so_far.unit / pace());
-    }
+    server.probed = std::min(server.probed, server.refused);  // it was no probe
+    if (server.shut) turn.hurry(now, so_far.unit / pace());
     if (!top.touched && !top.slots) search_anew();  // those before it were requests' own, too
   }
 
@@ -500,8 +497,8 @@ struct seek {
     bool const test = luck.answered(is_refused, s.sent.sends, apart);
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
-      auto const refused_at = std::min(last.rate, most);  // as far as that was accepted
-      luck.ceiling = !others.crowd()    ? std::max(here, refused_at)
+      // As far as that was accepted.
+      luck.ceiling = !others.crowd()    ? std::max(here, std::min(last.rate, most))
                      : luck.ceiling > 0 ? std::min(luck.ceiling, here)
                                         : here;
     }
@@ -850,7 +847,7 @@ struct seek {
     bool const long_enough =
         silent ? c.closed > c.seconds / 2
                : c.accepted <= guess_units * unit ||
-                     (c.closed > long_answers * wait.mean && c.missed() > long_units * unit);
+                     (c.closed > long_times * wait.mean && c.missed() > long_times * unit);
     bool const again = c.again && (long_enough || !silent);
     return with.periods && ((long_enough && !known) || again);
   }
