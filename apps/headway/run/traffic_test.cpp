@@ -98,6 +98,14 @@ TEST_F(traffic_test, what_can_never_be_admitted_is_handed_back) {
   EXPECT_EQ(all.live(), 0U);
 }
 
+TEST_F(traffic_test, a_new_rate_lends_to_what_costs_more_than_its_burst) {
+  auto dear = line(1);
+  dear.cost = 5;
+  all.enter(now, std::move(dear));
+  EXPECT_EQ(paces.order(now, "", {.rate = lane_order::ceiling{parse_ceiling("1/s")}}), 1U);
+  EXPECT_TRUE(turn());
+}
+
 TEST_F(traffic_test, a_stopped_account_gets_nothing_more) {
   all.enter(now, line(1));
   all.enter(now, line(2, "http://other.example"));
