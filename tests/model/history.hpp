@@ -227,7 +227,7 @@ struct naive_governor {
     hold(r->rests, r->ready_since);
     hold(broken_since() == never ? reason::pace : reason::server_broken,
          law.ready_at(r->terms.cost));
-    if (settings.rate_ceiling) hold(reason::quota, settings.rate_ceiling->ready_at(r->terms.cost));
+    if (settings.rate_ceiling) hold(reason::quota, settings.rate_ceiling->lends_at(r->terms.cost));
     hold(reason::server_hint, held(r->terms.cost));
     return all;
   }
@@ -240,7 +240,7 @@ struct naive_governor {
   std::optional<held_back> refuses(time_point now, request_terms const& terms) const {
     if (waiting() >= settings.queue_max) return held_back{reason::queue, never};
     auto at = std::max(now, law.ready_at(terms.cost));
-    if (settings.rate_ceiling) at = std::max(at, settings.rate_ceiling->ready_at(terms.cost));
+    if (settings.rate_ceiling) at = std::max(at, settings.rate_ceiling->lends_at(terms.cost));
     if (at == never) return held_back{reason::quota, never};
     at = std::max(at, held(terms.cost));
     if (at > terms.deadline) return held_back{reason::deadline, at};
@@ -252,7 +252,7 @@ struct naive_governor {
     r.paced = law.ready_at(r.terms.cost) > r.ready_since;
     auto const allowed_at = std::max(law.ready_at(r.terms.cost), r.ready_since);
     auto const ceiling_at =
-        settings.rate_ceiling ? settings.rate_ceiling->ready_at(r.terms.cost) : allowed_at;
+        settings.rate_ceiling ? settings.rate_ceiling->lends_at(r.terms.cost) : allowed_at;
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.held = std::max(ceiling_at, allowed_at) - allowed_at;
     r.permit.sent = now;
@@ -290,7 +290,7 @@ struct naive_governor {
     bool const own_ceiling =
         (in_flight() >= settings.in_flight_max && allowed_at <= now) ||
         (settings.rate_ceiling &&
-         settings.rate_ceiling->ready_at(r.terms.cost) > std::max(now, allowed_at));
+         settings.rate_ceiling->lends_at(r.terms.cost) > std::max(now, allowed_at));
     return {r.permit,
             in_flight(),
             now - r.permit.sent,

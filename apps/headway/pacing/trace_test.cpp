@@ -34,7 +34,7 @@ TEST(traced_governor, a_new_ceiling_takes_over_what_was_lent) {
   g.limit(at(0s), gcra::per(1, 1s), 100);
   g.start(at(0s), g.next(at(0s)).value(), 0);
   g.limit(at(1s), gcra::per(2, 1s), 100);
-  EXPECT_EQ(g.why(at(1s)), (held_back{reason::quota, at(1s + 599s / 2)}));
+  EXPECT_EQ(g.why(at(1s)), (held_back{reason::quota, at(1s + 299'500ms)}));
 }
 
 }  // namespace
