@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quantity.hpp"
 #include "pacing/laws.hpp"
 
 namespace headway::app {

@@ -143,8 +143,13 @@ recording of_a_bucket(double rate, std::int64_t burst, std::int64_t cost) {
 
 /// Before: it looked for rates around 30/s.
 TEST(fit, counts_units_not_requests) {
-  auto const f = fit(of_a_bucket(30'000, 5'000, 1'000));
-  EXPECT_NE(f.toml.find("\nlimit = \"rate=29781/s,burst=5000\""), f.toml.npos) << f.toml;
+  auto r = of_a_bucket(30'000, 5'000, 1'000);
+  r.law = parse_law("fixed(rate=100000/s,burst=1000)");  // one each 10 ms, as it was
+  auto const f = fit(r);
+  auto const* const found = std::get_if<sim::token_bucket>(&f.server.server.limits.at(0));
+  ASSERT_TRUE(found) << f.toml;
+  EXPECT_NEAR(1 / to_seconds(found->interval), 30'000, 600);
+  EXPECT_EQ(found->burst, 5'000);
 }
 
 /// Before: it tried 760,000 windows of each kind.
