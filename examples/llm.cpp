@@ -41,8 +41,10 @@ int main() {
     std::printf("%s: %s\n", model, answer.text.c_str());
   }
 
-  // 5,000 at once and no more: a request that needs more is refused, not kept waiting for ever.
+  // 5,000 at once: one that needs more goes on credit, and the next waits until it is paid off.
   auto const book = api.try_call([&] { return complete(prompt); }, judge, {.cost = 100'000});
-  std::puts(book ? "sent" : "larger than the quota");
-  return book ? 1 : 0;
+  auto const next = api.try_call([&] { return complete(prompt); }, judge,
+                                 {.deadline = headway::steady_now() + 1s});
+  std::puts(book && !next ? "the next one would wait for a minute" : "no credit");
+  return book && !next ? 0 : 1;
 }
