@@ -307,12 +307,12 @@ TEST(seek, a_row_that_leaves_a_collapse_unexplained_is_followed_by_another) {
   EXPECT_LE(law.ready_at(1), now + 100ms) << "and not 8 + 2 seconds later";
 }
 
-/// Sends one and answers it 50 ms later.
-void answer(seek& law, time_point& now, outcome what) {
+/// Sends one and answers it `rtt` later.
+void answer(seek& law, time_point& now, outcome what, duration rtt = 50ms) {
   now = std::max(now, law.ready_at(1));
   auto const sent = law.take(now, 1, 0);
-  now += 50ms;
-  sample const s{.sent = sent, .rtt = 50ms};
+  now += rtt;
+  sample const s{.sent = sent, .rtt = rtt};
   if (what == outcome::success)
     law.on_success(now, s, 0);
   else
@@ -748,11 +748,11 @@ TEST(seek, a_refusal_keeps_the_pace_of_a_caller_that_wants_less) {
 }
 
 /// Sends one when it may, which is refused 50 ms later.
-void refuse(seek& law, time_point& now) {
+void refuse(seek& law, time_point& now, duration rtt = 50ms) {
   now = std::max(now, law.ready_at(1));
   auto const sent = law.take(now, 1, 0);
-  now += 50ms;
-  law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+  now += rtt;
+  law.on_throttle(now, {.sent = sent, .rtt = rtt}, resource::unknown, 0);
 }
 
 /// A law that was refused once, after so many successes.
@@ -948,20 +948,11 @@ TEST(seek, a_closing_shorter_than_a_few_requests_is_no_periods) {
   for (auto const closed : {30ms, 1000ms}) {
     time_point now{1s};
     seek law;
-    auto const one = [&](bool refused) {
-      now = std::max(now, law.ready_at(1));
-      sample const s{.sent = law.take(now, 1, 0), .rtt = 1ms};
-      now += 1ms;
-      if (refused)
-        law.on_throttle(now, s, resource::unknown, 0);
-      else
-        law.on_success(now, s, 0);
-    };
-    for (int i = 0; i < 40; ++i) one(false), now += 50ms;
-    for (int i = 0; i < 2; ++i) one(true);
+    for (int i = 0; i < 40; ++i) answer(law, now, outcome::success, 1ms), now += 50ms;
+    for (int i = 0; i < 2; ++i) refuse(law, now, 1ms);
     ASSERT_EQ(law.doing(), seek::phase::shut);
     now += closed;
-    one(false);
+    answer(law, now, outcome::success, 1ms);
     EXPECT_EQ(law.top.resumed, closed < 100ms) << closed.count();
   }
 }
