@@ -207,6 +207,8 @@ struct counting_law {
   int heard = 0;
   bool app_limited = false;  // the last success
   bool capped = false;       // likewise
+  bool own = false;          // the last throttle
+  bool again = false;        // likewise
   duration held{};           // likewise
   time_point paced = time_point::min();
   std::uint64_t sends = 0;      // its epochs
@@ -223,7 +225,7 @@ struct counting_law {
     held = s.sent.held;
   }
   void on_throttle(time_point, sample const& s, resource, fraction) noexcept {
-    ++throttles, cut_epoch = s.sent.epoch;
+    ++throttles, cut_epoch = s.sent.epoch, own = s.own, again = s.again;
   }
   void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
   void on_hint(time_point, hint const&) noexcept {}
@@ -558,8 +560,8 @@ ticket answer_next(counting& g, time_point& now, outcome what) {
   g.finish(now, t, {.what = what}, 0);
   return t;
 }
-/// A governor with some hundred accepted requests and four that were always refused, which are
-/// gone.
+/// A governor with some hundred accepted requests and four that were refused three times each,
+/// which are gone.
 counting beside_bad_ones(time_point& now) {
   counting g({.wait = 1s}, {}, {.queue_max = 10'000, .first_alone = 0ns});
   auto const pass = [&](int requests) {
@@ -572,31 +574,38 @@ counting beside_bad_ones(time_point& now) {
     g.submit(now - 1s), answer_next(g, now, outcome::success);
     g.submit(now - 1s), answer_next(g, now, outcome::success);
     EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
+    now += 2s;  // it has waited by itself
+    g.submit(now - 3s), answer_next(g, now, outcome::success);
+    g.submit(now - 3s), answer_next(g, now, outcome::success);
+    EXPECT_EQ(answer_next(g, now, outcome::throttle), bad);
     g.cancel(now, bad);
     pass(2);
   }
   return g;
 }
 
-TEST(governor, the_law_hears_of_an_open_refusal_once_the_next_attempt_passes) {
-  for (auto const next : {outcome::success, outcome::throttle, outcome::failure, outcome::ignore}) {
-    auto now = at(1s);
-    auto g = beside_bad_ones(now);
-    auto const before = g.law_state();
+TEST(governor, the_law_hears_whose_doing_a_refusal_is_and_whether_it_is_the_first) {
+  auto now = at(1s);
+  auto g = beside_bad_ones(now);
+  int own = 0;
+  for (int i = 0; i < 10; ++i) {
+    auto const before = g.law_state().throttles;
     auto const t = std::get<ticket>(g.submit(now));
     EXPECT_EQ(answer_next(g, now, outcome::throttle), t);
-    EXPECT_EQ(g.law_state().throttles, before.throttles) << "it is open";
-    for (int i = 0; i < 2; ++i) g.submit(now - 1s), answer_next(g, now, outcome::success);
-    EXPECT_EQ(answer_next(g, now, next), t);
-    auto const told = next == outcome::success || next == outcome::throttle;
-    EXPECT_EQ(g.law_state().throttles, before.throttles + (told ? 1 : 0));
-    auto const epoch = before.sends + (next == outcome::success ? 1 : 4);
-    EXPECT_EQ(g.law_state().cut_epoch, told ? epoch : before.cut_epoch) << "of which attempt";
-    EXPECT_EQ(g.law_state().successes, before.successes + (next == outcome::success ? 3 : 2));
+    EXPECT_EQ(g.law_state().throttles, before + 1);
+    EXPECT_FALSE(g.law_state().again);
+    own += g.law_state().own;
+    for (int k = 0; k < 2; ++k) g.submit(now - 1s), answer_next(g, now, outcome::success);
+    EXPECT_EQ(answer_next(g, now, outcome::throttle), t);
+    EXPECT_TRUE(g.law_state().own) << "others passed";
+    EXPECT_TRUE(g.law_state().again);
+    g.cancel(now, t);
+    for (int k = 0; k < 2; ++k) g.submit(now), answer_next(g, now, outcome::success);
   }
+  EXPECT_EQ(own, 8) << "one in five of the first ones is a limit's";
 }
 
-TEST(governor, the_law_never_hears_of_an_open_refusal_where_a_quota_elsewhere_binds) {
+TEST(governor, the_law_never_hears_of_a_refusal_where_a_quota_elsewhere_binds) {
   auto now = at(1s);
   auto g = beside_bad_ones(now);
   auto const before = g.law_state();
@@ -610,16 +619,12 @@ TEST(governor, the_law_never_hears_of_an_open_refusal_where_a_quota_elsewhere_bi
   EXPECT_EQ(g.law_state().throttles, before.throttles);
 }
 
-TEST(governor, a_success_shows_not_that_the_law_may_grow_while_a_refusal_is_open) {
+TEST(governor, the_law_grows_while_bad_requests_wait) {
   auto now = at(1s);
   auto g = beside_bad_ones(now);
-  EXPECT_FALSE(g.law_state().app_limited);
   auto const t = std::get<ticket>(g.submit(now));
   EXPECT_EQ(answer_next(g, now, outcome::throttle), t);
   g.submit(now - 1s), answer_next(g, now, outcome::success);
-  EXPECT_TRUE(g.law_state().app_limited);
-  EXPECT_EQ(answer_next(g, now, outcome::success), t);
-  g.submit(now), answer_next(g, now, outcome::success);
   EXPECT_FALSE(g.law_state().app_limited);
 }
 

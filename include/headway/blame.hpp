@@ -12,13 +12,18 @@ namespace headway {
 
 /// Tells a request that the server refuses for a reason of its own from a limit that refuses all.
 ///
-/// A refusal is the request's own at odds of 100 (`suspicion`), if others were accepted since the
-/// one before. So is its next one after others were accepted, and what follows within 30 s: then a
-/// server that is shut looks the same. At odds of 1 it is open, and its next attempt tells.
+/// Once a request was refused three times while others passed, and where a tenth or more of those
+/// that were refused once are bad (`suspicion`; most, for a first refusal), a refusal is the
+/// limit's with a probability p. Of such refusals the limit's are as many as their p add up to, and
+/// one in five at least of first ones: so much is heard of a limit, whatever is suspected. A
+/// refusal that is the request's own is so while others are accepted, and for 30 s: then a server
+/// that is shut looks the same. At odds of 100 the request is known to be bad.
 ///
-/// Without odds it is the request's own if it was refused twice before, and since then more of the
-/// others were accepted than refused. Where only such requests are left, nothing is accepted
-/// between their refusals: then it counts refusals in vain.
+/// One that is known to be bad waits by itself from its second refusal on; so does any
+/// after a refusal of its own, where most are bad or nothing was accepted since the one before; and
+/// from the third on one that is refused while more of the others are accepted than refused. Where
+/// only such requests are left, nothing is accepted between their refusals: then it counts refusals
+/// in vain.
 ///
 /// Lines that are refused in their turn, one after another, may be alike: a tenant's block of a
 /// file. So others are asked *aside*, before their turn: eight, and eight times as many as passed
@@ -28,15 +33,10 @@ namespace headway {
 /// Threads: a value. Source: design/003, "A request refused alone".
 class blame {
  public:
-  /// The cause of a refusal.
-  enum class cause : std::uint8_t {
-    limit,  ///< of all
-    own,    ///< of this request
-    open,   ///< its next attempt tells
-  };
   /// The refusals of one request.
   struct record {
-    int refusals = 0;                   ///< so far
+    int refusals = 0;                   ///< so far …
+    int telling = 0;                    ///< … after others had been accepted
     std::uint32_t lead_before = 0;      ///< of the scope, when it was refused last
     std::uint64_t accepted_before = 0;  ///< by all, when it was refused last
     int row = 0;                        ///< refusals since anything was accepted …
@@ -47,7 +47,6 @@ class blame {
     bool aside = false;                 ///< it is asked before its turn
     bool witnessed = false;             ///< it went while others passed
     bool own = false;                   ///< it is bad
-    bool open = false;                  ///< its last refusal is
     /// Returns whether the server refuses this request, and accepts others.
     bool alone() const noexcept { return alone_since != never; }
     friend bool operator==(record const&, record const&) = default;
@@ -55,9 +54,13 @@ class blame {
 
   static constexpr int unlucky = 2;          ///< refusals that may be a limit's
   static constexpr std::size_t steps = 8;    ///< as many aside pass, and it is none
-  static constexpr double certain = 100;     ///< odds at which a refusal is a request's own
+  static constexpr double certain = 100;     ///< odds at which a request is bad
+  static constexpr int proof = 3;            ///< refusals; 2: steps-slots 1.63, not 1.31
+  static constexpr double some = 0.1;        ///< bad ones of those refused once: it looks closer
+  static constexpr double least = 0.2;       ///< of first refusals are a limit's; 0: 12 % of good
+                                             ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
   static constexpr int seldom = 8;           ///< one of so many aside was refused before
-  static constexpr int open_max = 8;         ///< first refusals in a row that may be open
+  static constexpr int firsts_max = 8;       ///< first refusals in a row that may be their own
   static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
@@ -65,10 +68,10 @@ class blame {
   /// Takes that it goes.
   void send(record& r) noexcept { r.witnessed = std::exchange(passed_last_, passes()); }
 
-  /// Takes a success of what went at `sent`. Returns whether a refusal of it that was open is a
-  /// limit's.
-  bool accept(record& r, time_point sent) noexcept {
+  /// Takes a success of what went at `sent`.
+  void accept(record& r, time_point sent) noexcept {
     sample(r, false);
+    if (std::exchange(r.telling, 0) >= proof) --proven_;
     accepted_sent_ = std::max(accepted_sent_, sent);
     ++lead_;
     ++accepted_;
@@ -76,15 +79,13 @@ class blame {
     firsts_ = 0;
     passed_ = r.aside ? passed_ + 1 : 0;
     if (!r.aside) wanted_ = 0;
-    if (r.open) --open_;
-    return std::exchange(r.open, false);
   }
-  /// Takes a refusal of what went at `sent`. Returns its cause.
-  cause refuse(time_point now, record& r, time_point sent) noexcept {
+  /// Takes a refusal of what went at `sent`. Returns whether it is the request's own.
+  bool refuse(time_point now, record& r, time_point sent) noexcept {
     sample(r, true);
-    auto const c = cause_of(now, r);
-    if (r.open != (c == cause::open)) open_ += r.open ? -1 : 1;
-    r.open = c == cause::open;
+    bool const aside_pass = !r.aside && passed_ >= steps;
+    bool const own = is_own(now, r, aside_pass);
+    bool const waits = r.own || (own && !aside_pass && (vain(r) || most_bad()));
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
     refused_sent_ = std::max(refused_sent_, sent);
@@ -96,9 +97,9 @@ class blame {
       r.alone_since = std::min(r.alone_since, now);
     else
       --lead_;
-    if (r.own && r.refusals > 1) r.alone_since = std::min(r.alone_since, now);
+    if (waits && r.refusals > 1) r.alone_since = std::min(r.alone_since, now);
     r.lead_before = lead_;
-    return c;
+    return own;
   }
   /// Takes a failure, which `again` says is not the first. Returns whether it is the request's own:
   /// others were accepted since one before it.
@@ -110,7 +111,6 @@ class blame {
   /// Forgets a request.
   void end(record const& r) noexcept {
     if (r.row > 1 && r.accepted_before == accepted_) --in_vain_;
-    if (r.open) --open_;
   }
 
   /// Returns whether one is to be asked before its turn.
@@ -128,8 +128,6 @@ class blame {
   bool passes() const noexcept { return accepted_sent_ > refused_sent_; }
   /// Returns whether most of the requests that were refused once are bad.
   bool most_bad() const noexcept { return bad_.strong(); }
-  /// Returns whether refusals are kept from the law: then nothing shows that it may grow.
-  bool waits() const noexcept { return open_ > 0 && most_bad(); }
   /// Returns whether anything was accepted.
   bool accepted_any() const noexcept { return accepted_ > 0; }
   /// Returns whether so many requests were refused twice since anything was accepted.
@@ -145,15 +143,19 @@ class blame {
   /// attempts more often than first ones, since it was open then, too: only what went while others
   /// passed tells.
   bool fair(record const& r) const noexcept { return r.witnessed && !vain(r); }
-  cause cause_of(time_point now, record& r) noexcept {
+  bool is_own(time_point now, record& r, bool others_pass) noexcept {
     bool const first = r.refusals == 0;
     if (first) ++firsts_;
-    auto const odds = bad_.odds(r.refusals + 1);
-    r.own = r.own || (!r.aside && passed_ >= steps) || (fair(r) && !first && odds > certain);
-    if (r.own && (!vain(r) || now - r.row_since < patience)) return cause::own;
-    if (vain(r) || (first && firsts_ > open_max)) return cause::limit;
-    // While another's first refusal is the last answer, the server may be shut.
-    return odds > 1 && ((fair(r) && firsts_ == 0) || most_bad()) ? cause::open : cause::limit;
+    if (!vain(r) && ++r.telling == proof) ++proven_;
+    r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
+    bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
+    if (shut || r.own || others_pass) return !shut;
+    if (proven_ == 0 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
+      return false;
+    limits_ += std::max(1 / (1 + bad_.odds(std::max(r.telling, 1))), first ? least : 0);
+    if (limits_ < 0.5) return true;
+    --limits_;
+    return false;
   }
   void sample(record const& r, bool refused) noexcept {
     if (r.refusals == 0 && fair(r)) bad_.first(refused);
@@ -174,7 +176,8 @@ class blame {
   std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
   int firsts_ = 0;                                // first refusals since anything was accepted
-  int open_ = 0;                                  // last refusals that are
+  int proven_ = 0;                                // requests that were refused `proof` times
+  double limits_ = 0;                             // refusals that are a limit's, not heard of yet
   std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
   int asked_ = 0;                                 // … were refused since one that had been before
   std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …

@@ -197,7 +197,6 @@ class governor {
     r.terms = terms;
     r.last_delay = {};
     r.refused = blame_.begin(terms.throttles);
-    r.opened.reset();
     r.waits_alone = 0;
     r.waits_for = reason::none;
     r.sequence = next_sequence_++;
@@ -273,19 +272,15 @@ class governor {
     heard_ -= r.heard ? 1 : 0;
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
-    auto const cause =
-        refused_it ? blame_.refuse(now, r.refused, s.sent.sent) : blame::cause::limit;
-    r.flight.own = cause == blame::cause::own;
+    r.flight.own = refused_it && blame_.refuse(now, r.refused, s.sent.sent);
     auto const its_own = refused_it && r.refused.alone();
     if (!r.heard)
       told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)});
-    bool const binds = refused_it && !result.held_elsewhere;
-    if (binds && cause != blame::cause::open)
+    if (refused_it && !result.held_elsewhere)
       law_.on_throttle(now, s, result.short_of, derive(u, 0));
-    if (refused_it) r.opened = binds ? std::optional(s.sent.epoch) : std::nullopt;
     if (refused_it || result.what == outcome::failure) return unserved(now, index, result, u);
     if (result.what == outcome::success) settings_.budget.deposit();
     if (result.what == outcome::success && !r.heard) succeed(now, r, u);
@@ -431,8 +426,7 @@ class governor {
     int waits_alone = 0;      // that followed one of them
     reason waits_for = reason::none;
     place where = place::nowhere;
-    bool heard = false;                     // the head of its answer
-    std::optional<std::uint64_t> opened{};  // the epoch of its last refusal, if the law binds
+    bool heard = false;  // the head of its answer
     std::uint32_t sequence = 0;
     std::uint32_t waits = 0;         // so far
     std::uint32_t generation = 0;    // of the tickets for its slot
@@ -485,17 +479,13 @@ class governor {
     s.in_flight = in_flight_;
     s.rtt = now - s.sent.sent;
     s.capped = result.held_elsewhere || capped(now, s.sent.cost);
-    s.app_limited = s.capped || blame_.waits() || application_limited(now, s.sent);
+    s.app_limited = s.capped || application_limited(now, s.sent);
     s.heard = heard_;
+    s.again = r.refused.refusals > 0;
     return s;
   }
   void succeed(time_point now, request& r, fraction u) noexcept {
-    if (blame_.accept(r.refused, r.flight.sent.sent) && r.opened) {
-      auto refusal = r.flight;
-      refusal.own = false;
-      refusal.sent.epoch = *r.opened;
-      law_.on_throttle(now, refusal, resource::unknown, derive(u, 2));
-    }
+    blame_.accept(r.refused, r.flight.sent.sent);
     r.flight.own = r.refused.fails_alone;
     law_.on_success(now, r.flight, derive(u, 0));
     level_.on_success();

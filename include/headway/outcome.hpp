@@ -52,7 +52,9 @@ struct sample {
                              ///< when it went, and nothing waited when the answer came
   bool capped = false;       ///< of that: a ceiling or quota of the caller was the bottleneck
   int heard = 0;     ///< of `in_flight`: the head of the answer has come before, and not its end
-  bool own = false;  ///< a failure of the request's own: it failed before, and others passed since
+  bool own = false;  ///< a failure of the request's own: it failed before, and others passed since;
+                     ///< or a throttle of its own
+  bool again = false;  ///< the request was throttled before
   friend bool operator==(sample const&, sample const&) = default;
 };
 

@@ -1689,14 +1689,36 @@ TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_where_a_search_begins_anew) {
   auto law = touched_at(2);
   law.top.calm.asks = true;
   time_point now{1s};
-  auto const refused = [&] {
-    law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
-  };
-  refused();
-  EXPECT_TRUE(law.top.calm.asks) << "the ceiling was touched";
-  law.top.touched = false;
-  refused();
+  law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
   EXPECT_FALSE(law.top.calm.asks);
+}
+
+TEST(seek, a_request_s_own_refusal_begins_the_search_anew_but_where_a_known_server_has_shut) {
+  struct {
+    bool touched, shut, anew;
+  } const rows[] = {
+      {false, false, true}, {false, true, true}, {true, false, true}, {true, true, false}};
+  for (auto const& r : rows) {
+    auto law = touched_at(2);
+    law.top.touched = r.touched;
+    law.server.shut = r.shut;
+    auto const top = law.top.at;
+    time_point const now{1s};
+    law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
+    EXPECT_EQ(law.top.at != top, r.anew) << r.touched << r.shut;
+  }
+}
+
+// Bad requests are spread over a file as chance is over answers.
+TEST(seek, the_first_refusal_of_a_bad_request_counts_as_chance_and_no_later_one) {
+  for (bool const again : {false, true}) {
+    auto law = touched_at(2);
+    auto const before = law.luck.share;
+    law.on_throttle(time_point{1s},
+                    {.sent = law.take(time_point{1s}, 1, 0), .own = true, .again = again},
+                    resource::unknown, 0);
+    EXPECT_EQ(law.luck.share > before, !again);
+  }
 }
 
 TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_when_a_server_opens_that_a_hint_has_shut) {

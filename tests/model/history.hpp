@@ -41,8 +41,9 @@ struct naive_governor {
     bool aside = false;  // asked before its turn
     std::int64_t accepted_before = 0;  // when it was refused last
     bool witnessed = false;            // it went while others passed
-    bool own = false, open = false;
-    std::uint64_t opened = 0;              // the epoch of its open refusal
+    int telling = 0;                       // refusals after others had been accepted
+    bool own = false;                      // it is bad
+    bool stays_apart = false;              // its last refusal makes it wait by itself
     std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
     std::uint64_t again_sequence = 0;      // … and its place among those
     bool vain(std::int64_t so_far) const { return throttles > 0 && accepted_before == so_far; }
@@ -70,6 +71,8 @@ struct naive_governor {
   bool passed_last = true;
   std::uint64_t sends = 0;
   int firsts_refused = 0;                 // since anything was accepted
+  int proven = 0;                         // refused three times while others passed
+  double limits = 0;                      // of refusals whose doing is not known: a limit's, so far
   std::vector<bool> firsts{}, seconds{};  // refused: of first and of second attempts
   std::optional<time_point> first_sent{};
   bool answered = false;
@@ -196,18 +199,28 @@ struct naive_governor {
     if (r.throttles == 0 && fair) firsts.push_back(not_served);
     if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(not_served);
   }
-  /// Sets whether its refusal is its own (true), a limit's (false), or open.
-  std::optional<bool> blames(time_point now, request& r) {
+  /// Returns whether its refusal is its own, and no limit's.
+  bool blames(time_point now, request& r) {
     note(r, true);
     bool const vain = r.vain(accepted), first = r.throttles == 0, fair = r.witnessed && !vain;
     firsts_refused += first ? 1 : 0;
-    if ((!r.aside && passed >= 8) || (fair && !first && odds(r.throttles + 1) > 100)) r.own = true;
-    r.open = false;
-    if (r.own && (!vain || now - r.row.front() < 30s)) return true;
-    if (vain || (first && firsts_refused > 8)) return false;
-    bool const others_pass = fair && firsts_refused == 0;
-    if (odds(r.throttles + 1) > 1 && (others_pass || most_bad())) r.open = true;
-    return r.open ? std::nullopt : std::optional(false);
+    r.telling += vain ? 0 : 1;
+    if (!vain && r.telling == 3) ++proven;
+    if (fair && !first && odds(r.telling) > 100) r.own = true;
+    bool const others_passed = !r.aside && passed >= 8;
+    r.stays_apart = r.own;
+    if (vain && (r.row.empty() || now - r.row.front() >= 30s)) return false;
+    if (r.own || others_passed) return true;
+    if (proven == 0 || (first && (!most_bad() || firsts_refused > 8))) return false;
+    if (!first && bad() < 0.1) return false;
+    auto const of_a_limit = 1 / (1 + odds(std::max(r.telling, 1)));
+    limits += first ? std::max(of_a_limit, 0.2) : of_a_limit;
+    if (limits >= 0.5) {
+      limits -= 1;
+      return false;
+    }
+    r.stays_apart = r.own || vain || most_bad();
+    return true;
   }
 
   /// All that holds the head back now.
@@ -285,7 +298,6 @@ struct naive_governor {
   sample seen(time_point now, request const& r) const {
     bool const one_waits = std::ranges::any_of(
         alive, [&](auto& other) { return !other.flying && other.ready_since <= now; });
-    bool const waits = std::ranges::any_of(alive, &request::open) && most_bad();
     auto const allowed_at = law.ready_at(r.terms.cost);
     bool const own_ceiling =
         (in_flight() >= settings.in_flight_max && allowed_at <= now) ||
@@ -294,9 +306,11 @@ struct naive_governor {
     return {r.permit,
             in_flight(),
             now - r.permit.sent,
-            own_ceiling || waits || (!r.paced && !one_waits && in_flight() < law.allowed()),
+            own_ceiling || (!r.paced && !one_waits && in_flight() < law.allowed()),
             own_ceiling,
-            heard()};
+            heard(),
+            false,
+            r.throttles > 0};
   }
   void obey(time_point now, request const& r, hint const& advice, duration rtt, bool throttled) {
     auto const& [wait, left, reset] = advice;
@@ -324,11 +338,8 @@ struct naive_governor {
   }
   void succeed(time_point now, request& by, sample const& s, fraction u) {
     note(by, false);
-    if (std::exchange(by.open, false)) {
-      auto late = s;
-      late.sent.epoch = by.opened;
-      law.on_throttle(now, late, resource::unknown, derive(u, 2));
-    }
+    if (by.telling >= 3) --proven;
+    by.telling = 0;
     auto heard = s;
     heard.own = by.fails_alone;
     law.on_success(now, heard, derive(u, 0));
@@ -360,9 +371,7 @@ struct naive_governor {
     bool const many = waiting() >= 8 && head()->failures == 0;
     r->flying = false;
     bool const throttled = result.what == outcome::throttle;
-    auto const own = throttled ? blames(now, *r) : false;
-    s.own = own.value_or(false);
-    if (!own) r->opened = r->permit.epoch;
+    s.own = throttled && blames(now, *r);
     if (throttled) {
       if (r->permit.sent >= refused_at) compare(*r);
       refused_at = std::max(refused_at, now);
@@ -372,7 +381,7 @@ struct naive_governor {
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
     bool const blamed = throttled && ++r->throttles > 2 && lead > r->lead_before;
-    if (!r->alone_since && (blamed || (throttled && r->own && r->throttles > 1)))
+    if (!r->alone_since && (blamed || (throttled && r->stays_apart && r->throttles > 1)))
       r->alone_since = now;
     bool const its_own = throttled && r->alone_since;
     come_back(*r, result.what == outcome::success || (throttled && !its_own),
@@ -385,7 +394,7 @@ struct naive_governor {
     } else if (result.what == outcome::throttle) {
       r->row.push_back(now);
       if (!blamed) --lead;
-      if (own) law.on_throttle(now, s, result.short_of, for_law);
+      law.on_throttle(now, s, result.short_of, for_law);
       ++level, quiet = 0;
       r->lead_before = lead;
       auto rest = duration::min();

@@ -241,10 +241,11 @@ struct seek {
       broken.refused();
       return refused(now, s, u);
     }
+    if (!s.again) luck.answered(true, s.sent.sends);  // bad requests come as chance does
     server.take_back(static_cast<double>(s.sent.cost));
     server.probed = std::min(server.probed, server.refused);  // it was no probe
     if (server.shut) turn.hurry(now, so_far.unit / pace());
-    if (!top.touched && !top.slots) search_anew();  // those before it were requests' own, too
+    if (!top.slots && !(top.touched && server.shut)) search_anew();  // those before may be own, too
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
