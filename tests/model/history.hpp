@@ -39,8 +39,8 @@ struct naive_governor {
     std::int64_t sent = 0;
     bool asks = false;   // its answer is to tell what is left of a window that has begun
     bool aside = false;  // asked before its turn
-    std::int64_t accepted_before = 0;  // when it was refused last
-    bool witnessed = false;            // it went while others passed
+    std::int64_t accepted_before = 0;      // when it was refused last
+    bool witnessed = false;                // it went while others passed
     int telling = 0;                       // refusals after others had been accepted
     bool own = false;                      // it is bad
     bool stays_apart = false;              // its last refusal makes it wait by itself
