@@ -150,25 +150,23 @@ TEST(blame, of_first_refusals_while_most_are_bad_one_in_five_is_the_limits) {
   EXPECT_TRUE(c.b.most_bad());
 }
 
-TEST(blame, what_is_likely_counts_once_a_request_was_refused_three_times_and_until_it_is_accepted) {
+TEST(blame, what_is_likely_counts_once_two_were_refused_twice_and_no_such_one_accepted) {
   caller c;
   c.pass_others(5);
-  auto proof = c.b.begin(0);
-  auto const second_of_another = [&] {
-    auto other = c.b.begin(0);
+  std::vector<record> twice(4, c.b.begin(0));
+  auto const refused_again = [&](record& r) {
+    c.refuse(r);
     c.pass_others();
-    c.refuse(other);
-    c.pass_others();
-    return c.refuse(other) && !other.own;
+    return c.refuse(r);
   };
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_FALSE(second_of_another()) << i;
-    c.pass_others();
-    c.refuse(proof);
-  }
-  EXPECT_TRUE(second_of_another());
-  c.pass(proof);
-  EXPECT_FALSE(second_of_another());
+  EXPECT_FALSE(refused_again(twice[0]));
+  c.pass_others();
+  EXPECT_TRUE(refused_again(twice[1])) << "both are bad";
+  c.pass_others();
+  c.pass(twice[0]);
+  EXPECT_FALSE(refused_again(twice[2])) << "one was not: it is two to one";
+  c.pass_others();
+  EXPECT_TRUE(refused_again(twice[3]));
 }
 
 // Of four of those that are refused once, one passes at its second attempt.

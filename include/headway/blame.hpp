@@ -12,12 +12,13 @@ namespace headway {
 
 /// Tells a request that the server refuses for a reason of its own from a limit that refuses all.
 ///
-/// Once a request was refused three times while others passed, and where a tenth or more of those
-/// that were refused once are bad (`suspicion`; most, for a first refusal), a refusal is the
-/// limit's with a probability p. Of such refusals the limit's are as many as their p add up to, and
-/// one in five at least of first ones: so much is heard of a limit, whatever is suspected. A
-/// refusal that is the request's own is so while others are accepted, and for 30 s: then a server
-/// that is shut looks the same. At odds of 100 the request is known to be bad.
+/// Once more requests were refused twice while others passed than such ones accepted later, by two,
+/// and where a tenth or more of those that were refused once are bad (`suspicion`; most, for a
+/// first refusal), a refusal is the limit's with a probability p. Of such refusals the limit's are
+/// as many as their p add up to, and one in five at least of first ones: so much is heard of a
+/// limit, whatever is suspected. A refusal that is the request's own is so while others are
+/// accepted, and for 30 s: then a server that is shut looks the same. At odds of 100 the request is
+/// known to be bad.
 ///
 /// One that is known to be bad waits by itself from its second refusal on; so does any
 /// after a refusal of its own, where most are bad or nothing was accepted since the one before; and
@@ -52,15 +53,16 @@ class blame {
     friend bool operator==(record const&, record const&) = default;
   };
 
-  static constexpr int unlucky = 2;          ///< refusals that may be a limit's
-  static constexpr std::size_t steps = 8;    ///< as many aside pass, and it is none
-  static constexpr double certain = 100;     ///< odds at which a request is bad
-  static constexpr int proof = 3;            ///< refusals; 2: steps-slots 1.63, not 1.31
-  static constexpr double some = 0.1;        ///< bad ones of those refused once: it looks closer
-  static constexpr double least = 0.2;       ///< of first refusals are a limit's; 0: 12 % of good
-                                             ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
-  static constexpr int seldom = 8;           ///< one of so many aside was refused before
-  static constexpr int firsts_max = 8;       ///< first refusals in a row that may be their own
+  static constexpr int unlucky = 2;        ///< refusals that may be a limit's
+  static constexpr std::size_t steps = 8;  ///< as many aside pass, and it is none
+  static constexpr double certain = 100;   ///< odds at which a request is bad
+  static constexpr int proof = 2;          ///< requests refused so often show that some are bad …
+  static constexpr int disproof = 16;      ///< … and accepted ones not; so many, at most, count
+  static constexpr double some = 0.1;      ///< bad ones of those refused once: it looks closer
+  static constexpr double least = 0.2;     ///< of first refusals are a limit's; 0: 12 % of good
+                                           ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
+  static constexpr int seldom = 8;         ///< one of so many aside was refused before
+  static constexpr int firsts_max = 8;     ///< first refusals in a row that may be their own
   static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
@@ -71,7 +73,7 @@ class blame {
   /// Takes a success of what went at `sent`.
   void accept(record& r, time_point sent) noexcept {
     sample(r, false);
-    if (std::exchange(r.telling, 0) >= proof) --proven_;
+    if (std::exchange(r.telling, 0) >= proof) proven_ = std::max(proven_ - 2, -disproof);
     accepted_sent_ = std::max(accepted_sent_, sent);
     ++lead_;
     ++accepted_;
@@ -150,7 +152,7 @@ class blame {
     r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
     bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
     if (shut || r.own || others_pass) return !shut;
-    if (proven_ == 0 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
+    if (proven_ < proof || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
       return false;
     limits_ += std::max(1 / (1 + bad_.odds(std::max(r.telling, 1))), first ? least : 0);
     if (limits_ < 0.5) return true;
@@ -175,9 +177,9 @@ class blame {
   suspicion bad_;
   std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
-  int firsts_ = 0;                                // first refusals since anything was accepted
-  int proven_ = 0;                                // requests that were refused `proof` times
-  double limits_ = 0;                             // refusals that are a limit's, not heard of yet
+  int firsts_ = 0;     // first refusals since anything was accepted
+  int proven_ = 0;     // requests refused twice, less twice those of them that were accepted
+  double limits_ = 0;  // refusals that are a limit's, not heard of yet
   std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
   int asked_ = 0;                                 // … were refused since one that had been before
   std::uint64_t accepted_heard_ = 0;              // when the last refusal was heard, …

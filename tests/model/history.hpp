@@ -71,7 +71,7 @@ struct naive_governor {
   bool passed_last = true;
   std::uint64_t sends = 0;
   int firsts_refused = 0;                 // since anything was accepted
-  int proven = 0;                         // refused three times while others passed
+  int proven = 0;                         // refused twice while others passed, less …
   double limits = 0;                      // of refusals whose doing is not known: a limit's, so far
   std::vector<bool> firsts{}, seconds{};  // refused: of first and of second attempts
   std::optional<time_point> first_sent{};
@@ -205,13 +205,13 @@ struct naive_governor {
     bool const vain = r.vain(accepted), first = r.throttles == 0, fair = r.witnessed && !vain;
     firsts_refused += first ? 1 : 0;
     r.telling += vain ? 0 : 1;
-    if (!vain && r.telling == 3) ++proven;
+    if (!vain && r.telling == 2) ++proven;
     if (fair && !first && odds(r.telling) > 100) r.own = true;
     bool const others_passed = !r.aside && passed >= 8;
     r.stays_apart = r.own;
     if (vain && (r.row.empty() || now - r.row.front() >= 30s)) return false;
     if (r.own || others_passed) return true;
-    if (proven == 0 || (first && (!most_bad() || firsts_refused > 8))) return false;
+    if (proven < 2 || (first && (!most_bad() || firsts_refused > 8))) return false;
     if (!first && bad() < 0.1) return false;
     auto const of_a_limit = 1 / (1 + odds(std::max(r.telling, 1)));
     limits += first ? std::max(of_a_limit, 0.2) : of_a_limit;
@@ -338,7 +338,7 @@ struct naive_governor {
   }
   void succeed(time_point now, request& by, sample const& s, fraction u) {
     note(by, false);
-    if (by.telling >= 3) --proven;
+    if (by.telling >= 2) proven = std::max(proven - 2, -16);
     by.telling = 0;
     auto heard = s;
     heard.own = by.fails_alone;
