@@ -169,6 +169,33 @@ TEST(blame, what_is_likely_counts_once_two_were_refused_twice_and_no_such_one_ac
   EXPECT_TRUE(refused_again(twice[3]));
 }
 
+TEST(blame, sixteen_at_most_count_against_it) {
+  caller c;
+  c.pass_others(100);
+  auto const refused_twice = [&](record& r) {
+    c.refuse(r);
+    c.pass_others();
+    c.refuse(r);
+    c.pass_others();
+  };
+  for (int i = 0; i < 100; ++i) {
+    auto good = c.b.begin(0);
+    refused_twice(good);
+    c.pass(good);
+  }
+  for (int i = 0; i < 18; ++i) {
+    auto bad = c.b.begin(0);
+    refused_twice(bad);
+  }
+  int own = 0;
+  for (int i = 0; i < 10; ++i) {
+    auto one = c.b.begin(0);
+    own += c.refuse(one);
+    c.pass_others();
+  }
+  EXPECT_EQ(own, 8);
+}
+
 // Of four of those that are refused once, one passes at its second attempt.
 TEST(blame, as_many_refusals_are_the_limits_as_their_probabilities_add_up_to) {
   auto c = beside_bad_ones();
