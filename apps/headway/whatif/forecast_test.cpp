@@ -42,7 +42,7 @@ TEST(forecast, takes_the_beginning_of_a_long_run) {
 
 TEST(forecast, is_withheld_where_the_limit_moved) {
   temporary file;
-  auto const f = forecast_of(recorded(changing(), "reno", 600, file.path));
+  auto const f = forecast_of(recorded(changing(), "seek", 600, file.path));
   EXPECT_TRUE(f.rows.empty());
   EXPECT_NE(f.withheld.find("DOES NOT reproduce the run"), f.withheld.npos) << f.withheld;
 }
