@@ -20,11 +20,11 @@ namespace headway {
 /// accepted, and for 30 s: then a server that is shut looks the same. At odds of 100 the request is
 /// known to be bad.
 ///
-/// One that is known to be bad waits by itself from its second refusal on; so does any
-/// after a refusal of its own, where most are bad or nothing was accepted since the one before; and
-/// from the third on one that is refused while more of the others are accepted than refused. Where
-/// only such requests are left, nothing is accepted between their refusals: then it counts refusals
-/// in vain.
+/// One that is known to be bad is refused alone from its second refusal on, and so is one that is
+/// refused a third time while more of the others are accepted than refused: it waits by itself, and
+/// is named. After a refusal of its own any rests likewise, where most are bad or nothing was
+/// accepted since the one before. Where only such requests are left, nothing is accepted between
+/// their refusals: then it counts refusals in vain.
 ///
 /// Lines that are refused in their turn, one after another, may be alike: a tenant's block of a
 /// file. So others are asked *aside*, before their turn: eight, and eight times as many as passed
@@ -48,6 +48,7 @@ class blame {
     bool aside = false;                 ///< it is asked before its turn
     bool witnessed = false;             ///< it went while others passed
     bool own = false;                   ///< it is bad
+    bool rests = false;                 ///< it waits by itself, as one that may be bad
     /// Returns whether the server refuses this request, and accepts others.
     bool alone() const noexcept { return alone_since != never; }
     friend bool operator==(record const&, record const&) = default;
@@ -87,7 +88,7 @@ class blame {
     sample(r, true);
     bool const aside_pass = !r.aside && passed_ >= steps;
     bool const own = is_own(now, r, aside_pass);
-    bool const waits = r.own || (own && !aside_pass && (vain(r) || most_bad()));
+    r.rests = own && !aside_pass && r.refusals > 0 && (vain(r) || most_bad());
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
     refused_sent_ = std::max(refused_sent_, sent);
@@ -99,7 +100,7 @@ class blame {
       r.alone_since = std::min(r.alone_since, now);
     else
       --lead_;
-    if (waits && r.refusals > 1) r.alone_since = std::min(r.alone_since, now);
+    if (r.own && r.refusals > 1) r.alone_since = std::min(r.alone_since, now);
     r.lead_before = lead_;
     return own;
   }

@@ -605,7 +605,7 @@ class governor {
     if (settings_.throttled == after_throttle::back_off) {
       ++r.waits_alone;
       r.last_delay = backoff_.delay(r.refused.refusals - 1, r.last_delay, u);
-    } else if (alone) {
+    } else if (alone || r.refused.rests) {
       r.last_delay = alone_backoff.delay(r.waits_alone++, {}, u);
     } else if (settings_.throttled == after_throttle::share_level) {
       r.last_delay = backoff_.delay(std::max(level_.level - 1, 0), r.last_delay, u);

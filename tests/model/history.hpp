@@ -43,7 +43,7 @@ struct naive_governor {
     bool witnessed = false;                // it went while others passed
     int telling = 0;                       // refusals after others had been accepted
     bool own = false;                      // it is bad
-    bool stays_apart = false;              // its last refusal makes it wait by itself
+    bool stays_apart = false;              // it is likely bad, and waits by itself
     std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
     std::uint64_t again_sequence = 0;      // … and its place among those
     bool vain(std::int64_t so_far) const { return throttles > 0 && accepted_before == so_far; }
@@ -208,8 +208,9 @@ struct naive_governor {
     if (!vain && r.telling == 2) ++proven;
     if (fair && !first && odds(r.telling) > 100) r.own = true;
     bool const others_passed = !r.aside && passed >= 8;
-    r.stays_apart = r.own;
+    r.stays_apart = false;
     if (vain && (r.row.empty() || now - r.row.front() >= 30s)) return false;
+    if (r.own) r.stays_apart = !others_passed && !first && (vain || most_bad());
     if (r.own || others_passed) return true;
     if (proven < 2 || (first && (!most_bad() || firsts_refused > 8))) return false;
     if (!first && bad() < 0.1) return false;
@@ -219,7 +220,7 @@ struct naive_governor {
       limits -= 1;
       return false;
     }
-    r.stays_apart = r.own || vain || most_bad();
+    r.stays_apart = !first && (vain || most_bad());
     return true;
   }
 
@@ -381,7 +382,7 @@ struct naive_governor {
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
     bool const blamed = throttled && ++r->throttles > 2 && lead > r->lead_before;
-    if (!r->alone_since && (blamed || (throttled && r->stays_apart && r->throttles > 1)))
+    if (!r->alone_since && (blamed || (throttled && r->own && r->throttles > 1)))
       r->alone_since = now;
     bool const its_own = throttled && r->alone_since;
     come_back(*r, result.what == outcome::success || (throttled && !its_own),
@@ -405,7 +406,7 @@ struct naive_governor {
       if (settings.throttled == after_throttle::back_off) {
         ++r->waits_alone;
         r->last_delay = backoff.delay(r->throttles - 1, r->last_delay, for_backoff);
-      } else if (r->alone_since) {
+      } else if (r->alone_since || r->stays_apart) {
         r->last_delay = std::min<duration>(1s * (1 << std::min(r->waits_alone++, 10)), 30s);
       } else if (settings.throttled == after_throttle::share_level) {
         r->last_delay = backoff.delay(level - 1, r->last_delay, for_backoff);
