@@ -150,42 +150,48 @@ TEST(blame, of_first_refusals_while_most_are_bad_one_in_five_is_the_limits) {
   EXPECT_TRUE(c.b.most_bad());
 }
 
-TEST(blame, what_is_likely_counts_once_two_were_refused_twice_and_no_such_one_accepted) {
+TEST(blame, what_is_likely_counts_once_two_were_refused_three_times_and_no_such_one_accepted) {
   caller c;
-  c.pass_others(5);
-  std::vector<record> twice(4, c.b.begin(0));
-  auto const refused_again = [&](record& r) {
-    c.refuse(r);
-    c.pass_others();
-    return c.refuse(r);
+  c.pass_others(100);
+  std::vector<record> thrice(4, c.b.begin(0));
+  auto const own_of_five_first = [&](record& r) {
+    for (int i = 0; i < 3; ++i) {
+      c.refuse(r);
+      c.pass_others();
+    }
+    int own = 0;
+    for (int i = 0; i < 5; ++i) {
+      auto one = c.b.begin(0);
+      own += c.refuse(one);
+      c.b.end(one);
+      c.pass_others();
+    }
+    return own;
   };
-  EXPECT_FALSE(refused_again(twice[0]));
-  c.pass_others();
-  EXPECT_TRUE(refused_again(twice[1])) << "both are bad";
-  c.pass_others();
-  c.pass(twice[0]);
-  EXPECT_FALSE(refused_again(twice[2])) << "one was not: it is two to one";
-  c.pass_others();
-  EXPECT_TRUE(refused_again(twice[3]));
+  EXPECT_EQ(own_of_five_first(thrice[0]), 0);
+  EXPECT_EQ(own_of_five_first(thrice[1]), 4) << "both are bad";
+  c.pass(thrice[0]);
+  EXPECT_EQ(own_of_five_first(thrice[2]), 0) << "one was not: it is two to one";
+  EXPECT_EQ(own_of_five_first(thrice[3]), 4);
 }
 
 TEST(blame, sixteen_at_most_count_against_it) {
   caller c;
   c.pass_others(100);
-  auto const refused_twice = [&](record& r) {
-    c.refuse(r);
-    c.pass_others();
-    c.refuse(r);
-    c.pass_others();
+  auto const refused_thrice = [&](record& r) {
+    for (int i = 0; i < 3; ++i) {
+      c.refuse(r);
+      c.pass_others();
+    }
   };
   for (int i = 0; i < 100; ++i) {
     auto good = c.b.begin(0);
-    refused_twice(good);
+    refused_thrice(good);
     c.pass(good);
   }
   for (int i = 0; i < 18; ++i) {
     auto bad = c.b.begin(0);
-    refused_twice(bad);
+    refused_thrice(bad);
   }
   int own = 0;
   for (int i = 0; i < 10; ++i) {

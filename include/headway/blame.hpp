@@ -12,10 +12,10 @@ namespace headway {
 
 /// Tells a request that the server refuses for a reason of its own from a limit that refuses all.
 ///
-/// Once more requests were refused twice while others passed than such ones accepted later, by two,
-/// and where a tenth or more of those that were refused once are bad (`suspicion`; most, for a
-/// first refusal), a refusal is the limit's with a probability p. Of such refusals the limit's are
-/// as many as their p add up to, and one in five at least of first ones: so much is heard of a
+/// Once two requests more were refused three times while others passed than such ones accepted
+/// later, and where a tenth or more of those that were refused once are bad (`suspicion`; most, for
+/// a first refusal), a refusal is the limit's with a probability p. Of such refusals the limit's
+/// are as many as their p add up to, and one in five at least of first ones: so much is heard of a
 /// limit, whatever is suspected. A refusal that is the request's own is so while others are
 /// accepted, and for 30 s: then a server that is shut looks the same. At odds of 100 the request is
 /// known to be bad.
@@ -57,7 +57,8 @@ class blame {
   static constexpr int unlucky = 2;        ///< refusals that may be a limit's
   static constexpr std::size_t steps = 8;  ///< as many aside pass, and it is none
   static constexpr double certain = 100;   ///< odds at which a request is bad
-  static constexpr int proof = 2;          ///< requests refused so often show that some are bad …
+  static constexpr int proof = 3;          ///< refusals of one request show that it may be bad …
+  static constexpr int proofs = 2;         ///< … and so many such requests that some are …
   static constexpr int disproof = 16;      ///< … and accepted ones not; so many, at most, count
   static constexpr double some = 0.1;      ///< bad ones of those refused once: it looks closer
   static constexpr double least = 0.2;     ///< of first refusals are a limit's; 0: 12 % of good
@@ -153,7 +154,7 @@ class blame {
     r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
     bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
     if (shut || r.own || others_pass) return !shut;
-    if (proven_ < proof || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
+    if (proven_ < proofs || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
       return false;
     limits_ += std::max(1 / (1 + bad_.odds(std::max(r.telling, 1))), first ? least : 0);
     if (limits_ < 0.5) return true;

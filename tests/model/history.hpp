@@ -71,7 +71,7 @@ struct naive_governor {
   bool passed_last = true;
   std::uint64_t sends = 0;
   int firsts_refused = 0;                 // since anything was accepted
-  int proven = 0;                         // refused twice while others passed, less …
+  int proven = 0;                         // refused three times while others passed, less …
   double limits = 0;                      // of refusals whose doing is not known: a limit's, so far
   std::vector<bool> firsts{}, seconds{};  // refused: of first and of second attempts
   std::optional<time_point> first_sent{};
@@ -205,7 +205,7 @@ struct naive_governor {
     bool const vain = r.vain(accepted), first = r.throttles == 0, fair = r.witnessed && !vain;
     firsts_refused += first ? 1 : 0;
     r.telling += vain ? 0 : 1;
-    if (!vain && r.telling == 2) ++proven;
+    if (!vain && r.telling == 3) ++proven;
     if (fair && !first && odds(r.telling) > 100) r.own = true;
     bool const others_passed = !r.aside && passed >= 8;
     r.stays_apart = false;
@@ -339,7 +339,7 @@ struct naive_governor {
   }
   void succeed(time_point now, request& by, sample const& s, fraction u) {
     note(by, false);
-    if (by.telling >= 2) proven = std::max(proven - 2, -16);
+    if (by.telling >= 3) proven = std::max(proven - 2, -16);
     by.telling = 0;
     auto heard = s;
     heard.own = by.fails_alone;
