@@ -12,13 +12,13 @@ namespace headway {
 
 /// Tells a request that the server refuses for a reason of its own from a limit that refuses all.
 ///
-/// Once two requests more were refused three times while others passed than such ones accepted
-/// later, and where a tenth or more of those that were refused once are bad (`suspicion`; most, for
-/// a first refusal), a refusal is the limit's with a probability p. Of such refusals the limit's
-/// are as many as their p add up to, and one in five at least of first ones: so much is heard of a
-/// limit, whatever is suspected. A refusal that is the request's own is so while others are
-/// accepted, and for 30 s: then a server that is shut looks the same. At odds of 100 the request is
-/// known to be bad.
+/// Once more requests were refused three times while others passed than such ones accepted later,
+/// two for one, and where a tenth or more of those that were refused once are bad (`suspicion`;
+/// most, for a first refusal), a refusal is the limit's with a probability p. Of such refusals the
+/// limit's are as many as their p add up to, and one in five at least of first ones: so much is
+/// heard of a limit, whatever is suspected. A refusal that is the request's own is so while others
+/// are accepted, and for 30 s: then a server that is shut looks the same. At odds of 100 the
+/// request is known to be bad.
 ///
 /// One that is known to be bad is refused alone from its second refusal on, and so is one that is
 /// refused a third time while more of the others are accepted than refused: it waits by itself, and
@@ -54,17 +54,16 @@ class blame {
     friend bool operator==(record const&, record const&) = default;
   };
 
-  static constexpr int unlucky = 2;        ///< refusals that may be a limit's
-  static constexpr std::size_t steps = 8;  ///< as many aside pass, and it is none
-  static constexpr double certain = 100;   ///< odds at which a request is bad
-  static constexpr int proof = 3;          ///< refusals of one request show that it may be bad …
-  static constexpr int proofs = 2;         ///< … and so many such requests that some are …
-  static constexpr int disproof = 16;      ///< … and accepted ones not; so many, at most, count
-  static constexpr double some = 0.1;      ///< bad ones of those refused once: it looks closer
-  static constexpr double least = 0.2;     ///< of first refusals are a limit's; 0: 12 % of good
-                                           ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
-  static constexpr int seldom = 8;         ///< one of so many aside was refused before
-  static constexpr int firsts_max = 8;     ///< first refusals in a row that may be their own
+  static constexpr int unlucky = 2;          ///< refusals that may be a limit's
+  static constexpr std::size_t steps = 8;    ///< as many aside pass, and it is none
+  static constexpr double certain = 100;     ///< odds at which a request is bad
+  static constexpr int proof = 3;            ///< refusals of one request show that some are bad …
+  static constexpr int disproof = 16;        ///< … and accepted ones not; so many, at most, count
+  static constexpr double some = 0.1;        ///< bad ones of those refused once: it looks closer
+  static constexpr double least = 0.2;       ///< of first refusals are a limit's; 0: 12 % of good
+                                             ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
+  static constexpr int seldom = 8;           ///< one of so many aside was refused before
+  static constexpr int firsts_max = 8;       ///< first refusals in a row that may be their own
   static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
@@ -154,7 +153,7 @@ class blame {
     r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
     bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
     if (shut || r.own || others_pass) return !shut;
-    if (proven_ < proofs || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
+    if (proven_ < 1 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
       return false;
     limits_ += std::max(1 / (1 + bad_.odds(std::max(r.telling, 1))), first ? least : 0);
     if (limits_ < 0.5) return true;

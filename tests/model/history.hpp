@@ -212,7 +212,7 @@ struct naive_governor {
     if (vain && (r.row.empty() || now - r.row.front() >= 30s)) return false;
     if (r.own) r.stays_apart = !others_passed && !first && (vain || most_bad());
     if (r.own || others_passed) return true;
-    if (proven < 2 || (first && (!most_bad() || firsts_refused > 8))) return false;
+    if (proven < 1 || (first && (!most_bad() || firsts_refused > 8))) return false;
     if (!first && bad() < 0.1) return false;
     auto const of_a_limit = 1 / (1 + odds(std::max(r.telling, 1)));
     limits += first ? std::max(of_a_limit, 0.2) : of_a_limit;
