@@ -211,8 +211,7 @@ struct counting_law {
   bool again = false;        // likewise
   duration held{};           // likewise
   time_point paced = time_point::min();
-  std::uint64_t sends = 0;      // its epochs
-  std::uint64_t cut_epoch = 0;  // the last throttle's
+  std::uint64_t sends = 0;  // its epochs
 
   time_point ready_at(std::int64_t) const noexcept { return paced; }
   double allowed() const noexcept { return 100; }
@@ -225,7 +224,7 @@ struct counting_law {
     held = s.sent.held;
   }
   void on_throttle(time_point, sample const& s, resource, fraction) noexcept {
-    ++throttles, cut_epoch = s.sent.epoch, own = s.own, again = s.again;
+    ++throttles, own = s.own, again = s.again;
   }
   void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
   void on_hint(time_point, hint const&) noexcept {}

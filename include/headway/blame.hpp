@@ -54,12 +54,13 @@ class blame {
     friend bool operator==(record const&, record const&) = default;
   };
 
-  static constexpr int unlucky = 2;          ///< refusals that may be a limit's
-  static constexpr std::size_t steps = 8;    ///< as many aside pass, and it is none
-  static constexpr double certain = 100;     ///< odds at which a request is bad
-  static constexpr int proof = 3;            ///< refusals of one request show that some are bad …
-  static constexpr int disproof = 16;        ///< … and accepted ones not; so many, at most, count
-  static constexpr double some = 0.1;        ///< bad ones of those refused once: it looks closer
+  static constexpr int unlucky = 2;        ///< refusals that may be a limit's
+  static constexpr std::size_t steps = 8;  ///< as many aside pass, and it is none
+  static constexpr double certain = 100;   ///< odds at which a request is bad
+  static constexpr int proof = 3;          ///< refusals of one request show that some are bad …
+  static constexpr int disproof = 16;      ///< … and accepted ones not; so many, at most, count
+  static constexpr double some =
+      0.1;  ///< of those refused once are bad: their refusals are weighed
   static constexpr double least = 0.2;       ///< of first refusals are a limit's; 0: 12 % of good
                                              ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
   static constexpr int seldom = 8;           ///< one of so many aside was refused before
@@ -86,9 +87,8 @@ class blame {
   /// Takes a refusal of what went at `sent`. Returns whether it is the request's own.
   bool refuse(time_point now, record& r, time_point sent) noexcept {
     sample(r, true);
-    bool const aside_pass = !r.aside && passed_ >= steps;
-    bool const own = is_own(now, r, aside_pass);
-    r.rests = own && !aside_pass && r.refusals > 0 && (vain(r) || most_bad());
+    bool const own = is_own(now, r);
+    r.rests = own && !asides_pass(r) && r.refusals > 0 && (vain(r) || most_bad());
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
     refused_sent_ = std::max(refused_sent_, sent);
@@ -146,14 +146,16 @@ class blame {
   /// attempts more often than first ones, since it was open then, too: only what went while others
   /// passed tells.
   bool fair(record const& r) const noexcept { return r.witnessed && !vain(r); }
-  bool is_own(time_point now, record& r, bool others_pass) noexcept {
+  /// Returns whether it went in its turn, and those asked before theirs pass.
+  bool asides_pass(record const& r) const noexcept { return !r.aside && passed_ >= steps; }
+  bool is_own(time_point now, record& r) noexcept {
     bool const first = r.refusals == 0;
     if (first) ++firsts_;
     if (!vain(r) && ++r.telling == proof) ++proven_;
     r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
     bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
-    if (shut || r.own || others_pass) return !shut;
-    if (proven_ < 1 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
+    if (shut || r.own || asides_pass(r)) return !shut;
+    if (proven_ <= 0 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
       return false;
     limits_ += std::max(1 / (1 + bad_.odds(std::max(r.telling, 1))), first ? least : 0);
     if (limits_ < 0.5) return true;
@@ -179,7 +181,7 @@ class blame {
   std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
   int firsts_ = 0;     // first refusals since anything was accepted
-  int proven_ = 0;     // requests refused twice, less twice those of them that were accepted
+  int proven_ = 0;     // requests refused three times, less twice those of them that were accepted
   double limits_ = 0;  // refusals that are a limit's, not heard of yet
   std::size_t wanted_ = 0, passed_ = 0;           // aside: are to be asked, have passed
   int asked_ = 0;                                 // … were refused since one that had been before
