@@ -335,8 +335,24 @@ void fields(C& c, typename C::template as<vacancy>& x) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<foothold>& x) {
+  auto& [now, share, answers, usual, level, fewer, more, row, heard, due, pause] = x;
+  c.choice(now, foothold::at::lowered);
+  c.real(share, 0, 1);
+  c.real(answers, 0, foothold::smoothing);
+  c.real(usual, 0, 1);
+  c.real(level, 0);
+  c.real(fewer, 0);
+  c.real(more, 0);
+  c.whole(row, 0, count_max);
+  c.whole(heard, 0, foothold::heard_max);
+  c.whole(due, 0, foothold::later_max);
+  c.whole(pause, 1, foothold::later_max);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<cuts>& x) {
-  auto& [at, units, successes, rate, out, alike, first_rate, served, in_vain, since, row] = x;
+  auto& [at, units, successes, rate, out, alike, first_rate, served, in_vain, since, row, hold] = x;
   c.moment(at);
   c.real(units);
   c.count(successes);
@@ -348,6 +364,7 @@ void fields(C& c, typename C::template as<cuts>& x) {
   c.whole(in_vain, 0, count_max);
   fields(c, since);
   fields(c, row);
+  fields(c, hold);
 }
 
 template <class C>
@@ -444,9 +461,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans, spurts] = with;
+           of_vacancy, bans, spurts, footholds] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans, spurts);
+    c.flags(prompt, of_vacancy, bans, spurts, footholds);
   }
 }
 

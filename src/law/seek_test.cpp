@@ -1745,5 +1745,98 @@ TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_at_a_queue_of_its_own) {
   EXPECT_FALSE(law.top.calm.asks);
 }
 
+/// A law that holds ten a second, of which it expects two in five to be refused.
+seek holding(time_point& now, foothold::at where) {
+  seek law;
+  for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+  law.last.hold = {.now = where, .share = .4, .answers = 64, .usual = .4, .level = 10, .due = 100};
+  law.level = law.last.hold.begins();
+  return law;
+}
+
+TEST(seek, no_refusal_cuts_a_level_that_is_held_and_none_below_it) {
+  time_point now{1s};
+  auto law = holding(now, foothold::at::held);
+  auto const epoch = law.so_far.epoch;
+  refuse(law, now);
+  EXPECT_EQ(law.level, 10);
+  EXPECT_EQ(law.so_far.epoch, epoch);
+  law.level = 11;
+  for (int i = 0; i < 3; ++i) refuse(law, now);
+  EXPECT_EQ(law.so_far.epoch, epoch + 1);
+  EXPECT_EQ(law.level, 10);
+  EXPECT_FALSE(law.server.shut);
+}
+
+TEST(seek, a_level_that_is_asked_neither_grows_nor_is_cut) {
+  for (auto const where : {foothold::at::raised, foothold::at::lowered}) {
+    time_point now{1s};
+    auto law = holding(now, where);
+    auto const level = law.level;
+    for (int i = 0; i < 5; ++i) i % 2 == 0 ? answer(law, now, outcome::success) : refuse(law, now);
+    EXPECT_EQ(law.level, level);
+  }
+}
+
+TEST(seek, twice_a_held_level_is_asked_once_it_is_due_of_what_goes_from_then_on) {
+  time_point now{1s};
+  auto law = holding(now, foothold::at::held);
+  law.last.hold.due = 1;
+  now = std::max(now, law.ready_at(1));
+  auto const before = law.take(now, 1, 0);
+  answer(law, now, outcome::success);
+  EXPECT_EQ(law.last.hold.now, foothold::at::raised);
+  EXPECT_EQ(law.level, 20);
+  law.on_throttle(now, {.sent = before, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_EQ(law.last.hold.heard, 0);
+  refuse(law, now);
+  EXPECT_EQ(law.last.hold.heard, 1);
+}
+
+// Three in four are refused, whatever the pace.
+TEST(seek, a_trial_is_not_left_by_a_server_that_seems_shut) {
+  for (bool const holds : {true, false}) {
+    time_point now{1s};
+    seek law{.with = {.footholds = holds}};
+    for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+    if (holds)
+      law.last.hold = {
+          .now = foothold::at::trial, .share = .6, .answers = 64, .usual = .6, .level = 8};
+    law.level = 4;
+    for (int i = 0; i < 16; ++i) i % 4 == 0 ? answer(law, now, outcome::success) : refuse(law, now);
+    if (holds)
+      EXPECT_GE(law.level, 2);
+    else
+      EXPECT_LT(law.level, 2);
+    EXPECT_FALSE(holds && law.server.shut);
+  }
+}
+
+TEST(seek, a_refusal_of_many_begins_a_trial_but_not_of_a_quiet_ramp_nor_perhaps_of_slots) {
+  for (int reason = 0; reason < 3; ++reason) {
+    time_point now{1s};
+    seek law;
+    for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
+    law.last.hold = {.share = .4, .answers = 64, .due = 0};
+    law.top.calm.asks = reason == 1;
+    law.last.out = 2;
+    law.last.alike = reason == 2 ? 1 : 0;
+    refuse(law, now);
+    EXPECT_EQ(law.last.hold.now == foothold::at::trial, reason == 0);
+  }
+}
+
+TEST(seek, holds_nothing_where_the_reason_of_refusals_is_known) {
+  for (int reason = 0; reason < 3; ++reason) {
+    time_point now{1s};
+    auto law = holding(now, foothold::at::held);
+    if (reason == 0) law.luck.usual = .4;
+    if (reason == 1) law.wait.mean = 2;  // answers of seconds have rules of their own
+    if (reason == 2) law.top.slots = true;
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.last.hold.now, foothold::at::any);
+  }
+}
+
 }  // namespace
 }  // namespace headway

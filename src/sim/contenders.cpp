@@ -67,6 +67,8 @@ std::vector<contender> all_variants() {
               {.with = {.bans = false}}),
       variant("seek-no-spurts", "never asks whether others share a window",
               {.with = {.spurts = false}}),
+      variant("seek-no-footholds", "cuts at refusals that no cut makes rarer, too",
+              {.with = {.footholds = false}}),
       variant("seek-no-failures", "no number of failures is overload",
               {.with = {.failures = false}}),
       variant("seek-no-confidence", "climbs as often at a ceiling that proves true",

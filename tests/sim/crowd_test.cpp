@@ -56,7 +56,41 @@ TEST(crowd, of_refusals_by_chance_is_no_limit) {
   s.groups = {group{.work = batch{.requests = 3000}}};
   s.told = {.rate = 50};
   s.lasts = 12h;
-  EXPECT_LE(median(s, [](figures const& f) { return to_seconds(f.completion); }), 20 * 60);
+  auto const seconds = [](figures const& f) { return to_seconds(f.completion); };
+  EXPECT_LE(median(s, seconds), 20 * 60);
+  s.net.misread = 0.25;
+  EXPECT_LE(median(s, seconds), 5 * 60);
+}
+
+// It fell to one request a minute before a second attempt had told of bad lines: hours.
+TEST(crowd, of_bad_lines_is_no_limit) {
+  scenario s{.name = "bad", .about = {}};
+  s.server.limits = {token_bucket{.interval = 20ms, .burst = 10}};
+  s.server.latency = distribution(lognormal{50ms, 0.2});
+  s.groups = {group{.work = batch{.requests = 200}, .poisoned_at = placing::random}};
+  s.told = {.rate = 50};
+  s.lasts = 48h;
+  for (int const bad : {40, 60, 80}) {
+    s.groups[0].poisoned = bad;
+    EXPECT_LE(median(s, [](figures const& f) { return to_seconds(f.completion); }), 2 * 60) << bad;
+  }
+}
+
+// A limit so far below the first pace that nearly all is refused is no share of refusals.
+TEST(crowd, of_one_is_not_held_above_a_low_limit) {
+  scenario s{.name = "low", .about = {}};
+  s.server.latency = distribution(lognormal{100ms, 0.3});
+  s.groups = {group{.work = batch{.requests = 60}}};
+  s.told = {.rate = .1};
+  s.lasts = 12h;
+  for (auto const& [interval, most] : {std::pair{3s, .25}, {10s, .25}, {20s, .3}}) {
+    s.server.limits = {token_bucket{.interval = interval, .burst = 3}};
+    EXPECT_LE(median(s,
+                     [](figures const& f) {
+                       return static_cast<double>(f.throttled) / static_cast<double>(f.attempts);
+                     }),
+              most);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "headway/law/acceptances.hpp"
+#include "headway/law/foothold.hpp"
 #include "headway/law/vacancy.hpp"
 #include "headway/time.hpp"
 
@@ -25,6 +26,7 @@ struct cuts {
   int in_vain = 0;              ///< in a row with hardly a success between them
   acceptances since{};          ///< of what was sent since the latest
   vacancy row{};                ///< that asks whether it was slots
+  foothold hold{};              ///< whether they cure anything
   friend bool operator==(cuts const&, cuts const&) = default;
 
   static constexpr int few = 8;          ///< a rate, too, has so many out now and then
@@ -48,6 +50,9 @@ struct cuts {
     rate = rate_now;
     out = out_now;
   }
+
+  /// Returns whether as many were out at the latest two cuts, and more than one.
+  bool perhaps_slots() const noexcept { return alike > 0 && out > 1; }
 
   /// Returns whether a refusal at `rate_now` with so many out would speak for slots: as many were
   /// out at the latest cut, at another rate. Few must have been as many at three cuts, or at five

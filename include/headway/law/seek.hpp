@@ -54,7 +54,8 @@ struct learned {
 /// they are a limit's, and then few cut. While nothing answers at all, it is probed, and the rate
 /// is kept. Among others (`company`) a cut takes a stride of the level, which a fixed time gives
 /// back; a window is asked by spurts whether others share it (`spurt`); refusals by chance
-/// (`chance`) are asked again before they count. A low ceiling that refuses nothing (`quiet`) is
+/// (`chance`) are asked again before they count; where no slower pace makes them rarer a level is
+/// held (`foothold`). A low ceiling that refuses nothing (`quiet`) is
 /// asked by a ramp. A caller that wants less than its pace allows (`demand`) asks again later, and
 /// keeps the pace.
 ///
@@ -120,6 +121,7 @@ struct seek {
     bool vacancy = true;     ///< ask whether slots are vacant before they are named
     bool bans = true;        ///< count what a refusal costs in time
     bool spurts = true;      ///< ask whether others share a window
+    bool footholds = true;   ///< keep a level where no cut makes refusals rarer
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -226,12 +228,13 @@ struct seek {
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
+    if (s.sent.epoch == so_far.epoch) judge_hold(false);
     judge_trial();
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
-    if (!s.app_limited && !wait.draining() && trial.share == 0 && binds(now, s) &&
-        !wants_little() && !asks_enough())
+    if (!s.app_limited && !wait.draining() && trial.share == 0 && !last.hold.asks() &&
+        binds(now, s) && !wants_little() && !asks_enough())
       grow(now, cost);
   }
 
@@ -478,6 +481,7 @@ struct seek {
   /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
   /// below what was accepted before chance was found, nor, early and alone, below the usual start.
   void search_anew() noexcept {
+    last.hold.rest();
     auto const usual = so_far.successes < early_successes && !others.crowd() ? seek{}.level : 0;
     level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
     count(false);
@@ -582,6 +586,26 @@ struct seek {
     turn.wait(now, 2 * so_far.unit / pace());
   }
 
+  /// Takes an answer to what was sent since the latest cut. Returns whether it is a refusal that no
+  /// slower pace makes rarer, and no cut.
+  bool judge_hold(bool is_refused) noexcept {
+    if (!with.footholds) return false;
+    auto& hold = last.hold;
+    hold.answered(is_refused);
+    if (top.slots || luck.known() || may_ban() || slow()) hold.rest();
+    if (hold.judge(is_refused, level)) {
+      ++so_far.epoch;
+      last.since = {.sends = last.since.sends, .begin = last.since.sends};
+      last.row = {};
+      level = top.at = std::min(hold.begins(), rate_max);
+      top.touched = server.shut = false;
+    }
+    if (hold.stands(level)) return is_refused;
+    if (is_refused && !top.calm.asks && !last.perhaps_slots())
+      hold.refused(level, per_unit(rate_of(level)));
+    return false;
+  }
+
   /// A refusal that cuts.
   struct refusal {
     std::uint64_t accepted = 0;  ///< sent since the cut before, as far as one knows
@@ -608,6 +632,7 @@ struct seek {
     if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
       return turn.wait(
           now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
+    if (judge_hold(true)) return;
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
@@ -620,6 +645,10 @@ struct seek {
     if (leave > 0 && top.settled) return yield(now);
     cut(now, s, r);
     luck.cut();
+    if (!top.slots && last.hold.now != foothold::at::any) {
+      level = std::max(level, last.hold.least());
+      server.shut = false;
+    }
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut
                            ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
