@@ -336,16 +336,19 @@ void fields(C& c, typename C::template as<vacancy>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<foothold>& x) {
-  auto& [now, share, answers, usual, level, fewer, more, row, heard, due, pause] = x;
+  auto& [now, share, answers, lately, usual, level, fewer, more, heard, row, passed, due, pause] =
+      x;
   c.choice(now, foothold::at::lowered);
   c.real(share, 0, 1);
   c.real(answers, 0, foothold::smoothing);
+  c.real(lately, 0, 1);
   c.real(usual, 0, 1);
   c.real(level, 0);
   c.real(fewer, 0);
   c.real(more, 0);
-  c.whole(row, 0, count_max);
   c.whole(heard, 0, foothold::heard_max);
+  c.whole(row, 0, count_max);
+  c.whole(passed, 0, foothold::passed_min);
   c.whole(due, 0, foothold::later_max);
   c.whole(pause, 1, foothold::later_max);
 }

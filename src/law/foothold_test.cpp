@@ -21,9 +21,7 @@ void take_share(foothold& f, int each, double level, int most = 1000) {
 
 foothold in_trial() {
   foothold f;
-  for (int i = 0; i < 4; ++i) take(f, i % 2 == 1);
-  take(f, false);
-  take(f, true);
+  for (int i = 0; i < 8; ++i) take(f, i % 2 == 1);
   return f;
 }
 
@@ -34,18 +32,26 @@ foothold raised_once() {
   return f;
 }
 
-TEST(foothold, a_quarter_refused_begins_a_trial_but_not_before_five_answers) {
+TEST(foothold, a_quarter_refused_begins_a_trial_once_three_passed_all_the_same) {
   foothold f;
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(f.now, foothold::at::any);
+  for (int i = 0; i < 7; ++i) {
     take(f, i % 2 == 1);
+    EXPECT_EQ(f.now, foothold::at::any) << i;
   }
-  EXPECT_EQ(f.now, foothold::at::any) << "two of four";
   EXPECT_EQ(in_trial().now, foothold::at::trial);
   EXPECT_NEAR(in_trial().usual, .5, .1);
   foothold few;
   take_share(few, 5, 100);
   EXPECT_EQ(few.now, foothold::at::any);
+}
+
+// A limit far below the first pace accepts what it has saved, and then one in a while.
+TEST(foothold, what_passed_before_the_first_refusal_does_not_count) {
+  foothold f;
+  for (int i = 0; i < 5; ++i) take(f, false);
+  for (int i = 0; i < 6; ++i) take(f, i % 3 != 2);
+  EXPECT_GT(f.share, foothold::often);
+  EXPECT_EQ(f.now, foothold::at::any);
 }
 
 // In a crowd that has settled a client is refused 1 / (12 x).
@@ -54,6 +60,7 @@ TEST(foothold, what_a_crowd_refuses_begins_none) {
   auto const rate = 1 / (company::seconds * .5);
   for (int i = 0; i < 100; ++i) take(f, i % 2 == 1, 2 * rate);
   EXPECT_EQ(f.now, foothold::at::any);
+  take(f, false, 5 * rate);
   take(f, true, 5 * rate);
   EXPECT_EQ(f.now, foothold::at::trial);
 }
@@ -167,10 +174,18 @@ TEST(foothold, a_held_level_is_given_up_once_fewer_are_refused) {
 TEST(foothold, a_held_level_that_is_refused_more_often_is_tried_at_a_quarter) {
   auto f = held();
   f.due = 1000;
-  for (int i = 0; f.now == foothold::at::held; ++i) take(f, i % 5 != 0, 30);
+  f.usual = .3;
+  for (int i = 0; f.now == foothold::at::held; ++i) take(f, i % 5 > 1, 30);
   ASSERT_EQ(f.now, foothold::at::lowered);
   EXPECT_GT(f.usual, .5);
   EXPECT_EQ(f.begins(), 7.5);
+}
+
+TEST(foothold, a_held_level_is_given_up_once_nearly_all_is_refused) {
+  auto f = held();
+  f.due = 1000;
+  for (int i = 0; f.now == foothold::at::held; ++i) take(f, i % 10 > 0, 30);
+  EXPECT_EQ(f.now, foothold::at::any);
 }
 
 TEST(foothold, nothing_is_asked_where_the_reason_is_known) {

@@ -1749,7 +1749,8 @@ TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_at_a_queue_of_its_own) {
 seek holding(time_point& now, foothold::at where) {
   seek law;
   for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
-  law.last.hold = {.now = where, .share = .4, .answers = 64, .usual = .4, .level = 10, .due = 100};
+  law.last.hold = {
+      .now = where, .share = .4, .answers = 64, .lately = .4, .usual = .4, .level = 10, .due = 100};
   law.level = law.last.hold.begins();
   return law;
 }
@@ -1800,8 +1801,12 @@ TEST(seek, a_trial_is_not_left_by_a_server_that_seems_shut) {
     seek law{.with = {.footholds = holds}};
     for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
     if (holds)
-      law.last.hold = {
-          .now = foothold::at::trial, .share = .6, .answers = 64, .usual = .6, .level = 8};
+      law.last.hold = {.now = foothold::at::trial,
+                       .share = .6,
+                       .answers = 64,
+                       .lately = .6,
+                       .usual = .6,
+                       .level = 8};
     law.level = 4;
     for (int i = 0; i < 16; ++i) i % 4 == 0 ? answer(law, now, outcome::success) : refuse(law, now);
     if (holds)
@@ -1817,7 +1822,7 @@ TEST(seek, a_refusal_of_many_begins_a_trial_but_not_of_a_quiet_ramp_nor_perhaps_
     time_point now{1s};
     seek law;
     for (int i = 0; i < 50; ++i) answer(law, now, outcome::success);
-    law.last.hold = {.share = .4, .answers = 64, .due = 0};
+    law.last.hold = {.share = .4, .answers = 64, .lately = .4, .passed = 3, .due = 0};
     law.top.calm.asks = reason == 1;
     law.last.out = 2;
     law.last.alike = reason == 2 ? 1 : 0;

@@ -12,13 +12,14 @@ namespace headway {
 /// Finds a level that is kept though refusals come, where no slower pace makes them rarer: bad
 /// requests of which no second attempt has told yet, an overloaded replica, chance.
 ///
-/// Where more than a quarter of the answers are refusals a trial begins. The law cuts as ever, but
-/// to no less than a quarter of its level, until Wald's ratio decides among three shares: a limit
-/// of one's own refuses fewer there, a server that is shut refuses all, and others as many as
-/// before. If it is as many, the level is held, and doubled as long as twice the pace is not
-/// refused more often. Once it is, a quarter of the level is tried, since a limit far below
-/// refuses about as many at either. A held level is given up once fewer are refused, or more
-/// unless a quarter of it is refused as often; the next trial waits for twice as many answers.
+/// Where more than a quarter of the answers are refusals, and some are accepted all the same, a
+/// trial begins. The law cuts as ever, but to no less than a quarter of its level, until Wald's
+/// ratio decides among three shares: a limit of one's own refuses fewer there, a server that is
+/// shut refuses all, and others as many as before. If it is as many, the level is held, and doubled
+/// as long as twice the pace is not refused more often. Once it is, a quarter of the level is
+/// tried, since a limit far below refuses about as many at either. A held level is given up once
+/// fewer are refused, or more unless a quarter of it is refused as often; the next trial waits for
+/// twice as many answers.
 ///
 /// A client among others cannot cure its refusals either. In a crowd that has settled one that
 /// sends x a second is refused 1 / (12 x) of it (docs/law.md, (4) and (11)), so that one which is
@@ -35,18 +36,22 @@ struct foothold {
   at now = at::any;
   double share = 0;    ///< of answers that are refusals, smoothed
   double answers = 0;  ///< that `share` is a mean of, at most `smoothing`
+  double lately = 0;   ///< as `share`, of fewer answers, rows of refusals included
   double usual = 0;    ///< the share that a slower pace is not expected to lower
   double level = 0;    ///< that is held, or was when the trial began
   double fewer = 1;    ///< odds that fewer are refused than `usual`
   double more = 1;     ///< odds that more are
   int heard = 0;       ///< answers that the odds are of
   int row = 0;         ///< refusals since the latest success
+  int passed = 0;      ///< accepted since the first refusal, or since the latest trial
   int due = first;     ///< answers until a trial may begin, or the held level is doubled …
   int pause = first;   ///< … from one to the next
   friend bool operator==(foothold const&, foothold const&) = default;
 
-  static constexpr double smoothing = 64;    ///< answers
-  static constexpr int row_max = 3;          ///< refusals in a row: more are no share; none: …
+  static constexpr double smoothing = 64;         ///< answers
+  static constexpr double smoothing_lately = 16;  ///< answers
+  static constexpr int passed_min = 3;  ///< 0: 15 a minute, burst 5: some runs refused 88 %, not 20
+  static constexpr int row_max = 3;     ///< refusals in a row: more are no share; none: …
   static constexpr double often = 0.25;      ///< … ban-1min 5.7, not 2.4; 0.12: 3.5
   static constexpr double most = 0.65;       ///< such a share is no share; 1: minute-3 refused 93 %
   static constexpr double crowded = 3;       ///< as often as in a crowd; 0: crowd-40 176 s, not 121
@@ -55,6 +60,7 @@ struct foothold {
   static constexpr int later_max = 1 << 20;  ///< answers
   static constexpr double slower = 0.25;     ///< of the level
   static constexpr double faster = 2;        ///< times the level
+  static constexpr double usual_min = 0.05;  ///< less is judged as this
   static constexpr double cured = 0.25;      ///< of the usual share is left below a limit
   static constexpr double shut = 0.95;       ///< of what goes is refused by a server that is shut
   static constexpr double certain = 20;      ///< odds …
@@ -80,15 +86,18 @@ struct foothold {
   void answered(bool refused) noexcept {
     row = refused ? row + 1 : 0;
     due = std::max(due - 1, 0);
+    if (!refused && lately > 0) passed = std::min(passed + 1, passed_min);
+    auto const is = refused ? 1 : 0;
+    if (refused || lately > 0) lately += (is - lately) / std::clamp(answers, 2.0, smoothing_lately);
     if (row > row_max) return;
     answers = std::min(answers + 1, smoothing);
-    if (refused || share > 0) share += ((refused ? 1 : 0) - share) / std::max(answers, 2.0);
+    if (refused || share > 0) share += (is - share) / std::max(answers, 2.0);
   }
   /// Takes a refusal at a level, which is so many requests a second. A trial begins, if it is due.
   void refused(double level_now, double rate) noexcept {
     bool const suspicious =
         share >= often && share <= most && company::seconds * share * rate >= crowded;
-    if (now != at::any || due > 0 || !suspicious) return;
+    if (now != at::any || due > 0 || row > 1 || passed < passed_min || !suspicious) return;
     usual = share;
     level = level_now;
     ask(at::trial);
@@ -99,14 +108,16 @@ struct foothold {
     if (now == at::any) return false;
     if (now == at::trial && level_now > level) return give_up();  // it was raised for other reasons
     if (now == at::held && due == 0) return ask(at::raised);
-    fewer *= likelihood_ratio(1, refused, cured * usual, usual);
-    more *= likelihood_ratio(1, refused, now == at::trial ? shut : (1 + usual) / 2, usual);
+    auto const was = std::clamp(usual, usual_min, most);
+    fewer *= likelihood_ratio(1, refused, cured * was, was);
+    more *= likelihood_ratio(1, refused, now == at::trial ? shut : (1 + was) / 2, was);
     if (now == at::held) return judge_held();
     bool const enough = ++heard >= heard_max;
     if (fewer > certain || (enough && fewer > 1)) return give_up();
     if (more > certain || (enough && more > 1)) return now == at::raised ? lower() : give_up();
     if (!enough && (fewer > 1 / certain || more > (now == at::trial ? 1 : 1 / certain)))
       return false;
+    if (now == at::trial && lately > most) return give_up();
     return now == at::lowered ? ask(at::held) : raise(level_now);
   }
   /// Takes that another part of the law knows why requests are refused.
@@ -119,11 +130,10 @@ struct foothold {
   bool judge_held() noexcept {
     fewer = std::max(fewer, 1.0);
     more = std::max(more, 1.0);
-    if (more > certain_held) {
-      usual = share;
-      return lower();
-    }
-    return fewer > certain_held && give_up();
+    if (fewer > certain_held || (more > certain_held && lately > most)) return give_up();
+    if (more <= certain_held) return false;
+    usual = lately;
+    return lower();
   }
   bool ask(at what) noexcept {
     now = what;
@@ -132,9 +142,9 @@ struct foothold {
     return true;
   }
   bool raise(double level_now) noexcept {
-    if (now == at::trial) usual = share;
+    if (now == at::trial) usual = lately;
     level = level_now;
-    pause = later;
+    pause = std::max(pause, later);
     return ask(at::raised);
   }
   bool lower() noexcept {
@@ -143,6 +153,7 @@ struct foothold {
   }
   bool give_up() noexcept {
     put_off();
+    passed = 0;
     now = at::any;
     return false;
   }

@@ -276,7 +276,7 @@ struct seek {
     auto const shut = server.shut;
     refused(now, s, u);
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
-    bool const is_cut = so_far.epoch != epoch;
+    bool const is_cut = so_far.epoch != epoch && !last.hold.asks();
     if (is_cut) broken.cut();
     if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
@@ -592,7 +592,7 @@ struct seek {
     if (!with.footholds) return false;
     auto& hold = last.hold;
     hold.answered(is_refused);
-    if (top.slots || luck.known() || may_ban() || slow()) hold.rest();
+    if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) hold.rest();
     if (hold.judge(is_refused, level)) {
       ++so_far.epoch;
       last.since = {.sends = last.since.sends, .begin = last.since.sends};
@@ -643,10 +643,11 @@ struct seek {
                     .test = test};
     if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
     if (leave > 0 && top.settled) return yield(now);
+    auto const before = level;
     cut(now, s, r);
     luck.cut();
     if (!top.slots && last.hold.now != foothold::at::any) {
-      level = std::max(level, last.hold.least());
+      level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
     }
     level = std::clamp(level, rate_min, rate_max);
