@@ -212,6 +212,24 @@ TEST(blob, that_is_too_short_or_too_long_is_none) {
   EXPECT_FALSE(read_grant(common_blob(g), own_blob(g) + '\0'));
 }
 
+TEST(blob, takes_a_foothold_across) {
+  auto s = used();
+  s.law.last.hold = {.now = foothold::at::held,
+                     .share = .3,
+                     .answers = 60,
+                     .lately = .4,
+                     .usual = .5,
+                     .level = 6,
+                     .fewer = 7,
+                     .more = 8,
+                     .heard = 9,
+                     .row = 100,
+                     .passed = 2,
+                     .due = 11,
+                     .pause = 12};
+  EXPECT_EQ(read_state(to_blob(s)), s);
+}
+
 /// The blob of a state with one number of its law in place of another.
 std::string with(double was, double is) {
   auto s = used();

@@ -101,6 +101,12 @@ TEST(foothold, a_trial_ends_where_nothing_is_accepted) {
   EXPECT_LT(f.heard, 8);
 }
 
+TEST(foothold, a_trial_ends_where_nearly_all_is_refused) {
+  auto f = in_trial();
+  for (int i = 0; f.now == foothold::at::trial; ++i) take(f, i % 6 != 5, 50);
+  EXPECT_EQ(f.now, foothold::at::any);
+}
+
 TEST(foothold, a_trial_ends_where_something_else_raises_the_level) {
   auto f = in_trial();
   take(f, true, 101);
@@ -168,6 +174,46 @@ TEST(foothold, a_held_level_is_given_up_once_fewer_are_refused) {
   auto f = held();
   take_share(f, 1000, 30);
   EXPECT_EQ(f.now, foothold::at::any);
+}
+
+TEST(foothold, sixty_four_answers_judge_a_pace) {
+  auto f = raised_once();
+  ASSERT_NEAR(f.usual, .5, .1);
+  f.usual = .5;
+  int heard = 1;
+  for (; !take(f, heard % 8 < 5, 60); ++heard) ASSERT_EQ(f.now, foothold::at::raised);
+  EXPECT_EQ(heard, foothold::heard_max);
+  EXPECT_EQ(f.begins(), 120);
+}
+
+// What was heard long ago says nothing of now.
+TEST(foothold, a_held_level_is_given_up_as_soon_after_many_answers) {
+  auto f = held();
+  f.due = 100'000;
+  take_share(f, 2, 30, 10'000);
+  ASSERT_EQ(f.now, foothold::at::held);
+  int heard = 0;
+  for (; f.now == foothold::at::held; ++heard) take(f, false, 30);
+  EXPECT_LT(heard, 20);
+}
+
+TEST(foothold, a_raise_does_not_shorten_what_was_put_off) {
+  auto f = in_trial();
+  f.pause = 1024;
+  take_share(f, 2, 30);
+  ASSERT_EQ(f.now, foothold::at::raised);
+  EXPECT_EQ(f.pause, 1024);
+}
+
+TEST(foothold, a_second_refusal_in_a_row_begins_none) {
+  foothold f;
+  for (int i = 0; i < 7; ++i) take(f, i % 2 == 1, 1);
+  f.row = 1;
+  take(f, true);
+  EXPECT_EQ(f.now, foothold::at::any);
+  take(f, false);
+  take(f, true);
+  EXPECT_EQ(f.now, foothold::at::trial);
 }
 
 // Of a file the bad lines are left.

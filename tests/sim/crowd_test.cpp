@@ -76,20 +76,23 @@ TEST(crowd, of_bad_lines_is_no_limit) {
   }
 }
 
-// A limit so far below the first pace that nearly all is refused is no share of refusals.
+// A limit so far below the first pace that nearly all is refused is no share of refusals: some of
+// these runs were refused 88 %.
 TEST(crowd, of_one_is_not_held_above_a_low_limit) {
   scenario s{.name = "low", .about = {}};
   s.server.latency = distribution(lognormal{100ms, 0.3});
   s.groups = {group{.work = batch{.requests = 60}}};
   s.told = {.rate = .1};
   s.lasts = 12h;
-  for (auto const& [interval, most] : {std::pair{3s, .25}, {10s, .25}, {20s, .3}}) {
-    s.server.limits = {token_bucket{.interval = interval, .burst = 3}};
-    EXPECT_LE(median(s,
-                     [](figures const& f) {
-                       return static_cast<double>(f.throttled) / static_cast<double>(f.attempts);
-                     }),
-              most);
+  for (limit const& low : std::vector<limit>{
+           token_bucket{.interval = 2s, .burst = 5}, token_bucket{.interval = 4s, .burst = 5},
+           token_bucket{.interval = 6s, .burst = 2}, token_bucket{.interval = 6s, .burst = 10},
+           fixed_window{.count = 10, .period = 60s}, sliding_window{.count = 10, .period = 60s}}) {
+    s.server.limits = {low};
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      auto const f = simulate(s, *contender_named("seek"), {.seed = seed});
+      EXPECT_LE(f.throttled, f.attempts / 2) << seed;
+    }
   }
 }
 
