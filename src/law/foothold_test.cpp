@@ -102,9 +102,14 @@ TEST(foothold, a_trial_ends_where_nothing_is_accepted) {
 }
 
 TEST(foothold, a_trial_ends_where_nearly_all_is_refused) {
-  auto f = in_trial();
-  for (int i = 0; f.now == foothold::at::trial; ++i) take(f, i % 6 != 5, 50);
-  EXPECT_EQ(f.now, foothold::at::any);
+  for (double const lately : {.6, .75}) {
+    auto f = in_trial();
+    f.answers = 16;
+    f.lately = lately;
+    f.fewer = .01;
+    take(f, false, 50);
+    EXPECT_EQ(f.now == foothold::at::raised, lately < foothold::most);
+  }
 }
 
 TEST(foothold, a_trial_ends_where_something_else_raises_the_level) {

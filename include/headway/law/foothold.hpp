@@ -12,8 +12,8 @@ namespace headway {
 /// Finds a level that is kept though refusals come, where no slower pace makes them rarer: bad
 /// requests of which no second attempt has told yet, an overloaded replica, chance.
 ///
-/// Where more than a quarter of the answers are refusals, and some are accepted all the same, a
-/// trial begins. The law cuts as ever, but to no less than a quarter of its level, until Wald's
+/// Where a quarter of the answers or more are refusals, and some are accepted all the same, a trial
+/// begins. The law cuts as ever, but to no less than a quarter of its level, until Wald's
 /// ratio decides among three shares: a limit of one's own refuses fewer there, a server that is
 /// shut refuses all, and others as many as before. If it is as many, the level is held, and doubled
 /// as long as twice the pace is not refused more often. Once it is, a quarter of the level is
@@ -21,9 +21,9 @@ namespace headway {
 /// fewer are refused, or more unless a quarter of it is refused as often; the next trial waits for
 /// twice as many answers.
 ///
-/// A client among others cannot cure its refusals either. In a crowd that has settled one that
-/// sends x a second is refused 1 / (12 x) of it (docs/law.md, (4) and (11)), so that one which is
-/// refused less than three times as often is left alone.
+/// A client among others cannot cure its refusals either. In a crowd that has settled a client that
+/// sends x a second is refused 1 / (12 x) of that (docs/law.md, (4) and (11)). So a trial needs
+/// three times as many.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; Page,
 /// Continuous Inspection Schemes, 1954 (of a held level); design/003, "Refusals that no cut makes
@@ -51,19 +51,19 @@ struct foothold {
   static constexpr double smoothing = 64;         ///< answers
   static constexpr double smoothing_lately = 16;  ///< answers
   static constexpr int passed_min = 3;  ///< 0: 15 a minute, burst 5: some runs refused 88 %, not 20
-  static constexpr int row_max = 3;     ///< refusals in a row: more are no share; none: …
-  static constexpr double often = 0.25;      ///< … ban-1min 5.7, not 2.4; 0.12: 3.5
-  static constexpr double most = 0.65;       ///< such a share is no share; 1: minute-3 refused 93 %
-  static constexpr double crowded = 3;       ///< as often as in a crowd; 0: crowd-40 176 s, not 121
-  static constexpr int first = 5;            ///< answers; 8: 20 % of 200 lines 6.6, not 3.7
-  static constexpr int later = 32;           ///< answers
-  static constexpr int later_max = 1 << 20;  ///< answers
-  static constexpr double slower = 0.25;     ///< of the level
-  static constexpr double faster = 2;        ///< times the level
-  static constexpr double usual_min = 0.05;  ///< less is judged as this
-  static constexpr double cured = 0.25;      ///< of the usual share is left below a limit
-  static constexpr double shut = 0.95;       ///< of what goes is refused by a server that is shut
-  static constexpr double certain = 20;      ///< odds …
+  static constexpr int row_max = 3;  ///< refusals of a row that count; all: ban-1min 5.7, not 2.4
+  static constexpr double often = 0.25;  ///< refused: a trial; 0.12: ban-1min 3.5, not 2.4
+  static constexpr double most = 0.65;   ///< refused: too many; 1: minute-3 refused 93, not 25 %
+  static constexpr double crowded = 3;   ///< times a crowd's share; 0: crowd-40 176 s, not 121
+  static constexpr int first = 5;        ///< answers; 8: 20 % of 200 lines 6.6, not 3.7
+  static constexpr int later = 32;       ///< answers
+  static constexpr int later_max = 1 << 20;   ///< answers
+  static constexpr double slower = 0.25;      ///< of the level
+  static constexpr double faster = 2;         ///< times the level
+  static constexpr double usual_min = 0.05;   ///< less is judged as this
+  static constexpr double cured = 0.25;       ///< of the usual share is left below a limit
+  static constexpr double shut = 0.95;        ///< of what goes is refused by a server that is shut
+  static constexpr double certain = 20;       ///< odds …
   static constexpr double certain_held = 55;  ///< … while a level is held, and asked for long
   static constexpr int heard_max = 64;        ///< answers that judge a pace
 
@@ -77,7 +77,7 @@ struct foothold {
   double least() const noexcept {
     return now == at::any ? 0 : now == at::trial ? slower * level : level;
   }
-  /// Returns the level that it asks, or holds.
+  /// Returns the level to send at from now on: that which it asks, or holds.
   double begins() const noexcept {
     return now == at::raised ? faster * level : now == at::lowered ? slower * level : level;
   }
