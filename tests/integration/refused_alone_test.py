@@ -1,5 +1,6 @@
 """One request that the server always refuses stops no other, by the server's log."""
 import contextlib
+import random
 import re
 import subprocess
 import time
@@ -68,6 +69,31 @@ class RefusedAlone(unittest.TestCase):
                     measured(f"{law}: {attempts} attempts")
                     self.assertGreaterEqual(min(attempts), 2)
                     self.assertLessEqual(max(attempts), 20)
+
+    def test_many_of_a_short_file_do_not_stop_it(self):
+        """Three in ten: most of its first refusals are theirs, and a slower pace cures none."""
+        good = 140
+        with contextlib.ExitStack() as stack:
+            cases = []
+            for seed in range(5):
+                bad = random.Random(seed).sample(range(1, 201), 200 - good)
+                blocked = f"location ~ ^/({'|'.join(map(str, bad))})$ {{ return 429; }}"
+                server = stack.enter_context(servers.nginx(
+                    f"limit_req zone=all burst=10 nodelay; limit_req_status 429; {blocked}",
+                    "limit_req_zone $binary_remote_addr zone=all:1m rate=50r/s;", latency_ms=(20, 80)))
+                work = stack.enter_context(Work(gets(server, 200)))
+                cases.append((server, stack.enter_context(work.start("--cold", "--alone"))))
+            begun, ends = time.monotonic(), time.monotonic() + 60
+            took = {}
+            while time.monotonic() < ends and len(took) < 3:
+                time.sleep(0.5)
+                for i, (server, _) in enumerate(cases):
+                    if i not in took and len(server.log().accepted()) >= good:
+                        took[i] = time.monotonic() - begun
+            for _, process in cases:
+                process.kill()
+        measured("the good lines took " + ", ".join(f"{t:.0f} s" for t in took.values()) + ", 3 s by the limit")
+        self.assertGreaterEqual(len(took), 3, "of five files in a minute")
 
     def test_what_it_is_told_holds_no_other(self):
         """Lines that come as time goes: none of them is before the refused one in the queue."""
