@@ -8,13 +8,17 @@
 namespace headway::app {
 
 /// Calls `f(number)` for each of them, in order: a policy's are its fields, a variant's the index
-/// of what it holds and that, a time's its nanoseconds. Where `v` is not const, `f` may change
-/// them; the index stays.
+/// of what it holds and that, a time's its nanoseconds, an enumerator's its value. Where `v` is not
+/// const, `f` may change them; the index stays.
 template <class T, class F>
 void each_number(T& v, F const& f) {
   constexpr bool changes = !std::is_const_v<T>;
   if constexpr (std::is_arithmetic_v<std::remove_const_t<T>>) {
     f(v);
+  } else if constexpr (std::is_enum_v<T>) {
+    auto n = static_cast<int>(v);
+    f(n);
+    if constexpr (changes) v = static_cast<T>(n);
   } else if constexpr (requires { v.time_since_epoch(); }) {
     auto n = v.time_since_epoch().count();
     f(n);
