@@ -38,9 +38,12 @@ struct acceptances {
     auto const sent = sends_before - std::min(begin, sends_before);
     auto const silent = tells(took, answer) ? sent - std::min(failures, sent) : 0;
     auto const accepted = std::max(successes, silent);
-    *this = {.sends = sends, .begin = sends};
+    restart();
     return accepted;
   }
+
+  /// Begins to count anew.
+  void restart() noexcept { *this = {.sends = sends, .begin = sends}; }
 };
 
 }  // namespace headway

@@ -595,7 +595,7 @@ struct seek {
     if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) hold.rest();
     if (hold.judge(is_refused, level)) {
       ++so_far.epoch;
-      last.since = {.sends = last.since.sends, .begin = last.since.sends};
+      last.since.restart();
       last.row = {};
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
