@@ -33,7 +33,7 @@ struct foothold {
   /// of it.
   enum class at : std::uint8_t { any, trial, held, raised, lowered };
 
-  at now = at::any;
+  at now = at::any;    ///< what is sent at
   double share = 0;    ///< of answers that are refusals, smoothed
   double answers = 0;  ///< that `share` is a mean of, at most `smoothing`
   double lately = 0;   ///< as `share`, of fewer answers, rows of refusals included
