@@ -344,8 +344,8 @@ void fields(C& c, typename C::template as<foothold>& x) {
   c.real(lately, 0, 1);
   c.real(usual, 0, 1);
   c.real(level, 0);
-  c.real(fewer, 0);
-  c.real(more, 0);
+  c.real(fewer, 0, foothold::certain_held);
+  c.real(more, 0, foothold::certain_held);
   c.whole(heard, 0, foothold::heard_max);
   c.whole(row, 0, count_max);
   c.whole(passed, 0, foothold::passed_min);

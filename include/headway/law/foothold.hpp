@@ -153,6 +153,7 @@ struct foothold {
   }
   bool give_up() noexcept {
     put_off();
+    fewer = more = 1;
     passed = 0;
     now = at::any;
     return false;

@@ -242,7 +242,8 @@ struct seek {
     wanted.heard(now, s, false);
     if (!s.own) {
       broken.refused();
-      return refused(now, s, u);
+      refused(now, s, u);
+      return;
     }
     if (!s.again) luck.answered(true, s.sent.sends);  // bad requests come as chance does
     server.take_back(static_cast<double>(s.sent.cost));
@@ -272,11 +273,9 @@ struct seek {
       return;
     }
     belief const before{broken.above(), broken.slow(rate_of(level)), level, top};
-    auto const epoch = so_far.epoch;
     auto const shut = server.shut;
-    refused(now, s, u);
+    bool const is_cut = refused(now, s, u);
     if (!broken.limit) server.shut = shut;  // one that answers with failures is not
-    bool const is_cut = so_far.epoch != epoch && !last.hold.asks();
     if (is_cut) broken.cut();
     if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
@@ -614,25 +613,27 @@ struct seek {
     bool test = false;           ///< … and it is a test of one that was refused before
   };
 
-  /// Takes a refusal, or a failure that counts as one.
-  void refused(time_point now, sample const& s, fraction u) noexcept {
+  /// Takes a refusal, or a failure that counts as one. Returns whether it cuts.
+  bool refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
     server.hear_refusal(to_seconds(s.rtt));
     server.take_back(static_cast<double>(s.sent.cost));
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = hear_of_test(now, s, true);
-    if (s.sent.epoch != so_far.epoch) return;
+    if (s.sent.epoch != so_far.epoch) return false;
     luck.before = 0;
-    if (last.row.refused(s.sent.sends)) return;
+    if (last.row.refused(s.sent.sends)) return false;
     bool const asks = doubts > 0 && !server.shut;
     bool const has_tests = test || s.sent.sends < luck.beyond;
     if (asks && !has_tests) luck.test(last.since.sends, level < top.rest());
     bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
-    if (!believed) return;
-    if (wants_little() && !s.capped)  // a caller at its own ceiling is a busy one
-      return turn.wait(
-          now, std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
-    if (judge_hold(true)) return;
+    if (!believed) return false;
+    if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
+      turn.wait(now,
+                std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
+      return false;
+    }
+    if (judge_hold(true)) return false;
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
@@ -641,8 +642,14 @@ struct seek {
                     .flight = static_cast<int>(after),
                     .doubted = doubts > 0,
                     .test = test};
-    if (answered < cuts::hardly && std::exchange(top.warm, false)) return forget(now);
-    if (leave > 0 && top.settled) return yield(now);
+    if (answered < cuts::hardly && std::exchange(top.warm, false)) {
+      forget(now);
+      return true;
+    }
+    if (leave > 0 && top.settled) {
+      yield(now);
+      return true;
+    }
     auto const before = level;
     cut(now, s, r);
     luck.cut();
@@ -655,6 +662,7 @@ struct seek {
                            ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
                            : (top.slots ? 1 : 2) * so_far.unit / pace();
     if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    return true;
   }
 
   /// Takes a cut.
