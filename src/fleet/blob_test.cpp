@@ -228,6 +228,11 @@ TEST(blob, takes_a_foothold_across) {
                      .due = 11,
                      .pause = 12};
   EXPECT_EQ(read_state(to_blob(s)), s);
+  for (auto const odds : {&foothold::fewer, &foothold::more}) {
+    auto wrong = s;
+    wrong.law.last.hold.*odds = 2 * foothold::certain_held;
+    EXPECT_FALSE(read_state(to_blob(wrong)));
+  }
 }
 
 /// The blob of a state with one number of its law in place of another.

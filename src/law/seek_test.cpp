@@ -1794,6 +1794,20 @@ TEST(seek, twice_a_held_level_is_asked_once_it_is_due_of_what_goes_from_then_on)
   EXPECT_EQ(law.last.hold.heard, 1);
 }
 
+// Failures that are a limit's. A cut forgets those before it; what asks a level forgets none.
+TEST(seek, a_failure_that_ends_the_asking_of_a_level_is_no_cut) {
+  time_point now{1s};
+  auto law = holding(now, foothold::at::lowered);
+  law.last.hold.heard = foothold::heard_max - 1;
+  law.last.hold.fewer = law.last.hold.more = 0.5;
+  law.broken.limit = true;
+  law.broken.lately = 0.9;
+  answer(law, now, outcome::failure);
+  EXPECT_EQ(law.last.hold.now, foothold::at::held);
+  EXPECT_EQ(law.level, 10);
+  EXPECT_GT(law.broken.lately, 0.8);
+}
+
 // Three in four are refused, whatever the pace.
 TEST(seek, a_trial_is_not_left_by_a_server_that_seems_shut) {
   for (bool const holds : {true, false}) {
