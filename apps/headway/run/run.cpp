@@ -75,6 +75,11 @@ std::pair<std::string, std::string> of_host(std::string_view option, std::string
           text.substr(equals + 1)};
 }
 
+/// Returns the option in words: for a host, or, where that is empty, for all.
+std::string for_host(std::string_view option, std::string const& host) {
+  return host.empty() ? std::string(option) : fmt::format("{} for {}", option, host);
+}
+
 host_ceiling& ceiling_of(run_options& o, std::string const& host) {
   auto const found = std::ranges::find(o.hosts, host, &host_ceiling::host);
   return found != o.hosts.end() ? *found : o.hosts.emplace_back(host_ceiling{.host = host});
@@ -217,14 +222,14 @@ struct arguments {
     if (!speaks.empty()) o.speaks = profile::named(speaks);
     for (auto const& text : rates) {
       auto const [host, value] = of_host("--rate", text);
-      auto const rate = option_value("--rate", value, parse_ceiling);
+      auto const rate = option_value(for_host("--rate", host), value, parse_ceiling);
       if (host.empty() && o.rate_ceiling)
         throw fatal(exit_usage, "--rate is given twice; want HOST=RATE for one of them");
       (host.empty() ? o.rate_ceiling : ceiling_of(o, host).rate) = rate;
     }
     for (auto const& text : concurrencies) {
       auto const [host, value] = of_host("--concurrency", text);
-      auto const many = option_value("--concurrency", value, parse_concurrency);
+      auto const many = option_value(for_host("--concurrency", host), value, parse_concurrency);
       if (host.empty() && o.concurrency_ceiling > 0)
         throw fatal(exit_usage, "--concurrency is given twice; want HOST=N for one of them");
       (host.empty() ? o.concurrency_ceiling : ceiling_of(o, host).in_flight) = many;
