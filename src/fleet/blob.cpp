@@ -310,14 +310,32 @@ void fields(C& c, typename C::template as<company>& x) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<excess>& x) {
+  auto& [now, since, accepted, rows, seconds, variance, share, rounds, odds, heard, due, pause] = x;
+  c.choice(now, excess::at::own);
+  c.moment(since);
+  c.whole(accepted, 0, excess::accepted_max);
+  c.whole(rows, 0, excess::rows_max);
+  c.real(seconds, 0);
+  c.real(variance, 0);
+  c.real(share, 0, 1);
+  c.whole(rounds, 0, excess::rounds_max - 1);
+  c.real(odds, 0, excess::certain);
+  c.whole(heard, 0, excess::heard_max - 1);
+  c.whole(due, 0, excess::pause_max);
+  c.whole(pause, 1, excess::pause_max);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<demand>& x) {
-  auto& [answered, refused, answers, idle, busy, closed] = x;
+  auto& [answered, refused, answers, idle, busy, closed, over] = x;
   c.moment(answered);
   c.moment(refused, true);
   c.real(answers, 0, demand::smoothing);
   c.real(idle, -1, 2);
   c.whole(busy, 0, count_max);
   c.real(closed);
+  fields(c, over);
 }
 
 template <class C>
@@ -464,9 +482,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans, spurts, footholds] = with;
+           of_vacancy, bans, spurts, footholds, of_excess] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans, spurts, footholds);
+    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess);
   }
 }
 

@@ -235,6 +235,25 @@ TEST(blob, takes_a_foothold_across) {
   }
 }
 
+TEST(blob, takes_a_loop_that_wants_too_much_across) {
+  auto s = used();
+  s.law.wanted.over = {.now = excess::at::own,
+                       .since = time_point{1s},
+                       .accepted = 2,
+                       .rows = 3,
+                       .seconds = .4,
+                       .variance = .5,
+                       .share = .6,
+                       .rounds = 2,
+                       .odds = 7,
+                       .heard = 8,
+                       .due = 9,
+                       .pause = 10};
+  EXPECT_EQ(read_state(to_blob(s)), s);
+  s.law.wanted.over.rounds = excess::rounds_max;
+  EXPECT_FALSE(read_state(to_blob(s)));
+}
+
 /// The blob of a state with one number of its law in place of another.
 std::string with(double was, double is) {
   auto s = used();

@@ -9,7 +9,8 @@ constexpr time_point start{10s};
 
 /// An answer to a request that went at `at`: unpaced, or one that the pace made wait.
 void answer(demand& d, time_point at, bool unpaced, bool prompt = false) {
-  d.heard(at + 50ms, {.sent = {.sent = at, .prompt = prompt}, .app_limited = unpaced}, true);
+  d.heard(at + 50ms, {.sent = {.sent = at, .sends = 1, .prompt = prompt}, .app_limited = unpaced},
+          true);
 }
 
 TEST(demand, nothing_is_known_at_first) {
@@ -20,6 +21,16 @@ TEST(demand, requests_that_go_as_they_come_are_few) {
   demand d;
   answer(d, start, true);
   EXPECT_TRUE(d.is_low());
+}
+
+// It had nothing to wait for: a loop's first call of sixteen made the other fifteen's refusals cut
+// nothing, 15 % of 500 on 10/s.
+TEST(demand, the_first_of_all_tells_nothing_if_it_is_accepted) {
+  for (bool const accepted : {true, false}) {
+    demand d;
+    d.heard(start, {.sent = {.sent = start}, .app_limited = true}, accepted);
+    EXPECT_EQ(d.is_low(), !accepted);
+  }
 }
 
 TEST(demand, a_pace_that_makes_them_wait_is_in_use) {
@@ -41,6 +52,32 @@ TEST(demand, a_send_is_prompt_soon_after_an_answer) {
   EXPECT_TRUE(d.prompt(answered, 0.04));
   EXPECT_TRUE(d.prompt(answered + 9ms, 0.04));
   EXPECT_FALSE(d.prompt(answered + 11ms, 0.04));
+  EXPECT_TRUE(d.prompt(answered, 0));              // where answers take no time, too
+  EXPECT_FALSE(demand{}.prompt(time_point{}, 0));  // before any answer
+}
+
+TEST(demand, a_loop_that_wants_more_than_its_limit_is_not_low_any_more) {
+  demand d;
+  auto now = start;
+  auto const loop = [&](duration interval) {  // refused once before each is accepted
+    answer(d, now, true);
+    EXPECT_FALSE(d.shows_excess());
+    d.pause(now);
+    EXPECT_FALSE(d.shows_excess());  // a second refusal of the row tells no more
+    now += interval;
+    answer(d, now, true);
+  };
+  for (int i = 0; i <= excess::rows_min; ++i) loop(300ms);
+  ASSERT_EQ(d.over.now, excess::at::slowed);
+  ASSERT_TRUE(d.is_low());
+  d.over.rounds = excess::rounds_max - 1;
+  d.over.now = excess::at::own;
+  d.over.odds = excess::certain_own / 2;
+  d.pause(now);
+  EXPECT_FALSE(d.shows_excess());  // not the first of its row
+  answer(d, now + 1s, true);
+  EXPECT_TRUE(d.shows_excess());
+  EXPECT_FALSE(d.is_low());
 }
 
 TEST(demand, many_in_a_row_that_wait_and_are_accepted_are_no_low_demand_any_more) {

@@ -646,6 +646,48 @@ seek few_requests(seek law) {
   return law;
 }
 
+TEST(seek, a_trial_of_a_slower_pace_keeps_sends_apart) {
+  for (bool const asks : {true, false}) {
+    time_point now{1s};
+    seek law{.with = {.excess = asks}};
+    answer(law, now, outcome::success);
+    law.wanted.over = {.now = excess::at::slowed, .seconds = 2};
+    now = std::max(now, law.ready_at(1));
+    law.take(now, 1, 0);
+    EXPECT_EQ(law.ready_at(1) - now >= 2s, asks);
+  }
+}
+
+TEST(seek, a_caller_that_wants_more_than_its_limit_is_searched_for_at_what_that_accepts) {
+  for (bool const asks : {true, false}) {
+    auto law = few_requests({.with = {.excess = asks}});
+    ASSERT_TRUE(law.wanted.is_low());
+    law.top.at = 50;
+    law.wanted.refused = never;
+    law.wanted.over = {.now = excess::at::own,
+                       .seconds = 0.5,
+                       .share = 1,
+                       .rounds = excess::rounds_max - 1,
+                       .odds = excess::certain_own / 2};
+    auto const now = law.ready_at(1);
+    auto const sent = law.take(now, 1, 0);
+    law.on_throttle(now + 50ms, {.sent = sent, .rtt = 50ms, .app_limited = true}, resource::unknown,
+                    0);
+    EXPECT_EQ(law.wanted.is_low(), !asks);
+    EXPECT_EQ(law.so_far.epoch, asks ? 1U : 0U);
+    EXPECT_EQ(law.top.at, asks ? 0 : 50);
+    EXPECT_EQ(law.level == 2, asks);
+  }
+}
+
+// The first was the only one that told a time: an answer in no time passed for none, for ever.
+TEST(seek, an_answer_in_no_time_has_a_time) {
+  time_point now{1s};
+  seek law;
+  law.on_success(now, {.sent = law.take(now, 1, 0)}, 0);
+  EXPECT_GT(law.wait.mean, 0);
+}
+
 TEST(seek, failures_that_cut_nothing_are_not_tried) {
   time_point now{1s};
   auto law = few_requests({});

@@ -78,6 +78,8 @@ std::vector<contender> all_variants() {
       variant("seek-no-chance", "takes each refusal for a limit's", {.with = {.chance = false}}),
       variant("seek-no-demand", "cuts also where its pace was not in use",
               {.with = {.demand = false}}),
+      variant("seek-no-excess", "takes a loop that works between its requests for a low demand",
+              {.with = {.excess = false}}),
       at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,60 @@ TEST(crowd, of_one_is_not_held_above_a_low_limit) {
       EXPECT_LE(f.throttled, f.attempts / 2) << seed;
     }
   }
+}
+
+// A loop that works between its requests passed for a low demand, whose refusals cut nothing: it
+// was refused 51 to 78 %.
+TEST(crowd, of_one_loop_that_works_between_its_requests_finds_its_limit) {
+  auto const throttled = [](figures const& f) {
+    return static_cast<double>(f.throttled) / static_cast<double>(f.attempts);
+  };
+  for (auto const& [low, works, answer] : std::vector<std::tuple<limit, duration, duration>>{
+           {token_bucket{.interval = 250ms, .burst = 4}, 10ms, 1ms},
+           {token_bucket{.interval = 250ms, .burst = 4}, 100ms, 50ms},
+           {token_bucket{.interval = 250ms, .burst = 4}, 200ms, 1ms},
+           {token_bucket{.interval = 3s, .burst = 5}, 100ms, 50ms},
+           {token_bucket{.interval = 20ms, .burst = 10}, 10ms, 1ms},
+           {token_bucket{.interval = 100ms, .burst = 1}, 0ms, 1ms},
+           {sliding_window{.count = 10, .period = 1s}, 50ms, 1ms}}) {
+    scenario s{.name = "loop", .about = {}};
+    s.server.limits = {low};
+    s.server.latency = distribution(lognormal{answer, 0.3});
+    s.groups = {group{.work = closed_loop{.workers = 1, .think = works, .requests = 500}}};
+    s.told = {.rate = 1};
+    s.lasts = 12h;
+    EXPECT_LE(median(s, throttled), .16) << to_seconds(works) << " s, " << to_seconds(answer);
+  }
+}
+
+// A client that asks evenly beside others is refused for what they do: it keeps its pace. Half of
+// its requests took 350 s where one trial was enough.
+TEST(crowd, of_others_does_not_slow_a_client_that_wants_little) {
+  for (workload const& own :
+       std::vector<workload>{open_arrivals{.rate = .1}, closed_loop{.workers = 1, .think = 10s}}) {
+    scenario s{.name = "sparse", .about = {}};
+    s.server.limits = {token_bucket{.interval = 1s, .burst = 5}};
+    s.server.latency = distribution(lognormal{50ms, 0.2});
+    s.groups = {
+        group{.work = own},
+        group{.law = "exponential-full", .work = open_arrivals{.rate = .8}, .background = true}};
+    s.told = {.rate = 1};
+    s.lasts = 2h;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed)
+      EXPECT_LE(simulate(s, *contender_named("seek"), {.seed = seed}).p50, 60s) << seed;
+  }
+}
+
+// Its worker is refused while it comes too soon after its last call, refused or not: 75 %.
+TEST(crowd, of_one_worker_whose_answers_take_no_time_is_not_refused_for_ever) {
+  scenario s{.name = "text 000", .about = {}};
+  s.server.limits = {sliding_window{.count = 1, .period = 250ms, .counts_rejects = true}};
+  s.server.latency = distribution(spread{0ms, 0ms});
+  s.net = {.jitter = 0ns, .wakes_late = 0ns};
+  s.groups = {group{.work = closed_loop{.workers = 1, .requests = 120}}};
+  s.told = {.rate = 4};
+  s.lasts = 1h;
+  EXPECT_LE(median(s, [](figures const& f) { return static_cast<double>(f.throttled); }), 60);
 }
 
 }  // namespace

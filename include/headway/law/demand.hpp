@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headway/law/excess.hpp"
 #include "headway/outcome.hpp"
 #include "headway/time.hpp"
 
@@ -24,6 +25,7 @@ struct demand {
   double idle = 0;             ///< share of the requests that came when the pace was long free
   int busy = 0;                ///< requests in a row that one of them made wait, all accepted
   double closed = 0;           ///< seconds from a refusal to the next accepted send, smoothed
+  excess over{};               ///< whether it wants more than its limit all the same
   friend bool operator==(demand const&, demand const&) = default;
 
   static constexpr double smoothing = 128;         ///< answers
@@ -38,19 +40,22 @@ struct demand {
   /// Returns whether a send follows an answer at once. `answer` is the mean time of an answer, in
   /// seconds.
   bool prompt(time_point now, double answer) const noexcept {
-    return to_seconds(now - answered) < at_once * answer;
+    return answered != time_point{} && to_seconds(now - answered) <= at_once * answer;
   }
 
   /// Takes an answer. What waited out a pause tells nothing but how long it lasted.
   void heard(time_point now, sample const& s, bool accepted) noexcept {
     answered = now;
-    if (s.sent.sent >= refused) {
+    bool const in_row = s.sent.sent >= refused;
+    if (accepted) over.succeeded(s.sent.sent, in_row);
+    if (in_row) {
       if (!accepted) return;
       auto const lasted = to_seconds(s.sent.sent - std::exchange(refused, never));
       closed += (lasted - closed) / closed_smoothing;
       return;
     }
-    if (s.capped) return;  // says what the caller allows, not what it wants
+    if (s.capped) return;                       // says what the caller allows, not what it wants
+    if (accepted && s.sent.sends == 0) return;  // the first of all had nothing to wait for
     bool const waited = !s.app_limited || s.sent.prompt;
     busy = waited && accepted ? busy + 1 : 0;
     answers = std::min(answers + 1, smoothing);
@@ -62,6 +67,17 @@ struct demand {
 
   /// Returns whether the caller, not the pace, is the bottleneck.
   bool is_low() const noexcept { return idle > low; }
+
+  /// Takes a refusal. Returns whether it shows that the caller wants more than its limit: it is not
+  /// low any more.
+  bool shows_excess() noexcept {
+    bool const shown = refused == never && over.refused();
+    if (shown) {
+      idle = 0;
+      busy = 0;
+    }
+    return shown;
+  }
 
   /// Takes a refusal. Returns the seconds to wait: the longer nothing was accepted, the longer.
   double pause(time_point now) noexcept {

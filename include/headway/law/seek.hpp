@@ -122,6 +122,7 @@ struct seek {
     bool bans = true;        ///< count what a refusal costs in time
     bool spurts = true;      ///< ask whether others share a window
     bool footholds = true;   ///< keep a level where no cut makes refusals rarer
+    bool excess = true;      ///< ask whether a caller that seems to want little wants too much
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -149,6 +150,7 @@ struct seek {
   static constexpr double slots_fewer = 0.8;      ///< of them: a refusal at fewer is a rate's
   static constexpr double shut_cut = 0.5;         ///< of the level, when the server shuts
   static constexpr double unserved_seconds = 10;  ///< shut before it served: 0: fleet-100x20 99 s
+  static constexpr double rtt_min = 1e-6;         ///< seconds: 0 is an answer that is unknown
   static constexpr double near_flying = 0.25;     ///< in flight, to begin with
   static constexpr double drift = 1e-4;           ///< of the ceiling: to get there at all
   static constexpr double unit_smoothing = 20;    ///< answers
@@ -199,6 +201,7 @@ struct seek {
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, units / trial.pace);
+    if (with.excess) seconds = std::max(seconds, wanted.over.interval());
     auto const interval = from_seconds(seconds);
     duration slack = 1ms;
     if (now - turn.next > slack)
@@ -338,7 +341,7 @@ struct seek {
   static constexpr double ln2 = 0.6931471805599453;
 
   double rate_of(double l) const noexcept {
-    return top.slots ? l * so_far.unit / std::max(wait.mean, 1e-6) : l;
+    return top.slots ? l * so_far.unit / std::max(wait.mean, rtt_min) : l;
   }
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
   bool ramping() const noexcept {
@@ -492,6 +495,16 @@ struct seek {
     others = {};
   }
 
+  /// Begins the search anew at a rate that a limit of its own accepts, or below it.
+  void search_from(double rate) noexcept {
+    ++so_far.epoch;
+    last.since.restart();
+    last.row = {};
+    level = std::min(rate_of(level), rate);
+    count(false);
+    top = {.ease = top.ease};
+  }
+
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
     auto const apart = std::min(to_seconds(s.sent.held) * per_unit(pace()), 1.0);
@@ -629,6 +642,11 @@ struct seek {
     bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
+      if (with.excess && wanted.shows_excess()) {
+        search_from(so_far.unit / wanted.over.seconds);
+        turn.wait(now, 2 * so_far.unit / pace());
+        return false;
+      }
       turn.wait(now,
                 std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
       return false;
@@ -918,15 +936,14 @@ struct seek {
   }
 
   void learn_latency(time_point now, sample const& s) noexcept {
-    auto const rtt = to_seconds(s.rtt);
+    auto const rtt = std::max(to_seconds(s.rtt), rtt_min);
     auto const unheard = s.in_flight - s.heard;
     wait.heard = s.heard;
     if (wait.mean == 0) {
       wait.mean = rtt;
       if (last.since.sends == 1) turn.wait(now, 0);  // it went alone: the next is not late
       wait.room = unheard + latency::room_least;
-      if (top.at == 0)
-        level = std::max(level, near_flying * so_far.unit / std::max(rtt, 1e-6));  // a near server
+      if (top.at == 0) level = std::max(level, near_flying * so_far.unit / rtt);  // a near server
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
