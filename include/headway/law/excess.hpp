@@ -38,9 +38,9 @@ struct excess {
   int pause = rows_min;   ///< … from one to the next
   friend bool operator==(excess const&, excess const&) = default;
 
-  static constexpr int accepted_max = 1 << 20;
-  static constexpr int rows_min = 5;         ///< that tell; 8: loops refused 13 %, not 11
-  static constexpr int rows_max = 16;        ///< that are remembered
+  static constexpr int accepted_max = 1 << 20;  ///< of a row that are counted
+  static constexpr int rows_min = 5;            ///< that tell; 8: loops refused 13 %, not 11
+  static constexpr int rows_max = 16;           ///< that are remembered
   static constexpr double even = 0.35;       ///< deviation by mean; it is 1 of arrivals by chance
   static constexpr double slower = 1.05;     ///< times `seconds`; 1.1: sparse-5 5 s, not 0.07
   static constexpr double share_min = 0.05;  ///< less is judged as this
