@@ -250,7 +250,7 @@ TEST(blob, takes_a_loop_that_wants_too_much_across) {
                        .due = 9,
                        .pause = 10};
   EXPECT_EQ(read_state(to_blob(s)), s);
-  s.law.wanted.over.rounds = excess::rounds_max;
+  s.law.wanted.over.share = 2;
   EXPECT_FALSE(read_state(to_blob(s)));
 }
 

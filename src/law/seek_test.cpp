@@ -652,6 +652,7 @@ TEST(seek, a_trial_of_a_slower_pace_keeps_sends_apart) {
     seek law{.with = {.excess = asks}};
     answer(law, now, outcome::success);
     law.wanted.over = {.now = excess::at::slowed, .seconds = 2};
+    law.wanted.idle = 1;
     now = std::max(now, law.ready_at(1));
     law.take(now, 1, 0);
     EXPECT_EQ(law.ready_at(1) - now >= 2s, asks);

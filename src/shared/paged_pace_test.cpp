@@ -376,12 +376,12 @@ class world {
       if (each->shares() && each->lane && each->stopped_until > now_ &&
           !shelf_.value.of(each->seat->seat()).waits)
         kept += each->lane->in_flight();
+    if (kept >= shelf_.value.law.allowed()) full_ = now_;
     for (auto const& each : all_) {
       seen.alone += !each->dead && each->pace && !each->pace->shared();
       if (each->waits_since == nothing || each->dead || each->stopped_until > now_) continue;
-      auto since = std::max({each->waits_since, slept_, held_});
+      auto since = std::max({each->waits_since, slept_, held_, full_});
       if (!turns_) since = std::max(since, sent_);
-      if (kept >= shelf_.value.law.allowed()) continue;
       EXPECT_LE((now_ - since).count(), duration(idle_max).count())
           << "process " << each->number << " waits";
     }
@@ -395,6 +395,7 @@ class world {
   time_point now_{48h};
   std::optional<gcra> turns_{};  // as they were truly taken
   time_point held_ = time_point::min();
+  time_point full_ = time_point::min();  // stopped ones kept all permits
   time_point sent_ = time_point::min();  // the last request of all
   time_point slept_ = time_point::min();
   std::uint64_t told_ = 0;

@@ -165,6 +165,27 @@ class Sidecar(unittest.TestCase):
         self.assertLessEqual(by["seek"][1], 1.3)
 
 
+class Loop(unittest.TestCase):
+    """A script that works for a while between two calls: it hardly waits, and wants more than its limit."""
+
+    def test_it_finds_the_limit(self):
+        # It was refused 60 to 79 %: a caller that seems to want little cuts nothing.
+        with servers.limit_req(20, "burst=4 nodelay; limit_req_status 429", (1, 3)) as origin:
+            with Proxy(origin.url, "--cold", "--alone") as proxy:
+                client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=60)
+                for n in range(250):
+                    client.request("GET", f"/{n}")
+                    answer = client.getresponse()
+                    answer.read()
+                    self.assertEqual(answer.status, 200)
+                    time.sleep(0.02)
+                client.close()
+            log = Log(origin.log())
+        measured(f"a loop on 20/s: {log.share(20, 4):.1%} of the limit, {log.throttled_share():.1%} refused")
+        self.assertGreaterEqual(log.share(20, 4), 0.8)
+        self.assertLessEqual(log.throttled_share(), 0.35)
+
+
 def rate():
     return servers.limit_req(50, "burst=10 nodelay; limit_req_status 429")
 

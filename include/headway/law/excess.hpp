@@ -66,9 +66,13 @@ struct excess {
       judge(false);
     }
   }
-  /// Takes the first refusal of a row. Returns whether it is certain now that the caller wants more
-  /// than its limit, which accepts one in `seconds`.
-  bool refused() noexcept { return now != at::measured && judge(true); }
+  /// Takes the first refusal of a row, of a request that was out `alone` or not; else it may be
+  /// slots that refuse, and the row tells nothing. Returns whether it is certain now that the
+  /// caller wants more than its limit, which accepts one in `seconds`.
+  bool refused(bool alone) noexcept {
+    if (!alone) since = {};
+    return alone && now != at::measured && judge(true);
+  }
 
  private:
   void end_row(time_point sent) noexcept {
@@ -76,11 +80,12 @@ struct excess {
     auto const began = std::exchange(since, sent);
     due = std::max(due - 1, 0);
     if (n == 0 || began == time_point{} || sent <= began) return;
-    rows = std::min(rows + 1, rows_max);
     auto const each = to_seconds(sent - began) / n;
+    if (rows == 0) seconds = each;
+    rows = std::min(rows + 1, rows_max);
     auto const off = each - seconds;
     seconds += off / rows;
-    variance += (off * (each - seconds) - variance) / rows;
+    variance = std::max(variance + (off * (each - seconds) - variance) / rows, 0.0);
     share += (1.0 / n - share) / rows;
     // A mean of more arrivals by chance deviates less.
     bool const is_even = variance <= even * even * seconds * seconds * share;
@@ -104,7 +109,7 @@ struct excess {
       *this = {.due = pause, .pause = std::min(2 * pause, pause_max)};
     }
     if (rounds < rounds_max) return false;
-    *this = {.seconds = seconds};
+    *this = {.seconds = seconds, .due = pause, .pause = std::min(2 * pause, pause_max)};
     return true;
   }
 };

@@ -201,7 +201,7 @@ struct seek {
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, units / trial.pace);
-    if (with.excess) seconds = std::max(seconds, wanted.over.interval());
+    if (with.excess && wants_little()) seconds = std::max(seconds, wanted.over.interval());
     auto const interval = from_seconds(seconds);
     duration slack = 1ms;
     if (now - turn.next > slack)
@@ -500,9 +500,12 @@ struct seek {
     ++so_far.epoch;
     last.since.restart();
     last.row = {};
-    level = std::min(rate_of(level), rate);
+    last.hold.rest();
+    trial = {};
+    level = std::clamp(rate, rate_min, std::max(rate_of(level), rate_min));
     count(false);
     top = {.ease = top.ease};
+    server.shut = false;
   }
 
   /// Takes an answer, which may be a test's. Returns whether it is.
@@ -642,7 +645,7 @@ struct seek {
     bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
-      if (with.excess && wanted.shows_excess()) {
+      if (with.excess && wanted.shows_excess(s.sent.in_flight <= 1)) {
         search_from(so_far.unit / wanted.over.seconds);
         turn.wait(now, 2 * so_far.unit / pace());
         return false;
