@@ -14,9 +14,10 @@ namespace headway {
 ///
 /// A limit of one's own accepts evenly: from one row of refusals to the next, each request that it
 /// accepts takes as long as before. What others leave varies. Where it is even, two paces are tried
-/// in turn: the one that was accepted, and the caller's. A limit of one's own refuses fewer at the
-/// first and as many as before at the second, three times over; Wald's ratio decides. What others
-/// do depends on neither. After a trial in vain the next waits for twice as many rows.
+/// in turn: a little slower than what was accepted, and the caller's own. A limit of one's own
+/// refuses fewer at the first, and as many as before at the second. Wald's ratio decides, and three
+/// rounds must agree. Others refuse alike at both, unless they keep time with the caller. After
+/// each trial the next waits for twice as many rows.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
 /// "Loops that want more than their limit".
@@ -30,10 +31,10 @@ struct excess {
   int rows = 0;           ///< that the next three are means of, at most `rows_max`
   double seconds = 0;     ///< from one row to the next, for each request accepted
   double variance = 0;    ///< of that
-  double share = 0;       ///< of the answers that follow a success that are refusals
+  double share = 0;       ///< refused of the answers after a success, by the rows
   int rounds = 0;         ///< so often both paces said that the limit is its own
   double odds = 1;        ///< that the limit is its own, by the answers to the pace that is tried
-  int heard = 0;          ///< those
+  int heard = 0;          ///< answers to the pace that is tried
   int due = 0;            ///< rows until a trial may begin …
   int pause = rows_min;   ///< … from one to the next
   friend bool operator==(excess const&, excess const&) = default;
@@ -50,7 +51,7 @@ struct excess {
   static constexpr double certain_own = 10;  ///< … and at the caller's own pace …
   static constexpr int rounds_max = 3;       ///< … so often; once: sparse-1 350 s, not 0.06
   static constexpr double doubtful = 0.1;    ///< odds, slowed …
-  static constexpr double doubtful_own = 0.001;  ///< … and not: a bucket has saved for it
+  static constexpr double doubtful_own = 0.001;  ///< … and at its own pace: a bucket has saved
   static constexpr int heard_max = 256;          ///< answers that judge a pace
   static constexpr int pause_max = 1 << 20;      ///< rows
 
