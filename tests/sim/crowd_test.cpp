@@ -139,7 +139,6 @@ TEST(crowd, of_others_does_not_slow_a_client_that_wants_little) {
   }
 }
 
-// Its worker is refused while it comes too soon after its last call, refused or not: 75 %.
 // Two loops on one slot: a refusal with another out may be a slot's, and the law for rates that a
 // verdict leads to had half of what they have.
 TEST(crowd, of_two_loops_on_a_slot_is_no_rate) {
@@ -152,6 +151,7 @@ TEST(crowd, of_two_loops_on_a_slot_is_no_rate) {
   EXPECT_LE(median(s, [](figures const& f) { return to_seconds(f.completion); }), 130);
 }
 
+// Its worker is refused while it comes too soon after its last call, refused or not: 75 %.
 TEST(crowd, of_one_worker_whose_answers_take_no_time_is_not_refused_for_ever) {
   scenario s{.name = "text 000", .about = {}};
   s.server.limits = {sliding_window{.count = 1, .period = 250ms, .counts_rejects = true}};

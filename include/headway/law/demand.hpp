@@ -60,9 +60,7 @@ struct demand {
     busy = waited && accepted ? busy + 1 : 0;
     answers = std::min(answers + 1, smoothing);
     if (!waited || idle > 0) idle += ((waited ? 0 : 1) - idle) / answers;
-    if (busy < busy_max) return;
-    busy = 0;
-    idle = 0;
+    if (busy >= busy_max) rise();
   }
 
   /// Returns whether the caller, not the pace, is the bottleneck.
@@ -72,10 +70,7 @@ struct demand {
   /// caller wants more than its limit: it is not low any more.
   bool shows_excess(bool alone) noexcept {
     bool const shown = refused == never && over.refused(alone);
-    if (shown) {
-      idle = 0;
-      busy = 0;
-    }
+    if (shown) rise();
     return shown;
   }
 
@@ -84,6 +79,12 @@ struct demand {
     refused = std::min(refused, now);
     auto const seconds = std::max(first_pause * closed, pause_growth * to_seconds(now - refused));
     return std::min(seconds, pause_seconds_max);
+  }
+
+ private:
+  void rise() noexcept {
+    busy = 0;
+    idle = 0;
   }
 };
 

@@ -103,15 +103,15 @@ struct excess {
     auto const fewer = likelihood_ratio(1, is_refused, cured * usual, usual);
     odds *= slow ? fewer : 1 / fewer;
     ++heard;
-    if (odds >= (slow ? certain : certain_own)) {
-      if (!slow) ++rounds;
+    bool const told = odds >= (slow ? certain : certain_own);
+    bool const in_vain = !told && (heard == heard_max || odds <= (slow ? doubtful : doubtful_own));
+    if (told && !slow) ++rounds;
+    bool const own = rounds == rounds_max;
+    if (own || in_vain)
+      *this = {.seconds = seconds, .due = pause, .pause = std::min(2 * pause, pause_max)};
+    else if (told)
       ask(slow ? at::own : at::slowed);
-    } else if (heard == heard_max || odds <= (slow ? doubtful : doubtful_own)) {
-      *this = {.due = pause, .pause = std::min(2 * pause, pause_max)};
-    }
-    if (rounds < rounds_max) return false;
-    *this = {.seconds = seconds, .due = pause, .pause = std::min(2 * pause, pause_max)};
-    return true;
+    return own;
   }
 };
 
