@@ -139,8 +139,7 @@ TEST(crowd, of_others_does_not_slow_a_client_that_wants_little) {
   }
 }
 
-// Two loops on one slot: a refusal with another out may be a slot's, and the law for rates that a
-// verdict leads to had half of what they have.
+// Two loops of one process have most of a slot, 11 a second. No plant in excess makes this red.
 TEST(crowd, of_two_loops_on_a_slot_is_no_rate) {
   scenario s{.name = "slot", .about = {}};
   s.server.limits = {concurrency{.max_busy = 1}};
