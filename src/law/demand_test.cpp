@@ -61,9 +61,9 @@ TEST(demand, a_loop_that_wants_more_than_its_limit_is_not_low_any_more) {
   auto now = start;
   auto const loop = [&](duration interval) {  // refused once before each is accepted
     answer(d, now, true);
-    EXPECT_FALSE(d.shows_excess(true));
+    EXPECT_FALSE(d.shows_excess());
     d.pause(now);
-    EXPECT_FALSE(d.shows_excess(true));  // a second refusal of the row tells no more
+    EXPECT_FALSE(d.shows_excess());  // a second refusal of the row tells no more
     now += interval;
     answer(d, now, true);
   };
@@ -74,9 +74,9 @@ TEST(demand, a_loop_that_wants_more_than_its_limit_is_not_low_any_more) {
   d.over.now = excess::at::own;
   d.over.odds = excess::certain_own / 2;
   d.pause(now);
-  EXPECT_FALSE(d.shows_excess(true));  // not the first of its row
+  EXPECT_FALSE(d.shows_excess());  // not the first of its row
   answer(d, now + 1s, true);
-  EXPECT_TRUE(d.shows_excess(true));
+  EXPECT_TRUE(d.shows_excess());
   EXPECT_FALSE(d.is_low());
 }
 

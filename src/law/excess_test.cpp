@@ -13,7 +13,7 @@ struct caller {
   /// A row of refusals that ends after `seconds`, in which `accepted` passed before.
   void row(double seconds, int accepted = 1) {
     for (int i = 1; i < accepted; ++i) e.succeeded(now, false);
-    e.refused(true);
+    e.refused();
     now = later(now, from_seconds(seconds));
     e.succeeded(now, true);
   }
@@ -27,7 +27,7 @@ struct caller {
     bool own = false;
     for (int i = 1; e.now == pace && !own && i < 10 * excess::heard_max; ++i) {
       if (i % each == 0)
-        own = e.refused(true);
+        own = e.refused();
       else
         e.succeeded(now, false);
     }
@@ -69,19 +69,6 @@ TEST(excess, a_verdict_forgets_the_rows_before_it) {
   c.row(0.9);
   EXPECT_DOUBLE_EQ(c.e.seconds, 0.9);
   EXPECT_EQ(c.e.variance, 0);
-}
-
-TEST(excess, a_refusal_with_others_out_may_be_of_slots_and_tells_nothing) {
-  caller c;
-  for (int i = 0; i < 100; ++i) {
-    c.e.refused(false);
-    c.now += 500ms;
-    c.e.succeeded(c.now, true);
-    ASSERT_EQ(c.e.rows, 0);
-  }
-  c = slowed();
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(c.e.refused(false));
-  EXPECT_EQ(c.e.now, excess::at::slowed);
 }
 
 TEST(excess, rows_long_ago_are_forgotten) {
@@ -163,7 +150,7 @@ TEST(excess, no_pace_is_judged_by_more_answers_than_so_many) {
   int heard = 0;
   for (; c.e.now == excess::at::slowed && heard <= excess::heard_max; ++heard) {
     if (heard % 33 == 32)
-      c.e.refused(true);
+      c.e.refused();
     else
       c.e.succeeded(c.now, false);
   }

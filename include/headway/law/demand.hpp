@@ -66,10 +66,10 @@ struct demand {
   /// Returns whether the caller, not the pace, is the bottleneck.
   bool is_low() const noexcept { return idle > low; }
 
-  /// Takes a refusal, of a request that was out `alone` or not. Returns whether it shows that the
-  /// caller wants more than its limit: it is not low any more.
-  bool shows_excess(bool alone) noexcept {
-    bool const shown = refused == never && over.refused(alone);
+  /// Takes a refusal. Returns whether it shows that the caller wants more than its limit: it is not
+  /// low any more.
+  bool shows_excess() noexcept {
+    bool const shown = refused == never && over.refused();
     if (shown) rise();
     return shown;
   }

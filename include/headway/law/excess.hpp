@@ -67,13 +67,9 @@ struct excess {
       judge(false);
     }
   }
-  /// Takes the first refusal of a row, of a request that was out `alone` or not; else it may be
-  /// slots that refuse, and the row tells nothing. Returns whether it is certain now that the
-  /// caller wants more than its limit, which accepts one in `seconds`.
-  bool refused(bool alone) noexcept {
-    if (!alone) since = {};
-    return alone && now != at::measured && judge(true);
-  }
+  /// Takes the first refusal of a row. Returns whether it is certain now that the caller wants more
+  /// than its limit, which accepts one in `seconds`.
+  bool refused() noexcept { return now != at::measured && judge(true); }
 
  private:
   void end_row(time_point sent) noexcept {

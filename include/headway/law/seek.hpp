@@ -645,7 +645,7 @@ struct seek {
     bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
-      if (with.excess && wanted.shows_excess(s.sent.in_flight <= 1)) {
+      if (with.excess && wanted.shows_excess()) {
         search_from(so_far.unit / wanted.over.seconds);
         turn.wait(now, 2 * so_far.unit / pace());
         return false;
