@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace headway {
 namespace {
@@ -39,6 +41,13 @@ TEST(allowance, a_reset_sooner_than_two_round_trips_tells_nothing) {
     a.tell(at(1s), {.of = first, .remaining = 0, .reset = duration(reset.count()), .rtt = 1s});
     EXPECT_EQ(a.held_until(1), none);
   }
+}
+
+TEST(allowance, a_reset_sooner_than_two_round_trips_undoes_nothing) {
+  auto a = told_until_10s(1);
+  auto const slow = a.send(at(6s), 1);
+  a.tell(at(8s), {.of = slow, .remaining = 5, .reset = 2s, .rtt = 2s});
+  EXPECT_EQ(a.held_until(1), at(10s));
 }
 
 TEST(allowance, after_a_reset_it_asks_for_as_long_as_two_of_the_longest_round_trips) {
@@ -103,6 +112,23 @@ TEST(allowance, what_flew_beside_a_dear_request_does_not_overflow) {
   a.tell(at(11s),
          {.of = next, .cost = dear, .in_flight = 5, .remaining = most, .reset = 9s, .rtt = 1s});
   EXPECT_EQ(a.held_until(most), at(20s)) << "it may not count any of the four others";
+}
+
+// Sixteen fly before anything is told of 20, and the last one overtakes the others.
+TEST(allowance, what_flew_beside_the_first_answer_may_be_served_after_it) {
+  allowance a;
+  std::vector<allowance::place> flies;
+  for (int i = 0; i < 16; ++i) flies.push_back(a.send(at(0s), 1));
+  for (int served = 1; served <= 16; ++served) {
+    auto const nth = served == 1 ? 16 : served - 1;
+    a.tell(at(1s), {.of = flies[static_cast<std::size_t>(nth - 1)],
+                    .in_flight = nth,
+                    .remaining = 20 - served,
+                    .reset = 9s,
+                    .rtt = 1s});
+    EXPECT_EQ(a.held_until(3), none) << served;
+    EXPECT_EQ(a.held_until(5), at(10s)) << served;
+  }
 }
 
 TEST(allowance, what_is_left_beyond_what_flew_beside_refills) {

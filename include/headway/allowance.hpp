@@ -67,11 +67,12 @@ class allowance {
   }
 
   /// Takes what an answer tells. A reset sooner than two round trips is left to the law: such a
-  /// count is older than what it counts, and tells nothing of a window that has begun since.
+  /// count is older than what it counts, and tells nothing of a window that has begun since. Nor
+  /// does it undo what is known of this one.
   void tell(time_point now, answer const& a) noexcept {
     auto const reset = std::max(a.reset, duration::zero());
     auto const soon = reset - a.rtt <= a.rtt;
-    if (soon && asking_ > 0) return;
+    if (soon && (asking_ > 0 || (left_ != unknown && now < until_))) return;
     auto const told = static_cast<std::uint64_t>(std::max<std::int64_t>(a.remaining, 0));
     auto const was = told + (a.refused ? 0 : static_cast<std::uint64_t>(a.cost));
     auto const first = left_ == unknown || asking_ > 0;
@@ -80,7 +81,11 @@ class allowance {
     asking_ = 0;
     left_ = soon ? unknown : told - std::min(told, sent_ - a.of.sent);
     if (now >= until_) began_.reset();
-    if (!soon && began_) bound(a);
+    if (!soon) {
+      // Of a window first told of now, all that flew beside the request may be served after it.
+      if (first && !began_) began_ = a.of.sent - static_cast<std::uint64_t>(a.cost) - beside(a);
+      bound(a);
+    }
     until_ = later(now, reset);
   }
 
@@ -101,16 +106,20 @@ class allowance {
 
   bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
+  /// Returns the units that flew beside the request when it went, taken to cost what it does.
+  static std::uint64_t beside(answer const& a) noexcept {
+    auto const cost = static_cast<std::uint64_t>(a.cost);
+    auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
+    return cost > unknown / std::max<std::uint64_t>(others, 1) ? unknown : others * cost;
+  }
+
   /// Answers, and what they count, come in any order: no more is left of a window than was, less
   /// all that went since it began. What exceeds that by more than flew beside the request is new:
   /// it refills.
   void bound(answer const& a) noexcept {
+    if (!began_) return;
     auto const most = most_ - std::min(most_, sent_ - *began_);
-    auto const cost = static_cast<std::uint64_t>(a.cost);
-    auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
-    auto const beside =
-        cost > unknown / std::max<std::uint64_t>(others, 1) ? unknown : others * cost;
-    if (left_ > most && left_ - most > beside)
+    if (left_ > most && left_ - most > beside(a))
       began_.reset();
     else
       left_ = std::min(left_, most);
@@ -121,7 +130,7 @@ class allowance {
   std::uint64_t most_ = 0;                // of that window was left, as far as is known
   time_point until_ = time_point::min();  // until then `left_` is all there is
   duration slowest_{};                    // round trip of those that told of that window
-  std::optional<std::uint64_t> began_{};  // sent_ then, of a window that began at a reset
+  std::optional<std::uint64_t> began_{};  // sent_ before all that may count in that window
   std::uint32_t window_ = 0;              // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it
 };
