@@ -1,0 +1,14 @@
+# Precompiled headers where a room is built at a time (CMAKE_UNITY_BUILD); the other builds find a missing include.
+# headway_precompile(TARGET HEADERS...), or (TARGET REUSE_FROM OTHER).
+function(headway_precompile target)
+  if(NOT "$CACHE{CMAKE_UNITY_BUILD}")
+    return()
+  endif()
+  if(ARGV1 STREQUAL REUSE_FROM)
+    target_precompile_headers(${target} ${ARGN})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+  target_compile_options(${target} PRIVATE  # both for ccache
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
