@@ -1,4 +1,5 @@
-# Precompiled headers where a room is built at a time (CMAKE_UNITY_BUILD); the other builds find a missing include.
+# Precompiled headers where a room is built at a time (CMAKE_UNITY_BUILD). A missing include is found by ./dev build and ./dev test,
+# which build each file by itself, not by ./dev ci.
 # headway_precompile(TARGET HEADERS...), or (TARGET REUSE_FROM OTHER).
 function(headway_precompile target)
   if(NOT "$CACHE{CMAKE_UNITY_BUILD}")

@@ -46,8 +46,31 @@ TEST(allowance, a_reset_sooner_than_two_round_trips_tells_nothing) {
 TEST(allowance, a_reset_sooner_than_two_round_trips_undoes_nothing) {
   auto a = told_until_10s(1);
   auto const slow = a.send(at(6s), 1);
-  a.tell(at(8s), {.of = slow, .remaining = 5, .reset = 2s, .rtt = 2s});
+  a.tell(at(8s), {.of = slow, .remaining = 0, .reset = 2s, .rtt = 2s});
   EXPECT_EQ(a.held_until(1), at(10s));
+}
+
+TEST(allowance, a_reset_sooner_than_two_round_trips_undoes_what_it_contradicts) {
+  allowance a;
+  auto const first = a.send(at(0s), 1);
+  auto const second = a.send(at(0s), 1);
+  a.tell(at(1s), {.of = first, .remaining = 0, .reset = 24h * 365, .rtt = 1s});
+  EXPECT_NE(a.held_until(1), none);
+  a.tell(at(1s), {.of = second, .in_flight = 2, .remaining = 1000, .reset = 1s, .rtt = 1s});
+  EXPECT_EQ(a.held_until(1), none);
+}
+
+// As of a log of the last ten seconds, or of the time until a bucket is full.
+TEST(allowance, a_reset_that_recedes_ends_no_window) {
+  allowance a;
+  for (int i = 0; i < 100; ++i) {
+    auto const sent = a.send(at(i * 1s), 1);
+    a.come_back(sent, true, true);
+    a.tell(at(i * 1s + 1ms), {.of = sent, .remaining = 10, .reset = 10s, .rtt = 1ms});
+    if (i > 10) {
+      ASSERT_EQ(a.held_until(1), none) << i;
+    }
+  }
 }
 
 TEST(allowance, after_a_reset_it_asks_for_as_long_as_two_of_the_longest_round_trips) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "headway/time.hpp"
 
@@ -12,9 +13,10 @@ namespace headway {
 /// Knows what is left of a limit, as far as the server tells: what remained at an answer, less all
 /// that was sent since the request that it answers.
 ///
-/// After a reset, and until an answer tells anew, the next window is taken to have no more than was
-/// ever left of the one before. That ends, and nothing is known, once an answer does not tell, or
-/// once two of the longest round trips that told before have passed.
+/// Of the first window all that went counts, since answers come in any order: the last request may
+/// be served first. After a reset, and until an answer tells anew, the next window is taken to have
+/// no more than was ever left of the one before. That ends, and nothing is known, once an answer
+/// does not tell, or once two of the longest round trips that told before have passed.
 ///
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {
@@ -60,6 +62,7 @@ class allowance {
   /// what is left, and does not, ends what is known; so does the last one that breaks or is
   /// cancelled. `answered`: it did not break; `tells`: what is left.
   void come_back(place of, bool answered, bool tells) noexcept {
+    if (answered && !tells) fresh_ = false;
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
     left_ = unknown;
@@ -68,25 +71,30 @@ class allowance {
 
   /// Takes what an answer tells. A reset sooner than two round trips is left to the law: such a
   /// count is older than what it counts, and tells nothing of a window that has begun since. Nor
-  /// does it undo what is known of this one.
+  /// does it undo what is known of one that is long beside its answers, and that it agrees with.
   void tell(time_point now, answer const& a) noexcept {
     auto const reset = std::max(a.reset, duration::zero());
     auto const soon = reset - a.rtt <= a.rtt;
-    if (soon && (asking_ > 0 || (left_ != unknown && now < until_))) return;
     auto const told = static_cast<std::uint64_t>(std::max<std::int64_t>(a.remaining, 0));
+    auto const left = told - std::min(told, sent_ - a.of.sent);
+    bool const known = left_ != unknown && slowest_ <= span_ / 4 && !exceeds(left, left_, a);
+    if (soon && (asking_ > 0 || known)) return;
     auto const was = told + (a.refused ? 0 : static_cast<std::uint64_t>(a.cost));
     auto const first = left_ == unknown || asking_ > 0;
     most_ = first ? was : std::max(most_, was);
     slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
     asking_ = 0;
-    left_ = soon ? unknown : told - std::min(told, sent_ - a.of.sent);
-    if (now >= until_) began_.reset();
-    if (!soon) {
-      // Of a window first told of now, all that flew beside the request may be served after it.
-      if (first && !began_) began_ = a.of.sent - static_cast<std::uint64_t>(a.cost) - beside(a);
-      bound(a);
-    }
+    left_ = soon ? unknown : left;
+    if (std::exchange(fresh_, false))
+      began_ = 0;
+    else if (now >= (first ? until_ : ends_))
+      began_.reset();
     until_ = later(now, reset);
+    if (first) {
+      span_ = reset;
+      ends_ = until_;
+    }
+    if (!soon) bound(a);
   }
 
   /// Returns until when nothing of `cost` is left; `time_point::min()` if enough is.
@@ -106,7 +114,11 @@ class allowance {
 
   bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
-  /// Returns the units that flew beside the request when it went, taken to cost what it does.
+  /// Returns whether more is `left` than was `known`, by more than flew beside the request: it
+  /// refills.
+  static bool exceeds(std::uint64_t left, std::uint64_t known, answer const& a) noexcept {
+    return left > known && left - known > beside(a);
+  }
   static std::uint64_t beside(answer const& a) noexcept {
     auto const cost = static_cast<std::uint64_t>(a.cost);
     auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
@@ -114,12 +126,11 @@ class allowance {
   }
 
   /// Answers, and what they count, come in any order: no more is left of a window than was, less
-  /// all that went since it began. What exceeds that by more than flew beside the request is new:
-  /// it refills.
+  /// all that went since it began, unless it refills.
   void bound(answer const& a) noexcept {
     if (!began_) return;
     auto const most = most_ - std::min(most_, sent_ - *began_);
-    if (left_ > most && left_ - most > beside(a))
+    if (exceeds(left_, most, a))
       began_.reset();
     else
       left_ = std::min(left_, most);
@@ -131,6 +142,9 @@ class allowance {
   time_point until_ = time_point::min();  // until then `left_` is all there is
   duration slowest_{};                    // round trip of those that told of that window
   std::optional<std::uint64_t> began_{};  // sent_ before all that may count in that window
+  duration span_{};                       // until the reset, as that window was first told of
+  time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
+  bool fresh_ = true;                     // no answer has come
   std::uint32_t window_ = 0;              // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it
 };
