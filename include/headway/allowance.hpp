@@ -117,12 +117,10 @@ class allowance {
   /// Returns whether more is `left` than was `known`, by more than flew beside the request: it
   /// refills.
   static bool exceeds(std::uint64_t left, std::uint64_t known, answer const& a) noexcept {
-    return left > known && left - known > beside(a);
-  }
-  static std::uint64_t beside(answer const& a) noexcept {
     auto const cost = static_cast<std::uint64_t>(a.cost);
     auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
-    return cost > unknown / std::max<std::uint64_t>(others, 1) ? unknown : others * cost;
+    bool const huge = cost > unknown / std::max<std::uint64_t>(others, 1);
+    return !huge && left > known && left - known > others * cost;
   }
 
   /// Answers, and what they count, come in any order: no more is left of a window than was, less
@@ -130,10 +128,8 @@ class allowance {
   void bound(answer const& a) noexcept {
     if (!began_) return;
     auto const most = most_ - std::min(most_, sent_ - *began_);
-    if (exceeds(left_, most, a))
-      began_.reset();
-    else
-      left_ = std::min(left_, most);
+    if (exceeds(left_, most, a)) return began_.reset();
+    left_ = std::min(left_, most);
   }
 
   std::uint64_t sent_ = 0;                // units, modulo 2^64

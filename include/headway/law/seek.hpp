@@ -645,13 +645,10 @@ struct seek {
     bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
-      if (with.excess && wanted.shows_excess()) {
-        search_from(so_far.unit / wanted.over.seconds);
-        turn.wait(now, 2 * so_far.unit / pace());
-        return false;
-      }
-      turn.wait(now,
-                std::max(2 * so_far.unit / pace(), (0.5 + headway::unit(u)) * wanted.pause(now)));
+      bool const more = with.excess && wanted.shows_excess();
+      if (more) search_from(so_far.unit / wanted.over.seconds);
+      auto const pause = more ? 0 : (0.5 + headway::unit(u)) * wanted.pause(now);
+      turn.wait(now, std::max(2 * so_far.unit / pace(), pause));
       return false;
     }
     if (judge_hold(true)) return false;
