@@ -7,7 +7,7 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
                   RESULT_VARIABLE ccache_failed OUTPUT_QUIET ERROR_QUIET)
   if(NOT ccache_failed)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-    if("$CACHE{CMAKE_UNITY_BUILD}")  # there are precompiled headers, which ccache takes when told so
+    if(HEADWAY_SANITIZE)  # there are precompiled headers, which ccache takes when told so
       list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
     endif()
   endif()

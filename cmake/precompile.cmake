@@ -10,6 +10,5 @@ function(headway_precompile target)
   else()
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
-  target_compile_options(${target} PRIVATE  # both for ccache
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")  # for ccache
 endfunction()
