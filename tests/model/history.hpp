@@ -59,6 +59,9 @@ struct naive_governor {
   std::optional<std::int64_t> remaining{};
   std::int64_t most = 0;  // that remained of that window
   duration slowest{};     // round trip that told of it
+  duration span{};        // that window, as it was first told of
+  time_point ends = time_point::min();
+  bool unheard = true;  // no answer has come
   std::optional<std::int64_t> sent_before{};
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
@@ -103,6 +106,7 @@ struct naive_governor {
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
   void come_back(request& r, bool replied, hint const& advice) {
+    if (replied && !(advice.remaining && advice.reset)) unheard = false;
     if (!r.asks) return;
     r.asks = false;
     if (untold() && !replied) return;
@@ -317,23 +321,28 @@ struct naive_governor {
     auto const& [wait, left, reset] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     bool const soon = reset && *reset <= 2 * rtt;
-    if (left && reset && !(soon && untold())) {
+    auto const beside = (r.permit.in_flight - 1) * r.terms.cost;
+    auto const is_left = std::max(left.value_or(0) - (sent - r.sent), std::int64_t{0});
+    bool const agrees = remaining && slowest <= span / 4 && is_left <= *remaining + beside;
+    if (left && reset && !(soon && (untold() || agrees))) {
       auto const was = std::max(*left, std::int64_t{0}) + (throttled ? 0 : r.terms.cost);
       bool const first = !remaining || untold();
       most = first ? was : std::max(most, was);
       slowest = first ? rtt : std::max(slowest, rtt);
       told();
-      if (now >= resets) sent_before.reset();
+      if (now >= (first ? resets : ends)) sent_before.reset();
+      if (std::exchange(unheard, false)) sent_before = 0;
       remaining.reset();
-      if (!soon) remaining = std::max(*left - (sent - r.sent), std::int64_t{0});
+      if (!soon) remaining = is_left;
       if (!soon && sent_before) {
         auto const of_window = std::max(most - (sent - *sent_before), std::int64_t{0});
-        if (*remaining <= of_window + (r.permit.in_flight - 1) * r.terms.cost)
+        if (*remaining <= of_window + beside)
           remaining = std::min(*remaining, of_window);
         else
           sent_before.reset();
       }
       resets = later(now, std::max(*reset, duration(0)));
+      if (first) ends = resets, span = std::max(*reset, duration(0));
     }
     if (wait || left || reset) law.on_hint(now, advice);
   }
