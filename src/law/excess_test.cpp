@@ -154,6 +154,7 @@ TEST(excess, no_pace_is_judged_by_more_answers_than_so_many) {
     else
       c.e.succeeded(c.now, false);
   }
+  EXPECT_LE(heard, excess::heard_max);
   EXPECT_EQ(c.e.now, excess::at::measured);
 }
 
