@@ -24,6 +24,7 @@ class allowance {
   /// A place in the order of sends.
   struct place {
     std::uint64_t sent = 0;    ///< units, by all, its own included; modulo 2^64
+    std::uint64_t beside = 0;  ///< units of others that flew when it went
     std::uint32_t window = 0;  ///< that its answer is to tell of; 0: of none
     friend bool operator==(place const&, place const&) = default;
   };
@@ -31,7 +32,6 @@ class allowance {
   struct answer {
     place of{};                  ///< the request
     std::int64_t cost = 1;       ///< of it
-    int in_flight = 1;           ///< permits out when it went, its own included
     bool refused = false;        ///< then it took nothing
     std::int64_t remaining = 0;  ///< units; less than 0 is 0
     duration reset{};            ///< from now on; less than 0 is 0
@@ -45,9 +45,8 @@ class allowance {
       asks = !asks && left_ != unknown;
       asking_ = 0;
       left_ = asks ? most_ : unknown;
-      began_.reset();
+      began_ = asks ? std::optional(sent_) : std::nullopt;
       if (asks) {
-        began_ = sent_;
         until_ = later(later(now, slowest_), slowest_);
         ++window_;
       }
@@ -55,13 +54,14 @@ class allowance {
     if (asks) ++asking_;
     auto const units = static_cast<std::uint64_t>(cost);
     if (left_ != unknown) left_ -= std::min(left_, units);
-    return {sent_ += units, asks ? window_ : 0};
+    return {sent_ += units, std::exchange(flying_, flying_ + units), asks ? window_ : 0};
   }
 
-  /// Takes a request that no longer flies, before what its answer tells. An answer that is to tell
-  /// what is left, and does not, ends what is known; so does the last one that breaks or is
-  /// cancelled. `answered`: it did not break; `tells`: what is left.
-  void come_back(place of, bool answered, bool tells) noexcept {
+  /// Takes a request of `cost` that no longer flies, before what its answer tells. An answer that
+  /// is to tell what is left, and does not, ends what is known; so does the last one that breaks or
+  /// is cancelled. `answered`: it did not break; `tells`: what is left.
+  void come_back(place of, std::int64_t cost, bool answered, bool tells) noexcept {
+    flying_ -= static_cast<std::uint64_t>(cost);
     if (answered && !tells) fresh_ = false;
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
@@ -77,8 +77,8 @@ class allowance {
     auto const soon = reset - a.rtt <= a.rtt;
     auto const told = static_cast<std::uint64_t>(std::max<std::int64_t>(a.remaining, 0));
     auto const left = told - std::min(told, sent_ - a.of.sent);
-    bool const known = left_ != unknown && slowest_ <= span_ / 4 && !exceeds(left, left_, a);
-    if (soon && (asking_ > 0 || known)) return;
+    bool const agrees = slowest_ <= span_ / 4 && left - std::min(left, left_) <= a.of.beside;
+    if (soon && (asking_ > 0 || (left_ != unknown && agrees))) return;
     auto const was = told + (a.refused ? 0 : static_cast<std::uint64_t>(a.cost));
     auto const first = left_ == unknown || asking_ > 0;
     most_ = first ? was : std::max(most_, was);
@@ -94,7 +94,12 @@ class allowance {
       span_ = reset;
       ends_ = until_;
     }
-    if (!soon) bound(a);
+    if (soon || !began_) return;
+    // Answers, and what they count, come in any order: no more is left of a window than was, less
+    // all that went since it began, unless it refills.
+    auto const most = most_ - std::min(most_, sent_ - *began_);
+    if (left - std::min(left, most) > a.of.beside) return began_.reset();
+    left_ = std::min(left, most);
   }
 
   /// Returns until when nothing of `cost` is left; `time_point::min()` if enough is.
@@ -114,25 +119,8 @@ class allowance {
 
   bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
-  /// Returns whether more is `left` than was `known`, by more than flew beside the request: it
-  /// refills.
-  static bool exceeds(std::uint64_t left, std::uint64_t known, answer const& a) noexcept {
-    auto const cost = static_cast<std::uint64_t>(a.cost);
-    auto const others = static_cast<std::uint64_t>(std::max(a.in_flight - 1, 0));
-    bool const huge = cost > unknown / std::max<std::uint64_t>(others, 1);
-    return !huge && left > known && left - known > others * cost;
-  }
-
-  /// Answers, and what they count, come in any order: no more is left of a window than was, less
-  /// all that went since it began, unless it refills.
-  void bound(answer const& a) noexcept {
-    if (!began_) return;
-    auto const most = most_ - std::min(most_, sent_ - *began_);
-    if (exceeds(left_, most, a)) return began_.reset();
-    left_ = std::min(left_, most);
-  }
-
   std::uint64_t sent_ = 0;                // units, modulo 2^64
+  std::uint64_t flying_ = 0;              // of them, modulo 2^64
   std::uint64_t left_ = unknown;          // that was told, less what was sent since
   std::uint64_t most_ = 0;                // of that window was left, as far as is known
   time_point until_ = time_point::min();  // until then `left_` is all there is

@@ -252,7 +252,7 @@ class governor {
     auto& r = requests_[index_of(t)];
     answer(now, r, head);
     first_answered_ = true;
-    told_.come_back(r.in_order, true, tells(head.advice));
+    told_.come_back(r.in_order, r.terms.cost, true, tells(head.advice));
     obey(now, r, head);
     succeed(now, r, u);
     r.heard = true;
@@ -275,7 +275,8 @@ class governor {
     r.flight.own = refused_it && blame_.refuse(now, r.refused, s.sent.sent);
     auto const its_own = refused_it && r.refused.alone();
     if (!r.heard)
-      told_.come_back(r.in_order, result.what == outcome::success || (refused_it && !its_own),
+      told_.come_back(r.in_order, r.terms.cost,
+                      result.what == outcome::success || (refused_it && !its_own),
                       !its_own && tells(result.advice));
     if (!its_own && result.advice != hint{})
       obey(now, r, {.what = result.what, .advice = unheard(t, result)});
@@ -292,10 +293,11 @@ class governor {
   void cancel(time_point, ticket t) {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
-    if (requests_[index].where == place::flying) {
+    auto const& r = requests_[index];
+    if (r.where == place::flying) {
       --in_flight_;
-      heard_ -= requests_[index].heard ? 1 : 0;
-      if (!requests_[index].heard) told_.come_back(requests_[index].in_order, false, false);
+      heard_ -= r.heard ? 1 : 0;
+      if (!r.heard) told_.come_back(r.in_order, r.terms.cost, false, false);
     } else {
       --waiting_;
     }
@@ -513,9 +515,8 @@ class governor {
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
-      told_.tell(now,
-                 {r.in_order, r.terms.cost, r.flight.sent.in_flight, said.what == outcome::throttle,
-                  *advice.remaining, *advice.reset, r.flight.rtt});
+      told_.tell(now, {r.in_order, r.terms.cost, said.what == outcome::throttle, *advice.remaining,
+                       *advice.reset, r.flight.rtt});
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }

@@ -37,6 +37,7 @@ struct naive_governor {
     std::vector<time_point> row{};  // of its refusals since anything was accepted
     duration last_delay{};
     std::int64_t sent = 0;
+    std::int64_t beside = 0;  // units of others that flew unheard when it went
     bool asks = false;   // its answer is to tell what is left of a window that has begun
     bool aside = false;  // asked before its turn
     std::int64_t accepted_before = 0;      // when it was refused last
@@ -274,6 +275,9 @@ struct naive_governor {
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.held = std::max(ceiling_at, allowed_at) - allowed_at;
     r.permit.sent = now;
+    r.beside = 0;
+    for (auto const& other : alive)
+      if (other.flying && !other.heard) r.beside += other.terms.cost;
     r.flying = true;
     r.heard = false;
     r.permit.in_flight = in_flight();
@@ -321,9 +325,8 @@ struct naive_governor {
     auto const& [wait, left, reset] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     bool const soon = reset && *reset <= 2 * rtt;
-    auto const beside = (r.permit.in_flight - 1) * r.terms.cost;
     auto const is_left = std::max(left.value_or(0) - (sent - r.sent), std::int64_t{0});
-    bool const agrees = remaining && slowest <= span / 4 && is_left <= *remaining + beside;
+    bool const agrees = remaining && slowest <= span / 4 && is_left <= *remaining + r.beside;
     if (left && reset && !(soon && (untold() || agrees))) {
       auto const was = std::max(*left, std::int64_t{0}) + (throttled ? 0 : r.terms.cost);
       bool const first = !remaining || untold();
@@ -336,7 +339,7 @@ struct naive_governor {
       if (!soon) remaining = is_left;
       if (!soon && sent_before) {
         auto const of_window = std::max(most - (sent - *sent_before), std::int64_t{0});
-        if (*remaining <= of_window + beside)
+        if (*remaining <= of_window + r.beside)
           remaining = std::min(*remaining, of_window);
         else
           sent_before.reset();
