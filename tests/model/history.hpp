@@ -38,8 +38,8 @@ struct naive_governor {
     duration last_delay{};
     std::int64_t sent = 0;
     std::int64_t beside = 0;  // units of others that flew unheard when it went
-    bool asks = false;   // its answer is to tell what is left of a window that has begun
-    bool aside = false;  // asked before its turn
+    bool asks = false;        // its answer is to tell what is left of a window that has begun
+    bool aside = false;       // asked before its turn
     std::int64_t accepted_before = 0;      // when it was refused last
     bool witnessed = false;                // it went while others passed
     int telling = 0;                       // refusals after others had been accepted
