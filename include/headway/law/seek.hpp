@@ -340,6 +340,8 @@ struct seek {
  private:
   static constexpr double ln2 = 0.6931471805599453;
 
+  // What it knows of itself and of the server. Equations are those of docs/law.md.
+
   double rate_of(double l) const noexcept {
     return top.slots ? l * so_far.unit / std::max(wait.mean, rtt_min) : l;
   }
@@ -419,6 +421,8 @@ struct seek {
     return top.slots ? s.in_flight + 1 >= allowed() : turn.bind(now, wait.mean);
   }
 
+  // Growing: equations 1 to 4, and 18.
+
   phase growing() const noexcept {
     if (top.at > 0 && crowd()) return phase::crowd;
     if (ramping()) return phase::ramp;
@@ -480,6 +484,8 @@ struct seek {
     if (std::exchange(top.slots, slots) != slots) wait.drained = 0;
   }
 
+  // The search, begun anew.
+
   /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
   /// below what was accepted before chance was found, nor, early and alone, below the usual start.
   void search_anew() noexcept {
@@ -507,6 +513,8 @@ struct seek {
     top = {.ease = top.ease};
     server.shut = false;
   }
+
+  // Experiments, and what they tell: equations 10, 12, 13, 16, 17 and 19.
 
   /// Takes an answer, which may be a test's. Returns whether it is.
   bool hear_of_test(time_point now, sample const& s, bool is_refused) noexcept {
@@ -620,6 +628,8 @@ struct seek {
       hold.refused(level, per_unit(rate_of(level)));
     return false;
   }
+
+  // A refusal: what it is due to, and what it says of the ceiling (equations 5, 6, 11 and 14).
 
   /// A refusal that cuts.
   struct refusal {
@@ -862,6 +872,8 @@ struct seek {
     *this = fresh;
   }
 
+  // A server that was shut: equations 7 and 8.
+
   /// Takes the first success after a row of refusals, of a request sent at `sent`. The first time
   /// the server is taken to have a period if nothing was known or refused before; when it happens
   /// again, it has one. Else it was away, and is what it was, but a window that gives as many as
@@ -927,6 +939,8 @@ struct seek {
     top.climb_seconds = std::max(top.climb_seconds, ban::slowness * c.closed);
     top.touched = top.guess = false;
   }
+
+  // Latency: equation 9.
 
   /// Returns x / unit, without the division where each request costs 1, as most do.
   double per_unit(double x) const noexcept { return so_far.unit == 1 ? x : x / so_far.unit; }
