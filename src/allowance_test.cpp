@@ -17,11 +17,17 @@ time_point at(duration d) {
   return time_point(d);
 }
 
+/// Takes what an answer tells, as that of a request that took its cost.
+void hear(allowance& a, duration now, allowance::answer const& told) {
+  a.come_back(told.of, told.cost, true, true);
+  a.tell(at(now), told);
+}
+
 /// A request went at 0 and was told after 1 s that `left` remain until 10 s.
 allowance told_until_10s(std::int64_t left) {
   allowance a;
   auto const first = a.send(at(0s), 1);
-  a.tell(at(1s), {.of = first, .remaining = left, .reset = 9s, .rtt = 1s});
+  hear(a, 1s, {.of = first, .remaining = left, .reset = 9s, .rtt = 1s});
   return a;
 }
 
@@ -38,7 +44,7 @@ TEST(allowance, a_reset_sooner_than_two_round_trips_tells_nothing) {
   for (auto const reset : {2s, 0s, -1s, std::chrono::seconds::min()}) {
     allowance a;
     auto const first = a.send(at(0s), 1);
-    a.tell(at(1s), {.of = first, .remaining = 0, .reset = duration(reset.count()), .rtt = 1s});
+    hear(a, 1s, {.of = first, .remaining = 0, .reset = duration(reset.count()), .rtt = 1s});
     EXPECT_EQ(a.held_until(1), none);
   }
 }
@@ -46,7 +52,7 @@ TEST(allowance, a_reset_sooner_than_two_round_trips_tells_nothing) {
 TEST(allowance, a_reset_sooner_than_two_round_trips_undoes_nothing) {
   auto a = told_until_10s(1);
   auto const slow = a.send(at(6s), 1);
-  a.tell(at(8s), {.of = slow, .remaining = 0, .reset = 2s, .rtt = 2s});
+  hear(a, 8s, {.of = slow, .remaining = 0, .reset = 2s, .rtt = 2s});
   EXPECT_EQ(a.held_until(1), at(10s));
 }
 
@@ -54,9 +60,9 @@ TEST(allowance, a_reset_sooner_than_two_round_trips_undoes_what_it_contradicts) 
   allowance a;
   auto const first = a.send(at(0s), 1);
   auto const second = a.send(at(0s), 1);
-  a.tell(at(1s), {.of = first, .remaining = 0, .reset = 24h * 365, .rtt = 1s});
+  hear(a, 1s, {.of = first, .remaining = 0, .reset = 24h * 365, .rtt = 1s});
   EXPECT_NE(a.held_until(1), none);
-  a.tell(at(1s), {.of = second, .remaining = 1000, .reset = 1s, .rtt = 1s});
+  hear(a, 1s, {.of = second, .remaining = 1000, .reset = 1s, .rtt = 1s});
   EXPECT_EQ(a.held_until(1), none);
 }
 
@@ -68,8 +74,7 @@ TEST(allowance, a_reset_that_recedes_ends_no_window) {
     sent.push_back(a.send(at(i * 1s), 1));
     if (i < 4) continue;
     auto const first = sent[static_cast<std::size_t>(i - 4)];
-    a.come_back(first, 1, true, true);
-    a.tell(at(i * 1s), {.of = first, .remaining = 7, .reset = 10s, .rtt = 4s});
+    hear(a, i * 1s, {.of = first, .remaining = 7, .reset = 10s, .rtt = 4s});
     if (i > 14) {
       ASSERT_EQ(a.held_until(3), none) << i;
     }
@@ -80,8 +85,8 @@ TEST(allowance, a_late_answer_undoes_what_is_known_of_a_window_as_short_as_four_
   for (auto const longest : {1s, 3s}) {
     allowance a;
     auto const first = a.send(at(0s), 1), second = a.send(at(6s), 1);
-    a.tell(at(longest), {.of = first, .remaining = 1, .reset = 9s, .rtt = longest});
-    a.tell(at(9s), {.of = second, .remaining = 0, .reset = 3s, .rtt = 3s});
+    hear(a, longest, {.of = first, .remaining = 1, .reset = 9s, .rtt = longest});
+    hear(a, 9s, {.of = second, .remaining = 0, .reset = 3s, .rtt = 3s});
     EXPECT_EQ(a.held_until(1), longest == 1s ? at(10s) : none) << longest.count();
   }
 }
@@ -89,7 +94,7 @@ TEST(allowance, a_late_answer_undoes_what_is_known_of_a_window_as_short_as_four_
 TEST(allowance, after_a_reset_it_asks_for_as_long_as_two_of_the_longest_round_trips) {
   auto a = told_until_10s(2);
   auto const second = a.send(at(2s), 1);
-  a.tell(at(5s), {.of = second, .remaining = 1, .reset = 7s, .rtt = 3s});
+  hear(a, 5s, {.of = second, .remaining = 1, .reset = 7s, .rtt = 3s});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(a.asks_until(1), none) << i;
     EXPECT_NE(a.send(at(12s), 1).window, 0U);
@@ -123,12 +128,11 @@ TEST(allowance, one_that_went_before_the_reset_is_not_asked) {
 TEST(allowance, costs_of_any_size_neither_overflow_nor_let_more_go) {
   allowance a;
   auto const first = a.send(at(0s), most);
-  a.tell(at(1s), {.of = first, .cost = most, .remaining = most, .reset = 9s, .rtt = 1s});
+  hear(a, 1s, {.of = first, .cost = most, .remaining = most, .reset = 9s, .rtt = 1s});
   auto const next = a.send(at(10s), most);
   a.send(at(10s), most);
   EXPECT_EQ(a.asks_until(1), at(12s));
-  a.come_back(next, most, true, true);
-  a.tell(at(11s), {.of = next, .cost = most, .remaining = most, .reset = 9s, .rtt = 1s});
+  hear(a, 11s, {.of = next, .cost = most, .remaining = most, .reset = 9s, .rtt = 1s});
   EXPECT_EQ(a.held_until(1), at(20s));
 }
 
@@ -137,13 +141,11 @@ TEST(allowance, what_flew_beside_is_as_dear_as_it_was) {
   auto a = told_until_10s(100);
   auto const dear = a.send(at(10s), 50);
   auto const cheap = a.send(at(10s), 1);
-  a.come_back(cheap, 1, true, true);
-  a.tell(at(11s), {.of = cheap, .remaining = 100, .reset = 9s, .rtt = 1s});
+  hear(a, 11s, {.of = cheap, .remaining = 100, .reset = 9s, .rtt = 1s});
   EXPECT_EQ(a.held_until(51), at(20s)) << "it may be served after the cheap one";
   a.come_back(dear, 50, true, true);
   auto const next = a.send(at(12s), 1);
-  a.come_back(next, 1, true, true);
-  a.tell(at(13s), {.of = next, .remaining = 99, .reset = 7s, .rtt = 1s});
+  hear(a, 13s, {.of = next, .remaining = 99, .reset = 7s, .rtt = 1s});
   EXPECT_EQ(a.held_until(99), none) << "nothing flew beside it: it refills";
 }
 
@@ -154,20 +156,57 @@ TEST(allowance, what_flew_beside_the_first_answer_may_be_served_after_it) {
   for (int i = 0; i < 16; ++i) flies.push_back(a.send(at(0s), 1));
   for (int served = 1; served <= 16; ++served) {
     auto const nth = served == 1 ? 16 : served - 1;
-    a.tell(at(1s), {.of = flies[static_cast<std::size_t>(nth - 1)],
-                    .remaining = 20 - served,
-                    .reset = 9s,
-                    .rtt = 1s});
+    hear(a, 1s,
+         {.of = flies[static_cast<std::size_t>(nth - 1)],
+          .remaining = 20 - served,
+          .reset = 9s,
+          .rtt = 1s});
     EXPECT_EQ(a.held_until(3), none) << served;
     EXPECT_EQ(a.held_until(5), at(10s)) << served;
   }
 }
 
+/// Sends fifteen, and hears of the last of them first, which tells of `left` until 10 s.
+void hears_of_the_last_of_15(allowance& a, std::int64_t left) {
+  for (int i = 0; i < 14; ++i) a.send(at(1s), 1);
+  auto const last = a.send(at(1s), 1);
+  hear(a, 2s, {.of = last, .remaining = left, .reset = 8s, .rtt = 1s});
+}
+
+TEST(allowance, what_breaks_before_the_first_answer_is_not_what_refills) {
+  allowance a;
+  a.come_back(a.send(at(0s), 1), 1, false, false);
+  hears_of_the_last_of_15(a, 19);
+  EXPECT_EQ(a.held_until(5), none);
+  EXPECT_EQ(a.held_until(6), at(10s)) << "of 20 the fourteen others may take theirs";
+}
+
+TEST(allowance, nor_is_what_breaks_or_is_refused_in_a_window) {
+  for (bool const refused : {false, true}) {
+    auto a = told_until_10s(19);
+    auto const in_vain = a.send(at(1s), 1);
+    a.come_back(in_vain, 1, refused, refused);
+    if (refused) a.tell(at(1s), {.of = in_vain, .cost = 0, .remaining = 19, .reset = 9s});
+    hears_of_the_last_of_15(a, 18);
+    EXPECT_EQ(a.held_until(4), none) << refused;
+    EXPECT_EQ(a.held_until(5), at(10s)) << refused;
+  }
+}
+
+TEST(allowance, what_flies_at_a_reset_may_count_after_it) {
+  auto a = told_until_10s(19);
+  for (int i = 0; i < 15; ++i) a.send(at(9s), 1);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(a.asks_until(1), none) << i;
+    a.send(at(10s), 1);
+  }
+  EXPECT_NE(a.asks_until(1), none);
+}
+
 TEST(allowance, what_is_left_beyond_what_flew_beside_refills) {
   auto a = told_until_10s(2);
   auto const next = a.send(at(10s), 1);
-  a.come_back(next, 1, true, true);
-  a.tell(at(11s), {.of = next, .remaining = 3, .reset = 9s, .rtt = 1s});
+  hear(a, 11s, {.of = next, .remaining = 3, .reset = 9s, .rtt = 1s});
   EXPECT_EQ(a.held_until(3), none);
 }
 

@@ -13,10 +13,11 @@ namespace headway {
 /// Knows what is left of a limit, as far as the server tells: what remained at an answer, less all
 /// that was sent since the request that it answers.
 ///
-/// Of the first window all that went counts, since answers come in any order: the last request may
-/// be served first. After a reset, and until an answer tells anew, the next window is taken to have
-/// no more than was ever left of the one before. That ends, and nothing is known, once an answer
-/// does not tell, or once two of the longest round trips that told before have passed.
+/// Answers come in any order: the last request may be served first. So in the first window, and in
+/// one that begins at a reset, all that flies may count. After a reset, and until an answer tells
+/// anew, the next window is taken to have no more than was ever left of the one before. That ends,
+/// and nothing is known, once an answer does not tell, or once two of the longest round trips that
+/// told before have passed.
 ///
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {
@@ -24,18 +25,17 @@ class allowance {
   /// A place in the order of sends.
   struct place {
     std::uint64_t sent = 0;    ///< units, by all, its own included; modulo 2^64
-    std::uint64_t beside = 0;  ///< units of others that flew when it went
+    std::uint64_t beside = 0;  ///< units of others that were not heard of when it went
     std::uint32_t window = 0;  ///< that its answer is to tell of; 0: of none
     friend bool operator==(place const&, place const&) = default;
   };
   /// An answer that tells what is left.
   struct answer {
     place of{};                  ///< the request
-    std::int64_t cost = 1;       ///< of it
-    bool refused = false;        ///< then it took nothing
+    std::int64_t cost = 1;       ///< units that it took: none if it was refused
     std::int64_t remaining = 0;  ///< units; less than 0 is 0
     duration reset{};            ///< from now on; less than 0 is 0
-    duration rtt{};              ///< since it went
+    duration rtt{};              ///< since it went, at least 0
   };
 
   /// Takes a send.
@@ -44,8 +44,8 @@ class allowance {
     if (now >= until_) {
       asks = !asks && left_ != unknown;
       asking_ = 0;
-      left_ = asks ? most_ : unknown;
-      began_ = asks ? std::optional(sent_) : std::nullopt;
+      left_ = asks ? most_ - std::min(most_, flying_) : unknown;
+      accepted_ = asks ? std::optional<std::uint64_t>(0) : std::nullopt;
       if (asks) {
         until_ = later(later(now, slowest_), slowest_);
         ++window_;
@@ -57,16 +57,16 @@ class allowance {
     return {sent_ += units, std::exchange(flying_, flying_ + units), asks ? window_ : 0};
   }
 
-  /// Takes a request of `cost` that no longer flies, before what its answer tells. An answer that
-  /// is to tell what is left, and does not, ends what is known; so does the last one that breaks or
-  /// is cancelled. `answered`: it did not break; `tells`: what is left.
+  /// Takes a request of `cost` that is heard of, or will not be, before what its answer tells. An
+  /// answer that is to tell what is left, and does not, ends what is known; so does the last one
+  /// that breaks or is cancelled. `answered`: it did not break; `tells`: what is left.
   void come_back(place of, std::int64_t cost, bool answered, bool tells) noexcept {
     flying_ -= static_cast<std::uint64_t>(cost);
     if (answered && !tells) fresh_ = false;
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
     left_ = unknown;
-    if (!tells) began_.reset();
+    if (!tells) accepted_.reset();
   }
 
   /// Takes what an answer tells. A reset sooner than two round trips is left to the law: such a
@@ -79,26 +79,25 @@ class allowance {
     auto const left = told - std::min(told, sent_ - a.of.sent);
     bool const agrees = slowest_ <= span_ / 4 && left - std::min(left, left_) <= a.of.beside;
     if (soon && (asking_ > 0 || (left_ != unknown && agrees))) return;
-    auto const was = told + (a.refused ? 0 : static_cast<std::uint64_t>(a.cost));
+    auto const was = told + static_cast<std::uint64_t>(a.cost);
     auto const first = left_ == unknown || asking_ > 0;
     most_ = first ? was : std::max(most_, was);
     slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
     asking_ = 0;
     left_ = soon ? unknown : left;
     if (std::exchange(fresh_, false))
-      began_ = 0;
+      accepted_ = 0;
     else if (now >= (first ? until_ : ends_))
-      began_.reset();
+      accepted_.reset();
+    if (accepted_) *accepted_ += static_cast<std::uint64_t>(a.cost);
     until_ = later(now, reset);
     if (first) {
       span_ = reset;
       ends_ = until_;
     }
-    if (soon || !began_) return;
-    // Answers, and what they count, come in any order: no more is left of a window than was, less
-    // all that went since it began, unless it refills.
-    auto const most = most_ - std::min(most_, sent_ - *began_);
-    if (left - std::min(left, most) > a.of.beside) return began_.reset();
+    if (soon || !accepted_) return;
+    auto const most = most_ - std::min(most_, *accepted_ + flying_);
+    if (left - std::min(left, most) > a.of.beside) return accepted_.reset();  // it refills
     left_ = std::min(left, most);
   }
 
@@ -119,17 +118,17 @@ class allowance {
 
   bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
-  std::uint64_t sent_ = 0;                // units, modulo 2^64
-  std::uint64_t flying_ = 0;              // of them, modulo 2^64
-  std::uint64_t left_ = unknown;          // that was told, less what was sent since
-  std::uint64_t most_ = 0;                // of that window was left, as far as is known
-  time_point until_ = time_point::min();  // until then `left_` is all there is
-  duration slowest_{};                    // round trip of those that told of that window
-  std::optional<std::uint64_t> began_{};  // sent_ before all that may count in that window
-  duration span_{};                       // until the reset, as that window was first told of
-  time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
-  bool fresh_ = true;                     // no answer has come
-  std::uint32_t window_ = 0;              // count of these
+  std::uint64_t sent_ = 0;                   // units, modulo 2^64
+  std::uint64_t flying_ = 0;                 // of them, not heard of yet; modulo 2^64
+  std::uint64_t left_ = unknown;             // that was told, less what was sent since
+  std::uint64_t most_ = 0;                   // of that window was left, as far as is known
+  time_point until_ = time_point::min();     // until then `left_` is all there is
+  duration slowest_{};                       // round trip of those that told of that window
+  std::optional<std::uint64_t> accepted_{};  // units of that window, as far as answers told
+  duration span_{};                          // until the reset, as that window was first told of
+  time_point ends_ = time_point::min();      // that reset: one that recedes ends no window
+  bool fresh_ = true;                        // no answer has come
+  std::uint32_t window_ = 0;                 // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it
 };
 

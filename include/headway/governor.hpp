@@ -515,8 +515,8 @@ class governor {
     if (advice.retry_after)
       hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
-      told_.tell(now, {r.in_order, r.terms.cost, said.what == outcome::throttle, *advice.remaining,
-                       *advice.reset, r.flight.rtt});
+      told_.tell(now, {r.in_order, said.what == outcome::throttle ? 0 : r.terms.cost,
+                       *advice.remaining, *advice.reset, r.flight.rtt});
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }

@@ -62,8 +62,8 @@ struct naive_governor {
   duration slowest{};     // round trip that told of it
   duration span{};        // that window, as it was first told of
   time_point ends = time_point::min();
-  bool unheard = true;  // no answer has come
-  std::optional<std::int64_t> sent_before{};
+  bool unheard = true;                  // no answer has come
+  std::optional<std::int64_t> taken{};  // of that window, by requests whose answers told
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
@@ -87,6 +87,13 @@ struct naive_governor {
   int heard() const {
     return static_cast<int>(
         std::ranges::count_if(alive, [](auto& r) { return r.flying && r.heard; }));
+  }
+  /// Returns the cost of all but one that fly and are not heard of.
+  std::int64_t unheard_of(request const& but) const {
+    std::int64_t cost = 0;
+    for (auto const& r : alive)
+      if (&r != &but && r.flying && !r.heard) cost += r.terms.cost;
+    return cost;
   }
   std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
   bool untold() const { return std::ranges::any_of(alive, &request::asks); }
@@ -113,7 +120,7 @@ struct naive_governor {
     if (untold() && !replied) return;
     told();
     remaining.reset();
-    if (!advice.remaining || !advice.reset) sent_before.reset();
+    if (!advice.remaining || !advice.reset) taken.reset();
   }
   void told() {
     for (auto& r : alive) r.asks = false;
@@ -275,21 +282,19 @@ struct naive_governor {
     r.permit = law.take(now, r.terms.cost, u);
     r.permit.held = std::max(ceiling_at, allowed_at) - allowed_at;
     r.permit.sent = now;
-    r.beside = 0;
-    for (auto const& other : alive)
-      if (other.flying && !other.heard) r.beside += other.terms.cost;
+    r.beside = unheard_of(r);
     r.flying = true;
     r.heard = false;
     r.permit.in_flight = in_flight();
     r.permit.cost = r.terms.cost;
     r.asks = untold();
     if (now >= resets) {
-      sent_before.reset();
+      taken.reset();
       r.asks = remaining && !r.asks;
       remaining.reset();
       if (bool const begins = r.asks; told(), r.asks = begins) {
-        sent_before = sent;
-        remaining = most;
+        taken = 0;
+        remaining = std::max(most - unheard_of(r), std::int64_t{0});
         resets = later(later(now, slowest), slowest);
       }
     }
@@ -333,16 +338,17 @@ struct naive_governor {
       most = first ? was : std::max(most, was);
       slowest = first ? rtt : std::max(slowest, rtt);
       told();
-      if (now >= (first ? resets : ends)) sent_before.reset();
-      if (std::exchange(unheard, false)) sent_before = 0;
+      if (now >= (first ? resets : ends)) taken.reset();
+      if (std::exchange(unheard, false)) taken = 0;
+      if (taken) *taken += throttled ? 0 : r.terms.cost;
       remaining.reset();
       if (!soon) remaining = is_left;
-      if (!soon && sent_before) {
-        auto const of_window = std::max(most - (sent - *sent_before), std::int64_t{0});
+      if (!soon && taken) {
+        auto const of_window = std::max(most - *taken - unheard_of(r), std::int64_t{0});
         if (*remaining <= of_window + r.beside)
           remaining = std::min(*remaining, of_window);
         else
-          sent_before.reset();
+          taken.reset();
       }
       resets = later(now, std::max(*reset, duration(0)));
       if (first) ends = resets, span = std::max(*reset, duration(0));
