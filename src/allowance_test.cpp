@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,9 +18,9 @@ time_point at(duration d) {
   return time_point(d);
 }
 
-/// Takes what an answer tells, as that of a request that took its cost.
+/// Takes what an answer tells; one that took nothing would have taken 1.
 void hear(allowance& a, duration now, allowance::answer const& told) {
-  a.come_back(told.of, told.cost, true, true);
+  a.come_back(told.of, std::max<std::int64_t>(told.cost, 1), true, true);
   a.tell(at(now), told);
 }
 
@@ -181,15 +182,22 @@ TEST(allowance, what_breaks_before_the_first_answer_is_not_what_refills) {
   EXPECT_EQ(a.held_until(6), at(10s)) << "of 20 the fourteen others may take theirs";
 }
 
-TEST(allowance, nor_is_what_breaks_or_is_refused_in_a_window) {
-  for (bool const refused : {false, true}) {
+TEST(allowance, nor_is_what_is_refused) {
+  auto a = told_until_10s(19);
+  auto const refused = a.send(at(1s), 1);
+  hear(a, 1s, {.of = refused, .cost = 0, .remaining = 19, .reset = 9s});
+  hears_of_the_last_of_15(a, 18);
+  EXPECT_EQ(a.held_until(4), none);
+  EXPECT_EQ(a.held_until(5), at(10s));
+}
+
+TEST(allowance, what_breaks_or_does_not_tell_may_have_counted) {
+  for (bool const answered : {false, true}) {
     auto a = told_until_10s(19);
-    auto const in_vain = a.send(at(1s), 1);
-    a.come_back(in_vain, 1, refused, refused);
-    if (refused) a.tell(at(1s), {.of = in_vain, .cost = 0, .remaining = 19, .reset = 9s});
-    hears_of_the_last_of_15(a, 18);
-    EXPECT_EQ(a.held_until(4), none) << refused;
-    EXPECT_EQ(a.held_until(5), at(10s)) << refused;
+    a.come_back(a.send(at(1s), 1), 1, answered, false);
+    hears_of_the_last_of_15(a, 17);
+    EXPECT_EQ(a.held_until(3), none) << answered;
+    EXPECT_EQ(a.held_until(4), at(10s)) << answered;
   }
 }
 

@@ -14,10 +14,10 @@ namespace headway {
 /// that was sent since the request that it answers.
 ///
 /// Answers come in any order: the last request may be served first. So in the first window, and in
-/// one that begins at a reset, all that flies may count. After a reset, and until an answer tells
-/// anew, the next window is taken to have no more than was ever left of the one before. That ends,
-/// and nothing is known, once an answer does not tell, or once two of the longest round trips that
-/// told before have passed.
+/// one that begins at a reset, all that flies counts, and so does what breaks. After a reset, and
+/// until an answer tells anew, the next window is taken to have no more than was ever left of the
+/// one before. That ends, and nothing is known, once an answer does not tell, or once two of the
+/// longest round trips that told before have passed.
 ///
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {
@@ -63,6 +63,7 @@ class allowance {
   void come_back(place of, std::int64_t cost, bool answered, bool tells) noexcept {
     flying_ -= static_cast<std::uint64_t>(cost);
     if (answered && !tells) fresh_ = false;
+    if (!tells && accepted_) *accepted_ += static_cast<std::uint64_t>(cost);
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
     left_ = unknown;
@@ -79,9 +80,8 @@ class allowance {
     auto const left = told - std::min(told, sent_ - a.of.sent);
     bool const agrees = slowest_ <= span_ / 4 && left - std::min(left, left_) <= a.of.beside;
     if (soon && (asking_ > 0 || (left_ != unknown && agrees))) return;
-    auto const was = told + static_cast<std::uint64_t>(a.cost);
     auto const first = left_ == unknown || asking_ > 0;
-    most_ = first ? was : std::max(most_, was);
+    most_ = std::max(first ? 0 : most_, told + static_cast<std::uint64_t>(a.cost));
     slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
     asking_ = 0;
     left_ = soon ? unknown : left;
@@ -124,7 +124,7 @@ class allowance {
   std::uint64_t most_ = 0;                   // of that window was left, as far as is known
   time_point until_ = time_point::min();     // until then `left_` is all there is
   duration slowest_{};                       // round trip of those that told of that window
-  std::optional<std::uint64_t> accepted_{};  // units of that window, as far as answers told
+  std::optional<std::uint64_t> accepted_{};  // units of that window, perhaps: not told otherwise
   duration span_{};                          // until the reset, as that window was first told of
   time_point ends_ = time_point::min();      // that reset: one that recedes ends no window
   bool fresh_ = true;                        // no answer has come

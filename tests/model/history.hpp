@@ -26,6 +26,7 @@ struct naive_governor {
     reason rests = reason::none;
     request_terms terms{};
     bool flying = false;
+    bool awaited = false;  // nothing is heard of it since it went
     bool heard = false;
     bool paced = false;
     stamp permit{};
@@ -88,11 +89,11 @@ struct naive_governor {
     return static_cast<int>(
         std::ranges::count_if(alive, [](auto& r) { return r.flying && r.heard; }));
   }
-  /// Returns the cost of all but one that fly and are not heard of.
+  /// Returns the cost of all but one that went and are not heard of.
   std::int64_t unheard_of(request const& but) const {
     std::int64_t cost = 0;
     for (auto const& r : alive)
-      if (&r != &but && r.flying && !r.heard) cost += r.terms.cost;
+      if (&r != &but && r.awaited) cost += r.terms.cost;
     return cost;
   }
   std::size_t waiting() const { return alive.size() - static_cast<std::size_t>(in_flight()); }
@@ -114,13 +115,15 @@ struct naive_governor {
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
   void come_back(request& r, bool replied, hint const& advice) {
-    if (replied && !(advice.remaining && advice.reset)) unheard = false;
+    bool const tells = advice.remaining && advice.reset;
+    if (replied && !tells) unheard = false;
+    if (std::exchange(r.awaited, false) && !tells && taken) *taken += r.terms.cost;
     if (!r.asks) return;
     r.asks = false;
     if (untold() && !replied) return;
     told();
     remaining.reset();
-    if (!advice.remaining || !advice.reset) taken.reset();
+    if (!tells) taken.reset();
   }
   void told() {
     for (auto& r : alive) r.asks = false;
@@ -283,6 +286,7 @@ struct naive_governor {
     r.permit.held = std::max(ceiling_at, allowed_at) - allowed_at;
     r.permit.sent = now;
     r.beside = unheard_of(r);
+    r.awaited = true;
     r.flying = true;
     r.heard = false;
     r.permit.in_flight = in_flight();
