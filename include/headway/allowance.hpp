@@ -45,7 +45,7 @@ class allowance {
       asks = !asks && left_ != unknown;
       asking_ = 0;
       left_ = asks ? most_ - std::min(most_, flying_) : unknown;
-      accepted_ = asks ? std::optional<std::uint64_t>(0) : std::nullopt;
+      taken_ = asks ? std::optional<std::uint64_t>(0) : std::nullopt;
       if (asks) {
         until_ = later(later(now, slowest_), slowest_);
         ++window_;
@@ -63,11 +63,11 @@ class allowance {
   void come_back(place of, std::int64_t cost, bool answered, bool tells) noexcept {
     flying_ -= static_cast<std::uint64_t>(cost);
     if (answered && !tells) fresh_ = false;
-    if (!tells && accepted_) *accepted_ += static_cast<std::uint64_t>(cost);
+    if (!tells && taken_) *taken_ += static_cast<std::uint64_t>(cost);
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
     left_ = unknown;
-    if (!tells) accepted_.reset();
+    if (!tells) taken_.reset();
   }
 
   /// Takes what an answer tells. A reset sooner than two round trips is left to the law: such a
@@ -86,18 +86,18 @@ class allowance {
     asking_ = 0;
     left_ = soon ? unknown : left;
     if (std::exchange(fresh_, false))
-      accepted_ = 0;
+      taken_ = 0;
     else if (now >= (first ? until_ : ends_))
-      accepted_.reset();
-    if (accepted_) *accepted_ += static_cast<std::uint64_t>(a.cost);
+      taken_.reset();
+    if (taken_) *taken_ += static_cast<std::uint64_t>(a.cost);
     until_ = later(now, reset);
     if (first) {
       span_ = reset;
       ends_ = until_;
     }
-    if (soon || !accepted_) return;
-    auto const most = most_ - std::min(most_, *accepted_ + flying_);
-    if (left - std::min(left, most) > a.of.beside) return accepted_.reset();  // it refills
+    if (soon || !taken_) return;
+    auto const most = most_ - std::min(most_, *taken_ + flying_);
+    if (left - std::min(left, most) > a.of.beside) return taken_.reset();  // it refills
     left_ = std::min(left, most);
   }
 
@@ -118,17 +118,17 @@ class allowance {
 
   bool lacks(std::int64_t cost) const noexcept { return left_ < static_cast<std::uint64_t>(cost); }
 
-  std::uint64_t sent_ = 0;                   // units, modulo 2^64
-  std::uint64_t flying_ = 0;                 // of them, not heard of yet; modulo 2^64
-  std::uint64_t left_ = unknown;             // that was told, less what was sent since
-  std::uint64_t most_ = 0;                   // of that window was left, as far as is known
-  time_point until_ = time_point::min();     // until then `left_` is all there is
-  duration slowest_{};                       // round trip of those that told of that window
-  std::optional<std::uint64_t> accepted_{};  // units of that window, perhaps: not told otherwise
-  duration span_{};                          // until the reset, as that window was first told of
-  time_point ends_ = time_point::min();      // that reset: one that recedes ends no window
-  bool fresh_ = true;                        // no answer has come
-  std::uint32_t window_ = 0;                 // count of these
+  std::uint64_t sent_ = 0;                // units, modulo 2^64
+  std::uint64_t flying_ = 0;              // of them, not heard of yet; modulo 2^64
+  std::uint64_t left_ = unknown;          // that was told, less what was sent since
+  std::uint64_t most_ = 0;                // of that window was left, as far as is known
+  time_point until_ = time_point::min();  // until then `left_` is all there is
+  duration slowest_{};                    // round trip of those that told of that window
+  std::optional<std::uint64_t> taken_{};  // units of it that were accepted, or broke
+  duration span_{};                       // until the reset, as that window was first told of
+  time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
+  bool fresh_ = true;                     // no answer has come
+  std::uint32_t window_ = 0;              // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it
 };
 

@@ -64,7 +64,7 @@ struct naive_governor {
   duration span{};        // that window, as it was first told of
   time_point ends = time_point::min();
   bool unheard = true;                  // no answer has come
-  std::optional<std::int64_t> taken{};  // of that window, by requests whose answers told
+  std::optional<std::int64_t> taken{};  // of it, by what was accepted, or broke
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
