@@ -311,7 +311,7 @@ TEST(governor, after_a_reset_no_more_goes_than_was_left_before_until_an_answer_t
   for (auto const& [first, second, most] :
        {std::array<std::size_t, 3>{2, 1, 3}, {1, 2, 3}, {1, 0, 2}}) {
     auto g = told_until_10s(static_cast<std::int64_t>(first), static_cast<std::int64_t>(second));
-    send_all(g, 2s);
+    for (auto const t : send_all(g, 2s)) g.finish(at(3s), t, {}, 0);
     auto const sent = send_all(g, 10s);
     EXPECT_EQ(sent.size(), most);
     EXPECT_EQ(g.why(at(10s)), (held_back{reason::server_hint, at(12s)})) << "two round trips";
@@ -371,7 +371,7 @@ TEST(governor, an_answer_of_the_window_before_does_not_tell_of_the_next) {
   auto g = told_until_10s(3, 2);
   auto const before = send_all(g, 2s);
   ASSERT_EQ(before.size(), 2U);
-  EXPECT_EQ(send_all(g, 10s).size(), 4U);
+  EXPECT_EQ(send_all(g, 10s).size(), 2U) << "of four, less what flies and may count after it";
   g.finish(at(11s), before[0], {.advice = {.remaining = 9, .reset = 1s}}, 0);
   EXPECT_EQ(g.next(at(11s)), std::nullopt);
   g.finish(at(11s), before[1], {}, 0);
