@@ -405,7 +405,7 @@ class Queue(unittest.TestCase):
             self.assertEqual(len(failed), f.status()["failed"])
 
             self.assertEqual(str(len(failed)), f.do("again", "jobs"))
-            worker = f.start("work", "jobs", f.log, 1, 20_000, AGAIN="1", LEASE_MS="60000")
+            worker = f.start("work", "jobs", f.log, 1, 100_000, AGAIN="1", LEASE_MS="60000")
             f.wait_until(lambda: f.status()["in_hand"] > 0)
             worker.send_signal(signal.SIGSTOP)  # else, on a busy machine, it may end first
             self.assertEqual("held", f.do("again", "jobs"))
