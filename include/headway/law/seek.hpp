@@ -123,6 +123,7 @@ struct seek {
     bool spurts = true;      ///< ask whether others share a window
     bool footholds = true;   ///< keep a level where no cut makes refusals rarer
     bool excess = true;      ///< ask whether a caller that seems to want little wants too much
+    bool timetable = true;   ///< keep places where others share a limit that has no burst
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -207,6 +208,7 @@ struct seek {
     if (now - turn.next > slack)
       slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
+    if (keeps_places()) turn.next = turn.table.after(now, interval);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
@@ -231,7 +233,10 @@ struct seek {
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
-    if (s.sent.epoch == so_far.epoch) judge_hold(false);
+    if (s.sent.epoch == so_far.epoch) {
+      judge_hold(false);
+      if (asks_burst()) luck.test(last.since.sends, false, chance::pair);
+    }
     judge_trial();
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
@@ -252,7 +257,8 @@ struct seek {
     server.take_back(static_cast<double>(s.sent.cost));
     server.probed = std::min(server.probed, server.refused);  // it was no probe
     if (server.shut) turn.hurry(now, so_far.unit / pace());
-    if (!top.slots && !(top.touched && server.shut)) search_anew();  // those before may be own, too
+    if (!top.slots && !(top.touched && server.shut) && !keeps_places())
+      search_anew();  // those before may be own, too
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
@@ -384,6 +390,18 @@ struct seek {
   bool held_down() const noexcept {
     return !crowd() && company::seconds * luck.share * rate_of(level) < crowd_refuses * so_far.unit;
   }
+  /// Returns whether departures keep places: a limit without burst is shared, and nothing else is
+  /// asked meanwhile.
+  bool keeps_places() const noexcept {
+    return with.timetable && turn.table.bare() && crowd() && !top.slots && !server.shut &&
+           luck.unsent == 0 && last.row.unsent == 0;
+  }
+  /// Returns whether a pair is to go that tells whether a limit that others may share has a burst.
+  bool asks_burst() noexcept {
+    return with.timetable && (crowd() || turn.table.shared) && !top.slots && !server.shut &&
+           last.since.successes % timetable::apart == 0 && luck.unsent == 0 && luck.out() <= 0 &&
+           last.row.slots == 0 && turn.table.asks();
+  }
   /// Returns whether hardly anything was ever accepted.
   bool hardly_served() const noexcept { return so_far.successes < period::served; }
   /// Returns whether refusals are not its pace's doing.
@@ -408,9 +426,10 @@ struct seek {
                       to_seconds(now - turn.next) > luck.length() * seconds;
     if (held) luck.take_back_tests();  // by a hint
     if (luck.unsent > 0) {
-      if (--luck.unsent > 0) return 0;
+      bool const low = luck.length() == chance::pair && luck.tells && held_down();
+      if (--luck.unsent > 0) return low ? chance::spaced * seconds : 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      auto const extra = luck.length() == chance::pair && held_down() ? 0 : extra_turns;
+      auto const extra = low ? -chance::spaced : extra_turns;
       return paid_later ? waits * wait.mean : (luck.length() + extra) * seconds;
     }
     if (last.row.unsent == 0) return seconds;
@@ -533,8 +552,12 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair &&
-                      luck.pair_tells(apart);
+    bool const two = test && luck.heard == chance::pair && luck.length() == chance::pair;
+    if (two && !luck.tells) {
+      turn.table.heard(luck.passed());
+      if (turn.table.shared && turn.table.bare()) others.show();
+    }
+    bool const pair = two && luck.tells && luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
@@ -555,6 +578,7 @@ struct seek {
   void judge_ceiling() noexcept {
     if (luck.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
     if (luck.refused > 0 || top.slots) return;
+    turn.table.shared = true;
     top.touched = false;
     top.guess = true;
     top.at = level / guess_above;
@@ -662,6 +686,11 @@ struct seek {
       return false;
     }
     if (judge_hold(true)) return false;
+    if (keeps_places() && last.since.successes < cuts::hardly &&
+        turn.table.moves < timetable::moves_max) {
+      seek_place(now, u);
+      return false;
+    }
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
@@ -689,8 +718,19 @@ struct seek {
     auto const pause = server.shut
                            ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
                            : (top.slots ? 1 : 2) * so_far.unit / pace();
-    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    turn.table.moves = 0;
+    if (keeps_places())
+      seek_place(now, u);
+    else if (luck.unsent == 0)
+      turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
     return true;
+  }
+
+  /// Seeks another place in the timetable. What flies went from the one before.
+  void seek_place(time_point now, fraction u) noexcept {
+    ++so_far.epoch;
+    turn.table.move(now, u);
+    turn.next = turn.table.after(now, from_seconds(so_far.unit / pace()));
   }
 
   /// Takes a cut.
