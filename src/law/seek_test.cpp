@@ -267,7 +267,7 @@ TEST(seek, a_low_ceiling_that_accepts_a_spaced_pair_but_none_at_once_is_a_crowds
   time_point now{1s};
   auto law = held_down(now, 0.1, 5);
   answer_row(law, now, chance::pair, 0);
-  ASSERT_TRUE(law.turn.table.shared);
+  ASSERT_TRUE(law.turn.table.doubted);
   for (int i = 0; i < timetable::enough; ++i) {
     EXPECT_FALSE(law.others.crowd()) << i;
     law.last.since.successes = 0;

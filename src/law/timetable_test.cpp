@@ -73,7 +73,7 @@ TEST(timetable, another_place_is_anywhere_in_the_period) {
     tenths.insert((t.after(start + period, period) - start) % period / (period / 10));
   }
   EXPECT_EQ(tenths.size(), 10U);
-  EXPECT_EQ(t.moves, 100);
+  EXPECT_EQ(t.moves, timetable::moves_max);
 }
 
 TEST(timetable, pairs_of_which_one_is_accepted_show_that_there_is_no_burst) {
@@ -96,11 +96,11 @@ TEST(timetable, pairs_are_asked_for_again_rarely_once_they_have_told) {
   }
 }
 
-TEST(timetable, a_pair_that_passes_settles_whether_a_limit_is_shared) {
+TEST(timetable, a_pair_that_passes_ends_the_doubt) {
   for (int accepted = 0; accepted <= 2; ++accepted) {
-    timetable t{.shared = true};
+    timetable t{.doubted = true};
     t.heard(accepted);
-    EXPECT_EQ(t.shared, accepted < 2);
+    EXPECT_EQ(t.doubted, accepted < 2);
   }
 }
 

@@ -155,7 +155,10 @@ struct chance {
     return heard == tests && collapsed(rate) && ++repeats <= repeats_max;
   }
 
-  /// Takes back tests of which none went: what they would have found empty is full again.
+  /// Returns whether the latest tests are a pair that asks for a burst.
+  bool asks_burst() const noexcept { return !tells && length() == pair; }
+
+  /// Takes back tests that would tell nothing, or something else.
   void take_back_tests() noexcept {
     unsent = 0;
     beyond = first;

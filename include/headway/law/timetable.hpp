@@ -15,24 +15,27 @@ namespace headway {
 /// Such a limit refuses what comes too soon after another client's request, whatever the rate:
 /// clients that go out of step use no more of it than the share that they are refused. Periods that
 /// are all powers of two (of a nanosecond) stay in step: two clients that have missed each other
-/// once always do. So each keeps its place while it is accepted there, and seeks another by chance
-/// where it was refused.
+/// once always do, at these paces. So each keeps its place while it is accepted there, and seeks
+/// another by chance where it was refused.
 ///
 /// Pairs of requests that go at once show that there is no burst: of each the server accepts one.
 ///
 /// Threads: a value. Source: reservation ALOHA (Crowther and others, A System for Broadcast
 /// Communication, 1973); scenarios/crowds/noburst-8.toml; design/017, "Without burst".
 struct timetable {
-  time_point place{};   ///< a departure
-  int halved = 0;       ///< pairs in a row of which one was accepted, at most `enough`
-  int due = 0;          ///< times that a pair could go, until one does
-  int moves = 0;        ///< to other places, since enough was accepted to cut
-  bool shared = false;  ///< a ceiling of one's own is in doubt: pairs go without a crowd, too
+  time_point place{};    ///< a departure
+  int halved = 0;        ///< pairs of which one passed, since one passed whole; at most `enough`
+  int due = 0;           ///< times that a pair could go, until one does
+  int moves = 0;         ///< to other places, since the latest cut
+  bool doubted = false;  ///< a ceiling may be a crowd's: pairs go without a crowd, too
   friend bool operator==(timetable const&, timetable const&) = default;
 
   static constexpr std::uint64_t apart = 4;  ///< successes from one time that a pair could go …
   static constexpr int rarely = 128;         ///< … and such times, once pairs have told
-  static constexpr int enough = 3;           ///< pairs; 6: noburst-5 Jain .77, not .79
+  static constexpr int enough = 3;           ///< pairs that were halved
+  static constexpr duration at_once{1'000'000};  ///< two that go further apart tell nothing
+  static constexpr std::uint64_t lost = 64;  ///< sends after a pair that is not heard: it is lost
+  static constexpr double saving = 8;        ///< turns in which a limit of one's own saves for one
   static constexpr int moves_max = 8;        ///< more in vain: the server is shut
   static constexpr duration longest{1LL << 42};  ///< over an hour; a longer interval has no place
 
@@ -41,14 +44,15 @@ struct timetable {
   /// Takes a pair that is heard, of which so many were accepted.
   void heard(int accepted) noexcept {
     bool const both = accepted == 2;
-    shared = shared && !both;
+    doubted = doubted && !both;
     halved = both ? 0 : std::min(halved + accepted, enough);
     due = both || bare() ? rarely : 1;
   }
   /// Returns whether the limit has no burst.
   bool bare() const noexcept { return halved == enough; }
 
-  /// Returns the next departure, where they are to be `interval` or a little more apart.
+  /// Returns the next departure, half a period or more from now. A period is `interval` or longer,
+  /// but less than twice as long.
   time_point after(time_point now, duration interval) const noexcept {
     if (interval > longest) return later(now, interval);
     auto const period = std::bit_ceil(static_cast<std::uint64_t>(interval.count()));
@@ -59,7 +63,7 @@ struct timetable {
   }
   /// Seeks another place, by chance.
   void move(time_point now, fraction u) noexcept {
-    ++moves;
+    moves = std::min(moves + 1, moves_max);
     place = later(now, from_nanoseconds(unit(u) * static_cast<double>(longest.count())));
   }
 
