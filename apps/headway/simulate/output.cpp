@@ -54,6 +54,13 @@ sim::figures const& told_of(comparison const& c, std::size_t seed) {
   return seed < c.told.runs.size() ? c.told.runs[seed] : none;
 }
 
+/// Takes the first line off a text, and returns it without its end.
+std::string_view take_line(std::string_view& text) {
+  auto const first = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(first.size() + 1, text.size()));
+  return first;
+}
+
 /// Nine digits are exact for nanoseconds of less than a second, and for all counts here.
 std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{:.12g}", value) : "null";
@@ -301,16 +308,28 @@ std::string as_golden(comparison const& c) {
   return "{\n" + joined(c.rows.size(), ",\n", law) + "\n}\n";
 }
 
+std::string first_seeds(std::string_view was, std::string_view is, std::size_t seeds) {
+  std::string out;
+  while (!was.empty()) {
+    auto const before = take_line(was);
+    auto const now = take_line(is);
+    std::size_t values = 0;
+    bool list = false;
+    for (auto const c : before.find(": null") == before.npos ? before : now) {
+      if (c == '[' || c == ']') list = c == '[';
+      values = list ? values + (c == ',' ? 1 : 0) : 0;
+      if (values < seeds) out += c;
+    }
+    out += '\n';
+  }
+  return out;
+}
+
 std::string difference(std::string_view was, std::string_view is) {
   std::string out;
-  auto const line = [](std::string_view& text) {
-    auto const first = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(first.size() + 1, text.size()));
-    return first;
-  };
   while (!was.empty() || !is.empty()) {
-    auto const before = line(was);
-    auto const now = line(is);
+    auto const before = take_line(was);
+    auto const now = take_line(is);
     if (before == now) continue;
     if (!before.empty()) out += fmt::format("- {}\n", before);
     if (!now.empty()) out += fmt::format("+ {}\n", now);

@@ -22,6 +22,10 @@ std::string as_csv(std::vector<comparison> const& all);
 /// What is checked in and compared to the byte: a line for each law, and on it each figure by seed.
 std::string as_golden(comparison const& c);
 
+/// Golden results with the first `seeds` of each figure only. A law that was left out is as in
+/// `is`: on fewer seeds it may run.
+std::string first_seeds(std::string_view was, std::string_view is, std::size_t seeds);
+
 /// The lines that differ, those of `was` after "- " and of `is` after "+ ".
 std::string difference(std::string_view was, std::string_view is);
 

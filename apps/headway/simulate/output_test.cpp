@@ -17,6 +17,18 @@ TEST(output, leaves_out_a_law_that_does_not_come_to_an_end) {
   EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
 }
 
+TEST(output, golden_results_are_cut_to_their_first_seeds) {
+  auto const was =
+      "{\n\"a\": {\"done\": [1, 2, 3], \"digest\": [\"x\", \"y\", \"z\"]},\n\"b\": null\n}\n";
+  auto const is =
+      "{\n\"a\": {\"done\": [7, 2], \"digest\": [\"x\", \"y\"]},\n\"b\": {\"done\": [4, 5]}\n}\n";
+  EXPECT_EQ(
+      first_seeds(was, is, 2),
+      "{\n\"a\": {\"done\": [1, 2], \"digest\": [\"x\", \"y\"]},\n\"b\": {\"done\": [4, 5]}\n}\n");
+  EXPECT_EQ(first_seeds("\"a\": {\"done\": [1, 2, 3], \"jain\": [.1, .2, .3]}\n", "", 1),
+            "\"a\": {\"done\": [1], \"jain\": [.1]}\n");
+}
+
 TEST(output, a_difference_shows_what_moved) {
   EXPECT_EQ(difference("a\nb\n", "a\nc\n"), "- b\n+ c\n");
   EXPECT_EQ(difference("a\n", "a\n"), "");
