@@ -132,6 +132,246 @@ TEST(seek, a_ceiling_that_accepts_a_pair_is_a_guess_again_and_one_that_refuses_t
   }
 }
 
+TEST(seek, a_pair_that_asks_a_low_ceiling_goes_a_quarter_of_a_turn_apart_and_costs_two) {
+  time_point now{1s};
+  auto law = held_down(now, 0.1, 5);
+  ASSERT_EQ(law.luck.unsent, chance::pair);
+  auto const turn = from_seconds(1 / law.pace());
+  now = law.ready_at(1);
+  law.take(now, 1, 0);
+  EXPECT_EQ(law.ready_at(1), now + turn / 4);
+  now += turn / 4;
+  law.take(now, 1, 0);
+  EXPECT_NEAR(to_seconds(law.ready_at(1) - now), 1.75 * to_seconds(turn), 1e-6);
+}
+
+/// Returns a law in a crowd, at 10/s, that has met a limit.
+seek among_others(time_point now) {
+  seek law;
+  law.last.at = now;
+  law.level = law.top.at = 10;
+  law.top.touched = true;
+  law.others.show();
+  return law;
+}
+
+TEST(seek, among_others_pairs_ask_whether_the_limit_has_a_burst) {
+  for (auto const& [refused, bare] : {std::pair{1, true}, {0, false}}) {
+    time_point now{1s};
+    auto law = among_others(now);
+    for (int i = 0; i < timetable::enough; ++i) {
+      if (!bare && i > 0) break;  // none follows one that passed
+      answer_row(law, now, static_cast<int>(timetable::apart), 0);
+      ASSERT_EQ(law.luck.unsent, chance::pair) << i;
+      auto const epoch = law.so_far.epoch;
+      answer_row(law, now, chance::pair, refused);
+      EXPECT_EQ(law.so_far.epoch, epoch) << "it is no cut";
+      law.last.since.successes = 0;
+    }
+    EXPECT_EQ(law.turn.table.bare(), bare);
+    answer_row(law, now, static_cast<int>(timetable::apart), 0);
+    EXPECT_EQ(law.luck.unsent, 0);
+  }
+}
+
+TEST(seek, no_pair_asks_for_a_burst_where_it_would_tell_nothing) {
+  struct {
+    char const* what;
+    void (*change)(seek&);
+  } const rows[] = {
+      {"", [](seek&) {}},
+      {"alone", [](seek& law) { law.others = {}; }},
+      {"slots", [](seek& law) { law.top.slots = true; }},
+      {"shut", [](seek& law) { law.server.shut = true; }},
+      {"a share is left to others", [](seek& law) { law.leave = .1; }},
+      {"failures are asked about", [](seek& law) { law.broken.asked = true; }},
+      {"a cut for failures is judged", [](seek& law) { law.trial = {.share = .5, .pace = 10}; }},
+      {"refusals may be chance's", [](seek& law) { law.luck.odds = .1; }},
+      {"left out", [](seek& law) { law.with.timetable = false; }},
+  };
+  for (auto const& r : rows) {
+    time_point now{1s};
+    auto law = among_others(now);
+    r.change(law);
+    law.take(now, 1, 0);
+    law.last.since.successes = timetable::apart - 1;
+    law.on_success(now + 50ms, {.sent = {.sent = now - 1s}, .rtt = 50ms}, 0);
+    EXPECT_EQ(law.luck.unsent, *r.what == 0 ? chance::pair : 0) << r.what;
+  }
+}
+
+/// Returns a law in a crowd whose next two requests are a pair.
+seek about_to_send_a_pair(time_point& now) {
+  auto law = among_others(now);
+  answer_row(law, now, static_cast<int>(timetable::apart), 0);
+  EXPECT_EQ(law.luck.unsent, chance::pair);
+  now = std::max(now, law.ready_at(1));
+  return law;
+}
+
+TEST(seek, two_that_did_not_go_at_once_are_no_pair) {
+  for (auto const& [late, halved] : {std::pair{0ms, 1}, {1ms, 1}, {2ms, 0}}) {
+    time_point now{1s};
+    auto law = about_to_send_a_pair(now);
+    auto const first = law.take(now, 1, 0), second = law.take(now + late, 1, 0);
+    EXPECT_GT(law.ready_at(1), now + 50ms);
+    law.on_success(now + 50ms, {.sent = first, .rtt = 50ms}, 0);
+    law.on_throttle(now + 50ms, {.sent = second, .rtt = 50ms}, resource::unknown, 0);
+    EXPECT_EQ(law.turn.table.halved, halved) << late.count();
+  }
+}
+
+TEST(seek, a_pair_of_which_one_fails_tells_nothing) {
+  for (bool const fails_first : {true, false}) {
+    time_point now{1s};
+    auto law = about_to_send_a_pair(now);
+    law.turn.table.halved = 2;
+    auto const one = law.take(now, 1, 0), other = law.take(now, 1, 0);
+    if (fails_first) law.on_failure(now + 50ms, {.sent = one, .rtt = 50ms}, 0);
+    law.on_success(now + 50ms, {.sent = other, .rtt = 50ms}, 0);
+    if (!fails_first) law.on_failure(now + 50ms, {.sent = one, .rtt = 50ms}, 0);
+    EXPECT_EQ(law.turn.table.halved, 2);
+  }
+}
+
+TEST(seek, a_pair_that_is_never_heard_is_lost_and_another_goes) {
+  time_point now{1s};
+  auto law = about_to_send_a_pair(now);
+  auto const pair = law.luck.first;
+  law.take(now, 1, 0), law.take(now, 1, 0);
+  for (std::uint64_t i = 0; i < timetable::lost; i += timetable::apart) {
+    answer_row(law, now, static_cast<int>(timetable::apart), 0);
+    EXPECT_EQ(law.luck.first, pair) << i;
+  }
+  answer_row(law, now, static_cast<int>(timetable::apart), 0);
+  EXPECT_GT(law.luck.first, pair);
+  EXPECT_EQ(law.luck.unsent, chance::pair);
+}
+
+TEST(seek, a_cut_takes_back_a_pair_that_has_not_gone) {
+  time_point now{1s};
+  auto law = among_others(now);
+  auto const flies = law.take(now, 1, 0);
+  answer_row(law, now, static_cast<int>(timetable::apart), 0);
+  ASSERT_EQ(law.luck.unsent, chance::pair);
+  law.on_throttle(now, {.sent = flies, .rtt = 500ms}, resource::unknown, 0);
+  EXPECT_FALSE(law.luck.asks_burst());
+  EXPECT_GE(law.ready_at(1), now + from_seconds(1.9 / law.pace())) << "two turns";
+}
+
+TEST(seek, departures_keep_a_place_among_others_where_there_is_no_burst) {
+  time_point now{1s};
+  auto law = among_others(now);
+  auto const next = [&] {
+    law.turn.wait(now, 0);
+    law.turn.next = std::min(law.turn.next, now);
+    law.take(now, 1, 0);
+    return law.ready_at(1);
+  };
+  EXPECT_NEAR(to_seconds(next() - now), .1, 1e-6);
+  law.turn.table.halved = timetable::enough;
+  auto const period = duration(1 << 27);
+  now = time_point(100 * period);
+  EXPECT_EQ(next(), now + period);
+  now += 1ms;
+  EXPECT_EQ(next(), now + period - 1ms) << "a late one does not move it";
+  auto const otherwise = [&](auto change) {
+    auto changed = law;
+    change(changed);
+    changed.turn.next = now;
+    changed.take(now, 1, 0);
+    return changed.ready_at(1) != law.turn.table.after(now, 100ms);
+  };
+  EXPECT_FALSE(otherwise([](seek&) {}));
+  EXPECT_TRUE(otherwise([](seek& l) { l.others = {}; })) << "alone";
+  EXPECT_TRUE(otherwise([](seek& l) { l.leave = .1; }));
+  EXPECT_TRUE(otherwise([](seek& l) { l.so_far.unit = 1.1; })) << "costs differ";
+}
+
+TEST(seek, another_place_costs_nothing_of_what_is_owed) {
+  time_point now{1s};
+  auto law = among_others(now);
+  law.turn.table.halved = timetable::enough;
+  auto const flies = law.take(now, 1, 0);
+  law.turn.next = now + 100s;
+  law.on_throttle(now + 10ms, {.sent = flies, .rtt = 10ms}, resource::unknown, 1);
+  EXPECT_GE(law.ready_at(1), now + 99s);
+}
+
+/// Has the next request refused; returns whether that was a cut.
+bool refused_at(seek& law, time_point& now, fraction u) {
+  now = law.ready_at(1);
+  auto const sent = law.take(now, 1, 0);
+  auto const level = law.level;
+  now += 10ms;
+  law.on_throttle(now, {.sent = sent, .in_flight = 1, .rtt = 10ms}, resource::unknown, u);
+  return law.level < level;
+}
+
+TEST(seek, a_refusal_of_a_place_moves_it_and_only_after_some_were_accepted_cuts) {
+  time_point now{1s};
+  auto law = among_others(now);
+  law.turn.table.halved = timetable::enough;
+  law.luck.odds = chance::certain;
+  auto place = law.turn.table.place;
+  for (int i = 0; i < timetable::moves_max; ++i) {
+    EXPECT_FALSE(refused_at(law, now, derive(3, static_cast<std::uint64_t>(i)))) << i;
+    EXPECT_NE(std::exchange(place, law.turn.table.place), law.turn.table.place);
+    EXPECT_FALSE(law.server.shut);
+  }
+  EXPECT_TRUE(refused_at(law, now, 1)) << "no place is free";
+  EXPECT_TRUE(law.server.shut);
+
+  law.server.shut = false;
+  law.last.since.successes = cuts::hardly;
+  EXPECT_TRUE(refused_at(law, now, derive(3, 99))) << "it climbed, and met others";
+  EXPECT_FALSE(law.server.shut);
+  EXPECT_NE(law.turn.table.place, place);
+  EXPECT_EQ(law.turn.table.moves, 1) << "places are sought anew";
+}
+
+TEST(seek, what_flies_from_the_place_before_moves_nothing) {
+  time_point now{1s};
+  auto law = among_others(now);
+  law.turn.table.halved = timetable::enough;
+  auto const flies = law.take(now, 1, 0);
+  refused_at(law, now, derive(3, 1));
+  auto const place = law.turn.table.place;
+  law.on_throttle(now, {.sent = flies, .rtt = 100ms}, resource::unknown, derive(3, 2));
+  EXPECT_EQ(law.turn.table.place, place);
+}
+
+TEST(seek, a_request_that_is_refused_alone_does_not_begin_the_search_anew_at_a_place) {
+  for (bool const bare : {true, false}) {
+    time_point now{1s};
+    auto law = among_others(now);
+    if (bare) law.turn.table.halved = timetable::enough;
+    auto const sent = law.take(now, 1, 0);
+    auto const place = law.turn.table.place;
+    law.on_throttle(now + 10ms, {.sent = sent, .rtt = 10ms, .own = true}, resource::unknown, 0);
+    EXPECT_EQ(law.others.shown, bare);
+    EXPECT_EQ(law.turn.table.place != place, bare);
+  }
+}
+
+TEST(seek, a_low_ceiling_that_accepts_a_spaced_pair_but_none_at_once_is_a_crowds) {
+  time_point now{1s};
+  auto law = held_down(now, 0.1, 5);
+  answer_row(law, now, chance::pair, 0);
+  ASSERT_TRUE(law.turn.table.doubted);
+  for (int i = 0; i < timetable::enough; ++i) {
+    EXPECT_FALSE(law.others.crowd()) << i;
+    law.last.since.successes = 0;
+    answer_row(law, now, static_cast<int>(timetable::apart), 0);
+    ASSERT_EQ(law.luck.unsent, chance::pair) << i;
+    EXPECT_GE(law.ready_at(1), now + from_seconds(timetable::saving / law.pace()))
+        << "one's own saves";
+    answer_row(law, now, chance::pair, 1);
+    EXPECT_FALSE(law.luck.limit()) << "these pairs tell nothing of the ceiling";
+  }
+  EXPECT_TRUE(law.others.crowd());
+}
+
 TEST(seek, a_guess_of_which_no_more_is_accepted_at_twice_the_pace_is_its_own_limit) {
   for (auto const& [pause, limit] : {std::pair{0s, false}, {60s, true}}) {
     time_point now{1s};
