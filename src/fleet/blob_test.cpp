@@ -256,7 +256,8 @@ TEST(blob, takes_a_loop_that_wants_too_much_across) {
 
 TEST(blob, takes_a_timetable_across) {
   auto s = used();
-  s.law.turn.table = {.place = time_point{1s}, .halved = 2, .due = 3, .moves = 4, .doubted = true};
+  s.law.turn.table = {
+      .place = time_point{1s}, .halved = 2, .room = -4, .due = 3, .moves = 4, .doubted = true};
   EXPECT_EQ(read_state(to_blob(s)), s);
   s.law.turn.table.halved = timetable::enough + 1;
   EXPECT_FALSE(read_state(to_blob(s)));

@@ -155,6 +155,9 @@ seek among_others(time_point now) {
   return law;
 }
 
+/// Of pairs that told of a limit without burst, and of others.
+constexpr timetable shared_and_bare{.halved = timetable::enough, .room = timetable::enough_apart};
+
 TEST(seek, among_others_pairs_ask_whether_the_limit_has_a_burst) {
   for (auto const& [refused, bare] : {std::pair{1, true}, {0, false}}) {
     time_point now{1s};
@@ -170,7 +173,50 @@ TEST(seek, among_others_pairs_ask_whether_the_limit_has_a_burst) {
     }
     EXPECT_EQ(law.turn.table.bare(), bare);
     answer_row(law, now, static_cast<int>(timetable::apart), 0);
+    EXPECT_EQ(law.luck.unsent, bare ? chance::pair : 0);
+  }
+}
+
+TEST(seek, where_there_is_no_burst_pairs_a_quarter_of_a_turn_apart_ask_whether_there_are_others) {
+  for (bool const passes : {true, false}) {
+    time_point now{1s};
+    auto law = among_others(now);
+    law.turn.table.halved = timetable::enough;
+    for (int i = 0; i < timetable::enough_apart; ++i) {
+      if (!passes && i > 0) break;  // the next waits longer
+      EXPECT_FALSE(law.turn.table.shared()) << i;
+      answer_row(law, now, static_cast<int>(timetable::apart), 0);
+      ASSERT_EQ(law.luck.unsent, chance::pair) << i;
+      auto pair = law;
+      auto const turn = to_seconds(from_seconds(1 / law.pace()));
+      auto then = pair.ready_at(1);
+      pair.take(then, 1, 0);
+      EXPECT_NEAR(to_seconds(pair.ready_at(1) - then), turn / 4, 1e-6);
+      then = pair.ready_at(1);
+      pair.take(then, 1, 0);
+      EXPECT_NEAR(to_seconds(pair.ready_at(1) - then), 1.75 * turn, 1e-6);
+      auto const epoch = law.so_far.epoch;
+      answer_row(law, now, chance::pair, passes ? 0 : 1);
+      EXPECT_EQ(law.so_far.epoch, epoch) << "it is no cut";
+      law.last.since.successes = 0;
+    }
+    EXPECT_EQ(law.turn.table.shared(), passes);
+    answer_row(law, now, static_cast<int>(timetable::apart), 0);
     EXPECT_EQ(law.luck.unsent, 0);
+  }
+}
+
+TEST(seek, pairs_that_found_no_others_are_asked_for_again_by_one_that_is_hardly_served) {
+  for (auto const& [successes, room] : {std::pair{2, 0}, {3, -5}}) {
+    time_point now{1s};
+    auto law = among_others(now);
+    law.turn.table = {.halved = timetable::enough, .room = -5, .due = 32};
+    law.luck.odds = chance::certain;
+    law.last.since.successes = static_cast<std::uint64_t>(successes);
+    now = law.ready_at(1);
+    auto const sent = law.take(now, 1, 0);
+    law.on_throttle(now + 10ms, {.sent = sent, .in_flight = 1, .rtt = 10ms}, resource::unknown, 1);
+    EXPECT_EQ(law.turn.table.room, room);
   }
 }
 
@@ -269,7 +315,7 @@ TEST(seek, departures_keep_a_place_among_others_where_there_is_no_burst) {
     return law.ready_at(1);
   };
   EXPECT_NEAR(to_seconds(next() - now), .1, 1e-6);
-  law.turn.table.halved = timetable::enough;
+  law.turn.table = shared_and_bare;
   auto const period = duration(1 << 27);
   now = time_point(100 * period);
   EXPECT_EQ(next(), now + period);
@@ -291,7 +337,7 @@ TEST(seek, departures_keep_a_place_among_others_where_there_is_no_burst) {
 TEST(seek, another_place_costs_nothing_of_what_is_owed) {
   time_point now{1s};
   auto law = among_others(now);
-  law.turn.table.halved = timetable::enough;
+  law.turn.table = shared_and_bare;
   auto const flies = law.take(now, 1, 0);
   law.turn.next = now + 100s;
   law.on_throttle(now + 10ms, {.sent = flies, .rtt = 10ms}, resource::unknown, 1);
@@ -311,7 +357,7 @@ bool refused_at(seek& law, time_point& now, fraction u) {
 TEST(seek, a_refusal_of_a_place_moves_it_and_only_after_some_were_accepted_cuts) {
   time_point now{1s};
   auto law = among_others(now);
-  law.turn.table.halved = timetable::enough;
+  law.turn.table = shared_and_bare;
   law.luck.odds = chance::certain;
   auto place = law.turn.table.place;
   for (int i = 0; i < timetable::moves_max; ++i) {
@@ -333,7 +379,7 @@ TEST(seek, a_refusal_of_a_place_moves_it_and_only_after_some_were_accepted_cuts)
 TEST(seek, what_flies_from_the_place_before_moves_nothing) {
   time_point now{1s};
   auto law = among_others(now);
-  law.turn.table.halved = timetable::enough;
+  law.turn.table = shared_and_bare;
   auto const flies = law.take(now, 1, 0);
   refused_at(law, now, derive(3, 1));
   auto const place = law.turn.table.place;
@@ -345,7 +391,7 @@ TEST(seek, a_request_that_is_refused_alone_does_not_begin_the_search_anew_at_a_p
   for (bool const bare : {true, false}) {
     time_point now{1s};
     auto law = among_others(now);
-    if (bare) law.turn.table.halved = timetable::enough;
+    if (bare) law.turn.table = shared_and_bare;
     auto const sent = law.take(now, 1, 0);
     auto const place = law.turn.table.place;
     law.on_throttle(now + 10ms, {.sent = sent, .rtt = 10ms, .own = true}, resource::unknown, 0);

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "headway/random.hpp"
 
@@ -80,14 +82,78 @@ TEST(timetable, pairs_of_which_one_is_accepted_show_that_there_is_no_burst) {
   for (int pairs = 0; pairs <= 5; ++pairs)
     EXPECT_EQ(after_pairs(pairs, 1).bare(), pairs >= timetable::enough) << pairs;
   EXPECT_FALSE(after_pairs(9, 0).bare()) << "a server that is shut refuses both";
-  auto passed = after_pairs(9, 1);
+  auto passed = after_pairs(2, 1);
   passed.heard(2);
+  passed.heard(1);
   EXPECT_FALSE(passed.bare()) << "one that passes is enough";
+}
+
+TEST(timetable, spaced_pairs_that_pass_one_after_another_show_others) {
+  for (auto const& [heard, room] : {std::pair{std::vector{2}, 1},
+                                    {{2, 2}, 2},
+                                    {{1}, -1},
+                                    {{0, 1}, -2},
+                                    {{2, 1}, -1},
+                                    {{1, 1, 2}, 1},
+                                    {{1, 2, 2}, 2}}) {
+    auto t = after_pairs(timetable::enough, 1);
+    for (auto const accepted : heard) {
+      EXPECT_TRUE(t.spaced());
+      t.heard(accepted);
+      EXPECT_TRUE(t.bare());
+    }
+    EXPECT_EQ(t.room, room);
+    EXPECT_EQ(t.shared(), room == timetable::enough_apart);
+    EXPECT_EQ(t.spaced(), !t.shared());
+  }
+}
+
+TEST(timetable, a_pair_at_once_that_passes_takes_all_back) {
+  auto t = after_pairs(timetable::enough, 1);
+  t.heard(2);
+  t.heard(2);
+  ASSERT_TRUE(t.shared());
+  t.heard(2);
+  EXPECT_EQ(t, (timetable{.due = timetable::rarely}));
+}
+
+TEST(timetable, a_doubted_ceiling_that_accepts_none_at_once_is_shared) {
+  timetable t{.doubted = true};
+  for (int i = 0; i < timetable::enough; ++i) {
+    EXPECT_FALSE(t.shared());
+    t.heard(1);
+  }
+  EXPECT_TRUE(t.shared());
+}
+
+TEST(timetable,
+     spaced_pairs_in_vain_are_asked_for_half_as_often_each_until_a_cut_of_one_hardly_served) {
+  auto t = after_pairs(timetable::enough, 1);
+  for (int times = 2; times <= timetable::rarely; times *= 2) {
+    t.heard(1);
+    EXPECT_EQ(t.due, times);
+  }
+  t.heard(0);
+  EXPECT_EQ(t.due, timetable::rarely);
+  EXPECT_EQ(t.room, -timetable::misses);
+  auto const before = t;
+  t.cut(false);
+  EXPECT_EQ(t, before);
+  t.cut(true);
+  EXPECT_EQ(t.room, 0);
+  EXPECT_TRUE(t.asks());
+  t.room = 1;
+  t.moves = 3;
+  t.due = 5;
+  t.cut(true);
+  EXPECT_EQ(t.room, 1);
+  EXPECT_EQ(t.due, 5) << "none was in vain";
+  EXPECT_EQ(t.moves, 0);
 }
 
 TEST(timetable, pairs_are_asked_for_again_rarely_once_they_have_told) {
   for (auto const& [pairs, accepted, times] :
-       {std::array{1, 1, 1}, {3, 1, timetable::rarely}, {1, 2, timetable::rarely}, {1, 0, 1}}) {
+       {std::array{1, 1, 1}, {3, 1, 1}, {1, 2, timetable::rarely}, {1, 0, 1}}) {
     auto t = after_pairs(pairs, accepted);
     int asked = 1;
     while (!t.asks()) ++asked;

@@ -62,7 +62,7 @@ struct chance {
   static constexpr double odds_max = 55;                ///< what was found can be unlearned
   static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs `few` refused tests …
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
-  static constexpr double spaced = 0.25;       ///< of a turn, between two that ask a low ceiling
+  static constexpr double spaced = 0.25;       ///< of a turn, between two that ask for others
   static constexpr int few = 2;                ///< of a row: by chance one in fifty at 3 %
   static constexpr int several = 3;            ///< by chance one in a thousand
   static constexpr double per_share = 14;      ///< more of them, for a share of 1 …

@@ -395,12 +395,12 @@ struct seek {
   /// Returns whether departures of that cost keep places: a limit without burst is shared, all cost
   /// the same, and nothing else is asked meanwhile.
   bool keeps_places(std::int64_t cost) const noexcept {
-    return with.timetable && turn.table.bare() && crowd() && !top.slots && !server.shut &&
+    return with.timetable && turn.table.shared() && crowd() && !top.slots && !server.shut &&
            leave == 0 && luck.unsent == 0 && last.row.unsent == 0 &&
            static_cast<double>(cost) == so_far.unit;
   }
-  /// Returns whether a pair is to go, after an answer to `sent`, that tells whether a limit that
-  /// others may share has a burst.
+  /// Returns whether a pair is to go, after an answer to `sent`, that tells whether a limit has a
+  /// burst, or whether others share it.
   bool asks_burst(stamp const& sent) noexcept {
     bool const free =
         luck.unsent == 0 && (luck.out() <= 0 || sent.sends > luck.beyond + timetable::lost) &&
@@ -434,10 +434,11 @@ struct seek {
     bool const late = luck.asks_burst() && luck.unsent == 1 && now - turn.next > timetable::at_once;
     if (held || late) luck.take_back_tests();  // by a hint, or by the caller
     if (luck.unsent > 0) {
-      bool const low = luck.length() == chance::pair && luck.tells && held_down();
-      if (--luck.unsent > 0) return low ? chance::spaced * seconds : 0;
+      bool const spaced =
+          luck.length() == chance::pair && (luck.tells ? held_down() : turn.table.spaced());
+      if (--luck.unsent > 0) return spaced ? chance::spaced * seconds : 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      auto const extra = low ? -chance::spaced : extra_turns;
+      auto const extra = spaced ? -chance::spaced : extra_turns;
       return paid_later ? waits * wait.mean : (luck.length() + extra) * seconds;
     }
     if (last.row.unsent == 0) return seconds;
@@ -563,7 +564,7 @@ struct seek {
     bool const two = test && luck.heard == chance::pair && luck.length() == chance::pair;
     if (two && !luck.tells) {
       turn.table.heard(luck.passed());
-      if (turn.table.doubted && turn.table.bare()) others.show();
+      if (turn.table.doubted && turn.table.shared()) others.show();
     }
     bool const pair = two && luck.tells && luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
@@ -610,7 +611,8 @@ struct seek {
     turn.hurry(now, so_far.unit / pace());
   }
 
-  /// Asks, by a pair, whether the limit has a burst. One's own may be empty: it saves first.
+  /// Asks by a pair whether the limit has a burst, or whether others share it. One's own burst may
+  /// be spent: it saves first.
   void ask_burst(time_point now) noexcept {
     luck.test(last.since.sends, false, chance::pair);
     if (!crowd()) turn.wait(now, timetable::saving * so_far.unit / pace());
@@ -733,7 +735,7 @@ struct seek {
     auto const pause = server.shut
                            ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
                            : (top.slots ? 1 : 2) * so_far.unit / pace();
-    turn.table.moves = 0;
+    turn.table.cut(answered < cuts::hardly);
     if (keeps_places(s.sent.cost))
       seek_place(now, u);
     else if (luck.unsent == 0)

@@ -19,20 +19,24 @@ namespace headway {
 /// another by chance where it was refused.
 ///
 /// Pairs of requests that go at once show that there is no burst: of each the server accepts one.
+/// Pairs a part of a turn apart show others: a limit of one's own refuses them, too.
 ///
 /// Threads: a value. Source: reservation ALOHA (Crowther and others, A System for Broadcast
 /// Communication, 1973); scenarios/crowds/noburst-8.toml; design/017, "Without burst".
 struct timetable {
   time_point place{};    ///< a departure
   int halved = 0;        ///< pairs of which one passed, since one passed whole; at most `enough`
+  int room = 0;          ///< spaced pairs that passed whole, in a row; below 0: that did not
   int due = 0;           ///< times that a pair could go, until one does
   int moves = 0;         ///< to other places, since the latest cut
   bool doubted = false;  ///< a ceiling may be a crowd's: pairs go without a crowd, too
   friend bool operator==(timetable const&, timetable const&) = default;
 
-  static constexpr std::uint64_t apart = 4;  ///< successes from one time that a pair could go …
-  static constexpr int rarely = 128;         ///< … and such times, once pairs have told
-  static constexpr int enough = 3;           ///< pairs that were halved
+  static constexpr std::uint64_t apart = 4;   ///< successes from one time that a pair could go …
+  static constexpr int misses = 7;            ///< after so many in a row pairs go rarely, too
+  static constexpr int rarely = 1 << misses;  ///< … and such times, once pairs have told
+  static constexpr int enough = 3;            ///< pairs that were halved …
+  static constexpr int enough_apart = 2;      ///< … and that passed, apart
   static constexpr duration at_once{1'000'000};  ///< two that go further apart tell nothing
   static constexpr std::uint64_t lost = 64;  ///< sends after a pair that is not heard: it is lost
   static constexpr double saving = 8;        ///< turns in which a limit of one's own saves for one
@@ -44,12 +48,27 @@ struct timetable {
   /// Takes a pair that is heard, of which so many were accepted.
   void heard(int accepted) noexcept {
     bool const both = accepted == 2;
+    if (spaced()) {
+      room = both ? std::max(room, 0) + 1 : std::max(std::min(room, 0) - 1, -misses);
+      due = shared() ? rarely : 1 << std::max(-room, 0);
+      return;
+    }
     doubted = doubted && !both;
     halved = both ? 0 : std::min(halved + accepted, enough);
-    due = both || bare() ? rarely : 1;
+    if (both) room = 0;
+    due = both || shared() ? rarely : 1;
+  }
+  /// Takes a cut. What has hardly been served asks anew: others may have held it down.
+  void cut(bool hardly_served) noexcept {
+    moves = 0;
+    if (hardly_served && room < 0) room = due = 0;
   }
   /// Returns whether the limit has no burst.
   bool bare() const noexcept { return halved == enough; }
+  /// Returns whether it is shared, too.
+  bool shared() const noexcept { return bare() && (doubted || room == enough_apart); }
+  /// Returns whether a pair goes apart: what is left to ask is whether there are others.
+  bool spaced() const noexcept { return bare() && !shared(); }
 
   /// Returns the next departure, half a period or more from now. A period is `interval` or longer,
   /// but less than twice as long.
