@@ -463,13 +463,14 @@ void fields(C& c, typename C::template as<latency>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<timetable>& x) {
-  auto& [place, halved, room, due, moves, doubted] = x;
+  auto& [place, halved, room, due, moves, lapses, others, spaced, lapsed, second, doubted] = x;
   c.time(place);
   c.whole(halved, 0, timetable::enough);
   c.whole(room, -timetable::misses, timetable::enough_apart);
   c.whole(due, 0, timetable::rarely);
   c.whole(moves, 0, timetable::moves_max);
-  c.flags(doubted);
+  c.whole(lapses, 0, timetable::misses);
+  c.flags(others, spaced, lapsed, second, doubted);
 }
 
 template <class C>

@@ -156,7 +156,7 @@ seek among_others(time_point now) {
 }
 
 /// Of pairs that told of a limit without burst, and of others.
-constexpr timetable shared_and_bare{.halved = timetable::enough, .room = timetable::enough_apart};
+constexpr timetable shared_and_bare{.halved = timetable::enough, .others = true};
 
 TEST(seek, among_others_pairs_ask_whether_the_limit_has_a_burst) {
   for (auto const& [refused, bare] : {std::pair{1, true}, {0, false}}) {
@@ -182,6 +182,7 @@ TEST(seek, where_there_is_no_burst_pairs_a_quarter_of_a_turn_apart_ask_whether_t
     time_point now{1s};
     auto law = among_others(now);
     law.turn.table.halved = timetable::enough;
+    law.turn.table.spaced = true;
     for (int i = 0; i < timetable::enough_apart; ++i) {
       if (!passes && i > 0) break;  // the next waits longer
       EXPECT_FALSE(law.turn.table.shared()) << i;

@@ -431,11 +431,12 @@ struct seek {
   double after_experiment(time_point now, double seconds) noexcept {
     bool const held = luck.unsent > 0 && luck.unsent == luck.length() &&
                       to_seconds(now - turn.next) > luck.length() * seconds;
-    bool const late = luck.asks_burst() && luck.unsent == 1 && now - turn.next > timetable::at_once;
-    if (held || late) luck.take_back_tests();  // by a hint, or by the caller
+    if (held) luck.take_back_tests();  // by a hint
+    if (luck.unsent == 1 && luck.length() == chance::pair)
+      turn.table.lapsed = now - turn.next > timetable::at_once;
     if (luck.unsent > 0) {
       bool const spaced =
-          luck.length() == chance::pair && (luck.tells ? held_down() : turn.table.spaced());
+          luck.length() == chance::pair && (luck.tells ? held_down() : turn.table.spaced);
       if (--luck.unsent > 0) return spaced ? chance::spaced * seconds : 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
       auto const extra = spaced ? -chance::spaced : extra_turns;
@@ -562,6 +563,8 @@ struct seek {
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
     bool const two = test && luck.heard == chance::pair && luck.length() == chance::pair;
+    if (test && luck.asks_burst() && s.sent.sends + 1 == luck.beyond)
+      turn.table.second = !is_refused;
     if (two && !luck.tells) {
       turn.table.heard(luck.passed());
       if (turn.table.doubted && turn.table.shared()) others.show();
@@ -587,7 +590,7 @@ struct seek {
   void judge_ceiling() noexcept {
     if (luck.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
     if (luck.refused > 0 || top.slots) return;
-    turn.table.doubted = true;
+    turn.table.doubted = !turn.table.lapsed;
     top.touched = false;
     top.guess = true;
     top.at = level / guess_above;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "headway/random.hpp"
 #include "headway/time.hpp"
@@ -29,6 +30,11 @@ struct timetable {
   int room = 0;          ///< spaced pairs that passed whole, in a row; below 0: that did not
   int due = 0;           ///< times that a pair could go, until one does
   int moves = 0;         ///< to other places, since the latest cut
+  int lapses = 0;        ///< pairs in a row of which the second went late
+  bool others = false;   ///< spaced pairs have shown them
+  bool spaced = false;   ///< the next pair goes a part of a turn apart
+  bool lapsed = false;   ///< the second of the latest pair went late
+  bool second = false;   ///< … was accepted
   bool doubted = false;  ///< a ceiling may be a crowd's: pairs go without a crowd, too
   friend bool operator==(timetable const&, timetable const&) = default;
 
@@ -37,6 +43,7 @@ struct timetable {
   static constexpr int rarely = 1 << misses;  ///< … and such times, once pairs have told
   static constexpr int enough = 3;            ///< pairs that were halved …
   static constexpr int enough_apart = 2;      ///< … and that passed, apart
+  static constexpr int alone = 6;  ///< that did not, once they had; a place halves some of a crowd
   static constexpr duration at_once{1'000'000};  ///< two that go further apart tell nothing
   static constexpr std::uint64_t lost = 64;  ///< sends after a pair that is not heard: it is lost
   static constexpr double saving = 8;        ///< turns in which a limit of one's own saves for one
@@ -47,16 +54,19 @@ struct timetable {
   bool asks() noexcept { return (due = std::max(due - 1, 0)) == 0; }
   /// Takes a pair that is heard, of which so many were accepted.
   void heard(int accepted) noexcept {
-    bool const both = accepted == 2;
-    if (spaced()) {
-      room = both ? std::max(room, 0) + 1 : std::max(std::min(room, 0) - 1, -misses);
-      due = shared() ? rarely : 1 << std::max(-room, 0);
+    if (std::exchange(lapsed, false)) {
+      lapses = std::min(lapses + 1, misses);
+      due = 1 << lapses;
       return;
     }
-    doubted = doubted && !both;
-    halved = both ? 0 : std::min(halved + accepted, enough);
-    if (both) room = 0;
-    due = both || shared() ? rarely : 1;
+    lapses = 0;
+    bool const both = accepted == 2;
+    if (spaced)
+      hear_apart(both, others ? accepted == 1 && !second : !both);
+    else
+      hear_at_once(accepted);
+    due = others || (both && !bare()) ? rarely : 1 << std::max(-room, 0);
+    spaced = bare() && !(others && spaced);
   }
   /// Takes a cut. What has hardly been served asks anew: others may have held it down.
   void cut(bool hardly_served) noexcept {
@@ -66,9 +76,7 @@ struct timetable {
   /// Returns whether the limit has no burst.
   bool bare() const noexcept { return halved == enough; }
   /// Returns whether it is shared, too.
-  bool shared() const noexcept { return bare() && (doubted || room == enough_apart); }
-  /// Returns whether a pair goes apart: what is left to ask is whether there are others.
-  bool spaced() const noexcept { return bare() && !shared(); }
+  bool shared() const noexcept { return bare() && others; }
 
   /// Returns the next departure, half a period or more from now. A period is `interval` or longer,
   /// but less than twice as long.
@@ -87,6 +95,22 @@ struct timetable {
   }
 
  private:
+  void hear_at_once(int accepted) noexcept {
+    bool const both = accepted == 2;
+    doubted = doubted && !both;
+    halved = both ? 0 : std::min(halved + accepted, enough);
+    if (both) room = 0;
+    others = !both && (others || (bare() && doubted));
+  }
+  /// A limit of one's own accepts the first and refuses the second; others may refuse either.
+  void hear_apart(bool both, bool own) noexcept {
+    doubted = doubted && !own;
+    if (both) room = others ? 0 : std::max(room, 0) + 1;
+    if (own) room = std::max(std::min(room, 0) - 1, -misses);
+    if (others ? room != -alone : room != enough_apart) return;
+    others = !others;
+    room = 0;
+  }
   static std::uint64_t count(time_point t) noexcept {
     return static_cast<std::uint64_t>(t.time_since_epoch().count());
   }
