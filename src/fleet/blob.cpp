@@ -462,18 +462,6 @@ void fields(C& c, typename C::template as<latency>& x) {
 }
 
 template <class C>
-void fields(C& c, typename C::template as<timetable>& x) {
-  auto& [place, halved, room, due, moves, lapses, others, spaced, lapsed, second, doubted] = x;
-  c.time(place);
-  c.whole(halved, 0, timetable::enough);
-  c.whole(room, -timetable::misses, timetable::enough_apart);
-  c.whole(due, 0, timetable::rarely);
-  c.whole(moves, 0, timetable::moves_max);
-  c.whole(lapses, 0, timetable::misses);
-  c.flags(others, spaced, lapsed, second, doubted);
-}
-
-template <class C>
 void fields(C& c, typename C::template as<seek>& law) {
   auto& [level, waste, leave, top, turn, last, broken, luck, others, wanted, server, wait, so_far,
          trial, with] = law;
@@ -483,7 +471,6 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, top);
   c.moment(turn.next);
   c.time(turn.behind);
-  fields(c, turn.table);
   fields(c, last);
   fields(c, broken);
   fields(c, luck);
@@ -495,9 +482,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans, spurts, footholds, of_excess, of_timetable] = with;
+           of_vacancy, bans, spurts, footholds, of_excess] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess, of_timetable);
+    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess);
   }
 }
 

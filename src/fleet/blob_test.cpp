@@ -254,15 +254,6 @@ TEST(blob, takes_a_loop_that_wants_too_much_across) {
   EXPECT_FALSE(read_state(to_blob(s)));
 }
 
-TEST(blob, takes_a_timetable_across) {
-  auto s = used();
-  s.law.turn.table = {
-      .place = time_point{1s}, .halved = 2, .room = -4, .due = 3, .moves = 4, .doubted = true};
-  EXPECT_EQ(read_state(to_blob(s)), s);
-  s.law.turn.table.halved = timetable::enough + 1;
-  EXPECT_FALSE(read_state(to_blob(s)));
-}
-
 /// The blob of a state with one number of its law in place of another.
 std::string with(double was, double is) {
   auto s = used();

@@ -80,8 +80,6 @@ std::vector<contender> all_variants() {
               {.with = {.demand = false}}),
       variant("seek-no-excess", "takes a loop that works between its requests for a low demand",
               {.with = {.excess = false}}),
-      variant("seek-no-timetable", "goes out of step where others share a limit that has no burst",
-              {.with = {.timetable = false}}),
       at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),

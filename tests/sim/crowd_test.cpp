@@ -41,23 +41,6 @@ TEST(crowd, shares_a_window) {
   EXPECT_GE(median(window(4, 900, 15s), jain), 0.85);
 }
 
-// Out of step six used 8 % of it, and were refused as much.
-TEST(crowd, shares_a_limit_without_a_burst) {
-  scenario s{.name = "no burst", .about = {}};
-  s.server.limits = {token_bucket{.interval = 8ms, .burst = 1}};
-  s.server.latency = distribution(lognormal{50ms, 0.2});
-  s.groups = {group{.clients = 6, .work = closed_loop{.workers = 20}}};
-  s.told = {.rate = 125};
-  s.lasts = 20min;
-  auto const used = [](figures const& f) { return static_cast<double>(f.done); };
-  auto const refused = [](figures const& f) {
-    return static_cast<double>(f.throttled) / static_cast<double>(f.attempts);
-  };
-  EXPECT_GE(median(s, used), 0.4 * 125 * to_seconds(s.lasts));
-  EXPECT_GE(median(s, [](figures const& f) { return f.jain_late; }), 0.8);
-  EXPECT_LE(median(s, refused), 0.04);
-}
-
 TEST(crowd, of_one_loses_nothing_to_a_window) {
   auto const per_second = [](figures const& f) {
     return static_cast<double>(f.done) / to_seconds(f.completion);

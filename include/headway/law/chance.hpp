@@ -62,18 +62,17 @@ struct chance {
   static constexpr double odds_max = 55;                ///< what was found can be unlearned
   static constexpr double doubtful = 1 / 7.5;           ///< a refusal needs `few` refused tests …
   static constexpr double incredible = 1.0 / odds_max;  ///< … and `several`
-  static constexpr double spaced = 0.25;       ///< of a turn, between two that ask for others
-  static constexpr int few = 2;                ///< of a row: by chance one in fifty at 3 %
-  static constexpr int several = 3;            ///< by chance one in a thousand
-  static constexpr double per_share = 14;      ///< more of them, for a share of 1 …
-  static constexpr double frequent_max = 0.3;  ///< … or so much, at most
-  static constexpr double collapse = 0.25;     ///< of what was accepted: chance, perhaps
-  static constexpr double share_min = 0.005;   ///< chance refuses at least so many
-  static constexpr double again = 0.5;         ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;     ///< … and so many times as many as chance …
-  static constexpr double again_max = 0.9;     ///< … but not all
-  static constexpr double row_for = 24;        ///< what a row says for a limit, at most
-  static constexpr double row_against = 8;     ///< … and against it: limits, too, let rows pass
+  static constexpr int few = 2;                         ///< of a row: by chance one in fifty at 3 %
+  static constexpr int several = 3;                     ///< by chance one in a thousand
+  static constexpr double per_share = 14;               ///< more of them, for a share of 1 …
+  static constexpr double frequent_max = 0.3;           ///< … or so much, at most
+  static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
+  static constexpr double share_min = 0.005;            ///< chance refuses at least so many
+  static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;   ///< … and so many times as many as chance …
+  static constexpr double again_max = 0.9;   ///< … but not all
+  static constexpr double row_for = 24;      ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
   static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.03;       ///< … and so many more; 0.01: chance alone does it
@@ -155,10 +154,7 @@ struct chance {
     return heard == tests && collapsed(rate) && ++repeats <= repeats_max;
   }
 
-  /// Returns whether the latest tests are a pair that asks for a burst.
-  bool asks_burst() const noexcept { return !tells && length() == pair; }
-
-  /// Takes back tests that would tell nothing, or something else.
+  /// Takes back tests of which none went: what they would have found empty is full again.
   void take_back_tests() noexcept {
     unsent = 0;
     beyond = first;

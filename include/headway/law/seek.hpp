@@ -123,7 +123,6 @@ struct seek {
     bool spurts = true;      ///< ask whether others share a window
     bool footholds = true;   ///< keep a level where no cut makes refusals rarer
     bool excess = true;      ///< ask whether a caller that seems to want little wants too much
-    bool timetable = true;   ///< keep places where others share a limit that has no burst
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -208,7 +207,6 @@ struct seek {
     if (now - turn.next > slack)
       slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
-    if (keeps_places(cost)) turn.next = turn.table.after(now, interval);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
@@ -235,7 +233,6 @@ struct seek {
     hear_of_test(now, s, false);
     if (s.sent.epoch == so_far.epoch) judge_hold(false);
     judge_trial();
-    if (asks_burst(s.sent)) ask_burst(now);
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
@@ -255,17 +252,12 @@ struct seek {
     server.take_back(static_cast<double>(s.sent.cost));
     server.probed = std::min(server.probed, server.refused);  // it was no probe
     if (server.shut) turn.hurry(now, so_far.unit / pace());
-    if (keeps_places(s.sent.cost)) {
-      if (s.sent.epoch == so_far.epoch) seek_place(now, u);
-    } else if (!top.slots && !(top.touched && server.shut)) {
-      search_anew();  // those before may be own, too
-    }
+    if (!top.slots && !(top.touched && server.shut)) search_anew();  // those before may be own, too
   }
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     wanted.heard(now, s, false);
     wait.fail();
-    if (luck.asks_burst() && s.sent.sends >= luck.first) luck.take_back_tests();
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
@@ -392,23 +384,6 @@ struct seek {
   bool held_down() const noexcept {
     return !crowd() && company::seconds * luck.share * rate_of(level) < crowd_refuses * so_far.unit;
   }
-  /// Returns whether departures of that cost keep places: a limit without burst is shared, all cost
-  /// the same, and nothing else is asked meanwhile.
-  bool keeps_places(std::int64_t cost) const noexcept {
-    return with.timetable && turn.table.shared() && crowd() && !top.slots && !server.shut &&
-           leave == 0 && luck.unsent == 0 && last.row.unsent == 0 &&
-           static_cast<double>(cost) == so_far.unit;
-  }
-  /// Returns whether a pair is to go, after an answer to `sent`, that tells whether a limit has a
-  /// burst, or whether others share it.
-  bool asks_burst(stamp const& sent) noexcept {
-    bool const free =
-        luck.unsent == 0 && (luck.out() <= 0 || sent.sends > luck.beyond + timetable::lost) &&
-        last.row.slots == 0 && !broken.asked && trial.share == 0 && luck.doubts() == 0;
-    return with.timetable && (crowd() || turn.table.doubted) && !top.slots && !server.shut &&
-           leave == 0 && sent.epoch == so_far.epoch && free &&
-           last.since.successes % timetable::apart == 0 && turn.table.asks();
-  }
   /// Returns whether hardly anything was ever accepted.
   bool hardly_served() const noexcept { return so_far.successes < period::served; }
   /// Returns whether refusals are not its pace's doing.
@@ -432,14 +407,10 @@ struct seek {
     bool const held = luck.unsent > 0 && luck.unsent == luck.length() &&
                       to_seconds(now - turn.next) > luck.length() * seconds;
     if (held) luck.take_back_tests();  // by a hint
-    if (luck.unsent == 1 && luck.length() == chance::pair)
-      turn.table.lapsed = now - turn.next > timetable::at_once;
     if (luck.unsent > 0) {
-      bool const spaced =
-          luck.length() == chance::pair && (luck.tells ? held_down() : turn.table.spaced);
-      if (--luck.unsent > 0) return spaced ? chance::spaced * seconds : 0;
+      if (--luck.unsent > 0) return 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      auto const extra = spaced ? -chance::spaced : extra_turns;
+      auto const extra = luck.length() == chance::pair && held_down() ? 0 : extra_turns;
       return paid_later ? waits * wait.mean : (luck.length() + extra) * seconds;
     }
     if (last.row.unsent == 0) return seconds;
@@ -562,14 +533,8 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const two = test && luck.heard == chance::pair && luck.length() == chance::pair;
-    if (test && luck.asks_burst() && s.sent.sends + 1 == luck.beyond)
-      turn.table.second = !is_refused;
-    if (two && !luck.tells) {
-      turn.table.heard(luck.passed());
-      if (turn.table.doubted && turn.table.shared()) others.show();
-    }
-    bool const pair = two && luck.tells && luck.pair_tells(apart);
+    bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair &&
+                      luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
@@ -590,7 +555,6 @@ struct seek {
   void judge_ceiling() noexcept {
     if (luck.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
     if (luck.refused > 0 || top.slots) return;
-    turn.table.doubted = !turn.table.lapsed;
     top.touched = false;
     top.guess = true;
     top.at = level / guess_above;
@@ -612,13 +576,6 @@ struct seek {
     top.at = std::exchange(last.row, {}).slots;
     level = ceiling::below * top.at;
     turn.hurry(now, so_far.unit / pace());
-  }
-
-  /// Asks by a pair whether the limit has a burst, or whether others share it. One's own burst may
-  /// be spent: it saves first.
-  void ask_burst(time_point now) noexcept {
-    luck.test(last.since.sends, false, chance::pair);
-    if (!crowd()) turn.wait(now, timetable::saving * so_far.unit / pace());
   }
 
   /// Asks, by a row of tests, whether failures are a limit's.
@@ -705,12 +662,6 @@ struct seek {
       return false;
     }
     if (judge_hold(true)) return false;
-    if (keeps_places(s.sent.cost) && last.since.successes < cuts::hardly &&
-        turn.table.moves < timetable::moves_max) {
-      seek_place(now, u);
-      return false;
-    }
-    if (luck.asks_burst()) luck.take_back_tests();
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
@@ -738,20 +689,8 @@ struct seek {
     auto const pause = server.shut
                            ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
                            : (top.slots ? 1 : 2) * so_far.unit / pace();
-    turn.table.cut(answered < cuts::hardly);
-    if (keeps_places(s.sent.cost))
-      seek_place(now, u);
-    else if (luck.unsent == 0)
-      turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
     return true;
-  }
-
-  /// Seeks another place in the timetable. What flies went from the one before.
-  void seek_place(time_point now, fraction u) noexcept {
-    ++so_far.epoch;
-    turn.table.move(now, u);
-    auto const interval = from_seconds(so_far.unit / pace());
-    turn.next = turn.table.after(std::max(now, later(turn.next, -interval)), interval);
   }
 
   /// Takes a cut.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headway/law/timetable.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
@@ -13,7 +12,6 @@ namespace headway {
 struct turns {
   time_point next{};                      ///< not before this
   time_point behind = time_point::min();  ///< the latest send that came later than its pace
-  timetable table{};  ///< of departures, where others share a limit that has no burst
   friend bool operator==(turns const&, turns const&) = default;
 
   static constexpr double behind_seconds = 0.01;  ///< so long after a late send pace does not bind
