@@ -137,7 +137,7 @@ TEST(power_loss_test, sees_what_is_not_synced) {
     double least;  // share of the states that must be bad
   } const rows[] = {
       {"results are not synced", {"out/results"}, 0.2},
-      {"the results' name is not synced", {"out/."}, 0.1},
+      {"the results' name is not synced", {"out/."}, 0.2},
       {"the journal is not synced", {"journal"}, 0.2},
       {"the journal's log is not synced", {"journal-wal"}, 0.2},
       {"the journal's watermark is not synced", {"journal-mark"}, 0.02},
