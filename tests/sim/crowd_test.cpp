@@ -23,6 +23,16 @@ double median(scenario const& s, std::function<double(figures const&)> const& of
   return found[4];
 }
 
+double done(figures const& f) {
+  return static_cast<double>(f.done);
+}
+double per_second(figures const& f) {
+  return done(f) / to_seconds(f.completion);
+}
+double jain(figures const& f) {
+  return f.jain_late;
+}
+
 /// So many clients on one window, for half an hour.
 scenario window(int clients, std::int64_t count, duration period) {
   scenario s{.name = "window", .about = {}};
@@ -36,73 +46,66 @@ scenario window(int clients, std::int64_t count, duration period) {
 
 // One that had most of a window met its end at the same ceiling each time, and kept it: .30.
 TEST(crowd, shares_a_window) {
-  auto const jain = [](figures const& f) { return f.jain_late; };
   EXPECT_GE(median(window(8, 1000, 10s), jain), 0.85);
   EXPECT_GE(median(window(4, 900, 15s), jain), 0.85);
 }
 
 TEST(crowd, of_one_loses_nothing_to_a_window) {
-  auto const per_second = [](figures const& f) {
-    return static_cast<double>(f.done) / to_seconds(f.completion);
-  };
   EXPECT_GE(median(window(1, 1000, 10s), per_second), 95);
 }
 
-/// One client alone before so many a second without a burst.
-scenario bare(double rate, int requests) {
-  scenario s{.name = "bare", .about = {}};
-  s.server.limits = {token_bucket{.interval = from_seconds(1 / rate), .burst = 1}};
+/// Clients on so many a second with that burst, for half an hour or until they are done.
+scenario bucket(double rate, int burst, std::vector<group> groups) {
+  scenario s{.name = "bucket", .about = {}};
+  s.server.limits = {token_bucket{.interval = from_seconds(1 / rate), .burst = burst}};
   s.server.latency = distribution(lognormal{50ms, 0.2});
-  s.groups = {group{.work = batch{.requests = requests}}};
+  s.groups = std::move(groups);
   s.told = {.rate = rate};
+  s.lasts = 30min;
+  return s;
+}
+
+/// One client alone before a limit without a burst.
+scenario bare(double rate, workload const& work) {
+  auto s = bucket(rate, 1, {group{.work = work}});
   s.lasts = 4h;
   return s;
 }
 
 // Such a limit refuses what its arrivals bring too close, and halves each pair: an observer that
-// asked pairs for company took this one for a crowd, and it was 2 to 30 times as slow.
+// asked pairs for company took this one for a crowd, and it was up to 30 times as slow.
 TEST(crowd, of_one_before_a_limit_without_a_burst_is_none) {
-  auto const per_second = [](figures const& f) {
-    return static_cast<double>(f.done) / to_seconds(f.completion);
-  };
-  auto one_worker = bare(50, 3000);
-  one_worker.groups[0].work = closed_loop{.workers = 1, .requests = 3000};
+  auto one_worker = bare(50, closed_loop{.workers = 1, .requests = 3000});
   one_worker.server.latency = distribution(lognormal{20ms, 0.3});
   EXPECT_GE(median(one_worker, per_second), 28);
 
-  auto jitter = bare(37, 5000);
+  auto jitter = bare(37, batch{.requests = 5000});
   jitter.net.jitter = 15ms;
   EXPECT_GE(median(jitter, per_second), 21);
   jitter.net.jitter = 22ms;
   EXPECT_GE(median(jitter, per_second), 18);
 
-  auto late = bare(59, 4000);
+  auto late = bare(59, batch{.requests = 4000});
   late.net.wakes_late = 15ms;
   EXPECT_GE(median(late, per_second), 28);
 
-  auto chance = bare(20, 2500);
+  auto chance = bare(20, batch{.requests = 2500});
   chance.net.misread = 0.02;
   EXPECT_GE(median(chance, per_second), 6.3);
 }
 
 TEST(crowd, that_leaves_leaves_a_limit_without_a_burst_to_one) {
-  auto s = bare(100, 0);
-  s.groups = {
-      group{.work = closed_loop{.workers = 20}},
-      group{.clients = 3, .work = closed_loop{.workers = 20}, .leaves = 2min, .background = true}};
-  s.lasts = 30min;
-  auto const done = [](figures const& f) { return static_cast<double>(f.done); };
+  closed_loop const work{.workers = 20};
+  auto const s = bucket(
+      100, 1,
+      {group{.work = work}, group{.clients = 3, .work = work, .leaves = 2min, .background = true}});
   EXPECT_GE(median(s, done), 0.7 * 100 * to_seconds(s.lasts));
 }
 
 TEST(crowd, of_two_shares_a_limit_of_a_burst_of_two) {
-  auto s = bare(100, 0);
-  s.server.limits = {token_bucket{.interval = 10ms, .burst = 2}};
-  s.groups = {group{.clients = 2, .work = closed_loop{.workers = 20}}};
-  s.lasts = 30min;
-  auto const done = [](figures const& f) { return static_cast<double>(f.done); };
+  auto const s = bucket(100, 2, {group{.clients = 2, .work = closed_loop{.workers = 20}}});
   EXPECT_GE(median(s, done), 0.93 * 100 * to_seconds(s.lasts));
-  EXPECT_GE(median(s, [](figures const& f) { return f.jain_late; }), 0.95);
+  EXPECT_GE(median(s, jain), 0.95);
 }
 
 // Of 50 a second 0.3 were used: each refusal lowered the ceiling, until one request a minute went.
