@@ -224,15 +224,13 @@ class reading {
     j.in_fields = j.quotas.size();
     find_rule(j.code);
     j.message = message_.substr(0, 200);
-    j.what =
-        decide({.fits = by_,
-                .broken_stream = error_.has_value(),
-                .status = status_,
-                .should_retry = told_.should_retry,
-                .names_a_time = told_.retry_after.has_value(),
-                .nothing_left = std::ranges::any_of(j.quotas, [](auto const& q) {
-                  return q.remaining && *q.remaining < 1 && q.reset && q.limit.value_or(1) >= 1;
-                })});
+    j.what = decide({.fits = by_,
+                     .broken_stream = error_.has_value(),
+                     .status = status_,
+                     .should_retry = told_.should_retry,
+                     .names_a_time = told_.retry_after.has_value(),
+                     .nothing_left = std::ranges::any_of(
+                         j.quotas, [](auto const& q) { return used_up(q) && q.reset; })});
     read_hold(j);
     read_limits(j);
     read_costs(j);
@@ -306,10 +304,12 @@ class reading {
 
   bool refuses() const noexcept { return !good(answer_.status) || error_ || by_ != nullptr; }
 
-  /// It was accepted, and Retry-After is when to ask for the result.
-  bool is_for_later() const noexcept { return answer_.status == 201 || answer_.status == 202; }
+  static bool used_up(http::quota const& q) noexcept {
+    return q.remaining && *q.remaining < 1 && q.limit.value_or(1) >= 1;
+  }
 
-  /// From the field, else from the rule, else from the text.
+  /// From the field, else from the rule, else from the text. A success's Retry-After is when to ask
+  /// for a result, or a proxy adds it to every answer: alone it says nothing of a limit.
   void read_hold(judgement& j) {
     if (by_ != nullptr && !by_->hold_pointer.empty() && is_json()) {
       std::vector<dom::element> found;
@@ -317,7 +317,8 @@ class reading {
       for (auto const e : found) j.hold = std::max(j.hold, hold_of(e, now_));
     }
     if (by_ != nullptr && by_->hold) j.hold = std::max(j.hold.value_or(0s), *by_->hold);
-    if (told_.retry_after && (refuses() || !is_for_later())) j.hold = told_.retry_after;
+    if (told_.retry_after && (refuses() || std::ranges::any_of(j.quotas, used_up)))
+      j.hold = told_.retry_after;
     if (refuses() && throttles(j.what) && !j.hold) j.hold = http::time_in_text(body_);
   }
 

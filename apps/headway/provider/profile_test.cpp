@@ -36,7 +36,12 @@ struct fixture {
 // Constructed from what each profile names as its source, and says how well that is known.
 fixture const fixtures[] = {
     {"any", {200, {}, "{}"}, reaction::served},
-    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served, 10s},
+    {"any", {200, {{"Retry-After", "10"}}, "{}"}, reaction::served},  // nginx: add_header … always
+    {"any", {200, {{"Retry-After", "10"}, {"X-RateLimit-Remaining", "4"}}, "{}"}, reaction::served},
+    {"any",
+     {200, {{"Retry-After", "10"}, {"X-RateLimit-Remaining", "0"}}, "{}"},
+     reaction::served,
+     10s},
     {"any", {202, {{"Retry-After", "10"}}, "{}"}, reaction::served},
     {"any", {404, {}, ""}, reaction::permanent},
     {"any", {401, {}, ""}, reaction::permanent},
