@@ -445,11 +445,12 @@ void fields(C& c, typename C::template as<period>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<latency>& x) {
-  auto& [mean, base, lowest, answers, high, delivered, block, answered, drained, resume, room,
-         heard] = x;
+  auto& [mean, base, lowest, highest, answers, high, delivered, block, answered, drained, resume,
+         room, heard] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
+  c.real(highest, 0);
   c.whole(answers, 0, count_max);
   c.whole(high, 0, count_max);
   c.real(delivered, 0);

@@ -80,7 +80,7 @@ TEST(latency, a_pause_is_judged_by_what_was_sent_after_it_only) {
 }
 
 TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
-  latency::sending const ramp{.pace = 400, .ramps = true};
+  latency::sending const ramp{.pace = 400, .seconds = 10, .ramps = true};
   server s;
   s.block(50ms, ramp);
   s.block(50ms, ramp);
@@ -88,11 +88,12 @@ TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
   server of_slots;
   of_slots.block(50ms, ramp);
   of_slots.block(50ms, ramp);
-  EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .ramps = true, .slots = true}, 100), load::unknown);
+  EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .seconds = 10, .ramps = true, .slots = true}, 100),
+            load::unknown);
 }
 
 TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
-  latency::sending const ramp{.pace = 400, .ramps = true};
+  latency::sending const ramp{.pace = 400, .seconds = 10, .ramps = true};
   auto ahead = ramp;
   ahead.ahead = true;
   struct {
@@ -111,9 +112,29 @@ TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
   }
 }
 
+// Of answers that take 12 s on average the first to come took one. A block lasts .24 s.
+TEST(latency, a_ramp_is_full_only_once_slow_answers_and_the_block_before_could_be_its_own) {
+  struct {
+    double seconds;  // since it began
+    duration slow;   // one answer of the block; the others take 50 ms
+    load told;
+  } const cases[] = {{.7, 50ms, load::full},
+                     {.4, 50ms, load::unknown},
+                     {4, 3s, load::unknown},
+                     {7, 3s, load::full}};
+  for (auto const& [seconds, slow, told] : cases) {
+    latency::sending const ramp{.pace = 400, .seconds = seconds, .ramps = true};
+    server s;
+    s.block(50ms, ramp);
+    s.block(50ms, ramp);
+    s.answer(slow, ramp, 100);
+    EXPECT_EQ(s.block(50ms, ramp, 100), told) << seconds;
+  }
+}
+
 TEST(latency, tests_of_a_ramp_that_are_out_are_no_queue) {
   for (int const tests : {0, 8}) {
-    latency::sending const ramp{.pace = 400, .ramps = true, .tests = tests};
+    latency::sending const ramp{.pace = 400, .seconds = 10, .ramps = true, .tests = tests};
     server s;
     s.block(50ms, ramp);
     s.block(50ms, ramp);
@@ -142,7 +163,9 @@ TEST(latency, what_failed_was_delivered_too) {
   for (bool const fails : {false, true}) {
     latency l{.mean = 0.4};
     time_point now{};
-    auto const how = [] { return latency::sending{.unit = 1, .pace = 100, .ramps = true}; };
+    auto const how = [] {
+      return latency::sending{.unit = 1, .pace = 100, .seconds = 10, .ramps = true};
+    };
     auto found = latency::load::unknown;
     for (int i = 0; i < 4 * latency::block_answers; ++i) {
       now += 10ms;

@@ -1313,6 +1313,30 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   EXPECT_LT(law.level, level / 2);
 }
 
+// A server that shuts answers nothing more but what it had taken before, the slowest last.
+TEST(seek, answers_to_what_went_before_the_server_shut_or_opened_tell_of_no_queue) {
+  time_point now{1s};
+  auto law = refused_after(200, now);
+  for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
+  std::vector<stamp> before;
+  for (int i = 0; i < 8 * latency::block_answers; ++i) {
+    now = std::max(now, law.ready_at(1));
+    before.push_back(law.take(now, 1, 0));
+  }
+  auto const late = [&](stamp const& sent) {
+    now += 50ms;
+    law.on_success(now, {.sent = sent, .rtt = 1s}, 0);
+    EXPECT_FALSE(law.wait.draining());
+  };
+  law.server.close(now);
+  auto const half = before.begin() + 4 * latency::block_answers;
+  std::for_each(before.begin(), half, late);
+  ASSERT_EQ(law.doing(), seek::phase::shut);
+  answer(law, now, outcome::success);  // it opens
+  EXPECT_NE(law.doing(), seek::phase::shut);
+  std::for_each(half, before.end(), late);
+}
+
 // A trial at half of the level that is left in a drain would take as long as the whole run.
 TEST(seek, failures_cut_nothing_in_a_drain) {
   time_point now{1s};

@@ -49,10 +49,7 @@ struct auto_sleeper {
   duration succeeded(fraction u) noexcept {
     ++metrics.total_invocation;
     if (current_interval == duration::zero()) return current_interval;
-    if (++current_success == down_multiplier_threshold) {
-      go_down(u);
-      current_success = 0;
-    }
+    if (++current_success == down_multiplier_threshold) go_down(u);
     return sleep();
   }
 
@@ -72,18 +69,16 @@ struct auto_sleeper {
  private:
   void go_up(fraction u) noexcept {
     ++metrics.total_went_up;
-    if (current_interval == duration::zero()) {
-      current_interval = initial_interval;
-      return;
-    }
     auto const next = randomised(static_cast<double>(current_interval.count()) * up_multiplier,
                                  randomization_factor, max_randomization, u);
-    current_interval = next > static_cast<double>(max_interval.count())
+    current_interval = current_interval == duration::zero() ? initial_interval
+                       : next > static_cast<double>(max_interval.count())
                            ? max_interval
                            : duration(static_cast<std::int64_t>(next));
   }
   void go_down(fraction u) noexcept {
     ++metrics.total_went_down;
+    current_success = 0;
     auto const next = randomised(static_cast<double>(current_interval.count()) * down_multiplier,
                                  randomization_factor, max_randomization, u);
     current_interval = next < static_cast<double>(initial_interval.count())

@@ -19,6 +19,7 @@ struct latency {
   double mean = 0;        ///< smoothed; 0: no answer yet
   double base = 0;        ///< the lowest of a block while nothing queued
   double lowest = 0;      ///< of this block
+  double highest = 0;     ///< of this block
   int answers = 0;        ///< in it
   int high = 0;           ///< blocks in a row that were too high
   double delivered = 0;   ///< units per second in the block before
@@ -36,6 +37,7 @@ struct latency {
   static constexpr int drain_answers = 8;      ///< … after a pause
   static constexpr double silence = 4;         ///< answers' times, and turns: a block begins anew
   static constexpr double more = 1.25;         ///< times as much: a ramp delivers more
+  static constexpr double known = 2;           ///< blocks, or their answers' range, have gone by
   static constexpr double flying = 1.75;       ///< times what flies at what is delivered …
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
   static constexpr double higher = 1.5;        ///< times the base …
@@ -64,10 +66,9 @@ struct latency {
 
   /// Takes an answer that leaves so many permits without one; `usual` may have none.
   void make_room(double unheard, double usual) noexcept {
-    if (unheard >= room - 1)
-      room += 1;
-    else
-      room = usual < room ? room + (usual - room) / std::max(smoothing, room) : usual;
+    room = unheard >= room - 1 ? room + 1
+           : usual < room      ? room + (usual - room) / std::max(smoothing, room)
+                               : usual;
   }
   /// Takes a failure, which was delivered, too.
   void fail() noexcept {
@@ -77,13 +78,13 @@ struct latency {
   /// Returns whether a pause of our own is to tell our queue from a slow server.
   bool draining() const noexcept { return drained > 0; }
 
-  /// Begins such a pause at a latency of `highest`, for as long as our queue, if it is ours, takes
+  /// Begins such a pause at a latency of `risen`, for as long as our queue, if it is ours, takes
   /// to empty. Returns the level meanwhile.
-  double drain(time_point now, double highest, double level) noexcept {
+  double drain(time_point now, double risen, double level) noexcept {
     high = 0;
-    drained = highest;
+    drained = risen;
     resume = level;
-    block = later(now, from_seconds((highest - base) / (1 - drain_share)));
+    block = later(now, from_seconds((risen - base) / (1 - drain_share)));
     return drain_share * level;
   }
 
@@ -97,6 +98,7 @@ struct latency {
   struct sending {
     double unit = 1;     ///< mean cost of a request
     double pace = 1;     ///< units per second
+    double seconds = 0;  ///< since it began, the server opened, or a refusal cut
     bool ramps = false;  ///< the level grows until it is refused
     bool slots = false;  ///< the level is permits: what is delivered says nothing against it
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
@@ -115,13 +117,14 @@ struct latency {
     }
     auto const rtt = to_seconds(s.rtt);
     lowest = answers == 0 ? rtt : std::min(lowest, rtt);
+    highest = answers == 0 ? rtt : std::max(highest, rtt);
     if (++answers < (drains ? drain_answers : block_answers)) return load::unknown;
     auto const lasted = to_seconds(now - block);
     if (lasted < mean) return load::unknown;
     auto const delivers = answers * how().unit / std::max(lasted, 1e-9);
     answers = 0;
     block = now;
-    return drains ? judge_drained() : judge_block(s, how(), delivers);
+    return drains ? judge_drained() : judge_block(s, how(), delivers, lasted);
   }
 
  private:
@@ -133,14 +136,17 @@ struct latency {
     return load::slower;
   }
 
-  load judge_block(sample const& s, sending const& how, double delivers) noexcept {
+  load judge_block(sample const& s, sending const& how, double delivers, double lasted) noexcept {
     auto const before = std::exchange(delivered, delivers);
     if (base == 0) {
       base = lowest;
       return load::unknown;
     }
     auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
-    if (how.ramps && !how.slots && delivers < more * before &&
+    // Before, only fast ones have come, or the block before was another pace's.
+    bool const tells =
+        how.ramps && !how.slots && how.seconds > known * std::max(highest - lowest, lasted);
+    if (tells && delivers < more * before &&
         s.in_flight - s.heard - how.tests > flying * usual / how.unit * mean + flying_more)
       return load::full;
     if (lowest <= higher * base + std::max(shortest, higher_by * mean)) {

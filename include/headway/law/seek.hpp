@@ -167,9 +167,7 @@ struct seek {
   time_point ready_at(std::int64_t) const noexcept { return turn.next; }
 
   double allowed() const noexcept {
-    if (!top.slots) [[likely]]
-      return wait.room + wait.heard;
-    return std::max(1.0, std::floor(share() * level));
+    return top.slots ? std::max(1.0, std::floor(share() * level)) : wait.room + wait.heard;
   }
 
   /// Returns the units per second that are sent.
@@ -203,9 +201,8 @@ struct seek {
     if (trial.share > 0) seconds = std::max(seconds, units / trial.pace);
     if (with.excess && wants_little()) seconds = std::max(seconds, wanted.over.interval());
     auto const interval = from_seconds(seconds);
-    duration slack = 1ms;
-    if (now - turn.next > slack)
-      slack = std::max({interval / 2, slack, from_seconds(with.prompt ? made_up : 0)});
+    auto const slack =
+        std::max({interval / 2, duration(1ms), from_seconds(with.prompt ? made_up : 0)});
     bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
@@ -965,11 +962,15 @@ struct seek {
   }
 
   void judge_latency(time_point now, sample const& s) noexcept {
+    // While nothing is accepted only slow answers are left.
+    if (server.shut || s.sent.sent < server.began) return wait.gap(now);
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    auto const how = [this] {
-      return latency::sending{so_far.unit, pace(), ramping(), top.slots, !with.prompt, luck.out()};
+    auto const since = to_seconds(now - std::max(server.began, last.at));
+    auto const how = [this, since] {
+      return latency::sending{so_far.unit, pace(),       since,     ramping(),
+                              top.slots,   !with.prompt, luck.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
