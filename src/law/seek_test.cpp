@@ -1159,6 +1159,31 @@ TEST(seek, a_refusal_that_is_to_ban_keeps_it_below_where_it_came) {
   EXPECT_EQ(law.top.at, law.level);
 }
 
+// Retry-After: 1 of a bucket, which was open for four times as long.
+TEST(seek,
+     one_that_says_how_long_it_bans_has_a_rate_between_what_it_accepted_in_all_and_while_open) {
+  struct {
+    double accepted;  // in 4 s, and none in one more
+    double at;        // 100/s were refused
+  } const cases[] = {{400, std::sqrt(80 * 100)}, {100, ban::below * 100}, {800, 100}};
+  for (auto const& [accepted, at] : cases) {
+    seek law;
+    law.so_far.successes = 1000;
+    law.top = {.at = ban::below * 100, .touched = true};
+    law.server = {.began = time_point{1s},
+                  .accepted = accepted,
+                  .shut = true,
+                  .since = time_point{5s},
+                  .refused = time_point{5s},
+                  .banned = {.seconds = 1, .alike = 2}};
+    time_point now{6s};
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.doing(), seek::phase::approach);
+    EXPECT_NEAR(law.top.at, at, 0.5) << accepted;
+    EXPECT_NEAR(law.level, ban::below * at, 1) << accepted;
+  }
+}
+
 TEST(seek, one_that_bans_leaves_a_pace_where_no_ceiling_is_known) {
   time_point now{1s};
   seek law{.level = 0.5};

@@ -55,11 +55,7 @@ struct ban {
       alike = as_long || alike < 0 ? alike + 1 : 1;
     else if (!as_long)
       deny();
-    accepted = units;
-    open = served;
-    seconds = shut;
-    least = certain;
-    cuts = 0;
+    *this = {.seconds = shut, .least = certain, .accepted = units, .open = served, .alike = alike};
   }
 
   /// Returns whether it costs much to be shut for so many seconds.

@@ -42,8 +42,8 @@ struct period {
   static constexpr std::uint64_t served = 3;  ///< … and before so many, or a fifth of the time
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
-  static constexpr double silence = 3;  ///< times a refusal: no other comes; 4: window-900-5s 1.5
-  static constexpr double fades = 0.9;  ///< of the longest refusal is left at the next
+  static constexpr double silence = 4;                ///< times a refusal: no other comes any more
+  static constexpr double fades = 0.9;          ///< of the longest refusal is left at the next
   static constexpr double refusal_min = 0.001;  ///< seconds
   static constexpr double much = 4;             ///< times as long, or as fast, is another kind
 

@@ -888,7 +888,10 @@ struct seek {
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
                            c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
-    if (bans()) {
+    if (bans() && c.certain == 0 && top.at > 0) {  // told: the rate is between these two
+      top.at = std::clamp(std::sqrt(c.least * c.most), top.at, top.at / ban::below);
+      level = ban::below * top.at;
+    } else if (bans()) {
       stay_below(top.at);
     } else if (!crowd() && tells_rate(c, now)) {
       take_cycle(c);
