@@ -446,6 +446,17 @@ class Pipes(Case):
             done = subprocess.run(["bash", "-c", script], cwd=self.work.path, env=self.work.environment(), capture_output=True, timeout=30)
             self.assertEqual((done.returncode, sorted(done.stdout.splitlines(True))), (0, [b"a\n", b"b\n"]), done.stderr)
 
+    def test_what_ends_when_standard_output_is_full_has_its_result(self):
+        """Before: one line of results, and `unknown` in the next run for 39 commands that had ended."""
+        self.work.write(map(str, range(1, 41)))
+        script = "sleep 0.5; head -c 3000 /dev/zero; sleep 1; echo {} >> ended"
+        order = f"exec '{BINARY}' exec jobs.txt --cold -q -- sh -c '{script}' > /dev/full"
+        done = subprocess.run(["bash", "-c", order], cwd=self.work.path, env=self.work.environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assertTrue(done.stderr.endswith("headway: cannot write standard output: No space left on device\n"), done.stderr)
+        ended = Path(self.work.path, "ended").read_text().split()
+        self.assertEqual(self.work.outcomes(), dict.fromkeys(ended, "success"))
+
 
 class Sizes(Case):
     def test_an_output_of_any_size_arrives_whole(self):

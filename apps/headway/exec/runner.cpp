@@ -120,7 +120,7 @@ class runner {
       auto const now = clock_now();
       course_.tick(now, tasks_.live());
       check_halts(now);
-      acknowledge();
+      outputs_->acknowledge();
       start_committed();
       if (!halt_.draining()) {
         admit(now);
@@ -140,8 +140,7 @@ class runner {
   void check_halts(time_point now) {
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
-    if (auto failed = outputs_->failure()) io_failed(std::move(failed));
-    if (outputs_->closed()) halt_.drain();
+    if (outputs_->failure()) halt_.drain();
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
       if (options_.halt->what == halt_rule::kind::success)
@@ -557,16 +556,12 @@ class runner {
     auto const why = std::string(r.reason);
     outputs_->record(t, r,
                      options_.job_log.empty() ? "" : shell_words(recipe_.arguments(t.what, 1)));
-    if (outputs_->log() == nullptr) acknowledge();
+    if (outputs_->log() == nullptr) outputs_->acknowledge();
     if (course_.canary_dies(refused_by) && !speaks_.local())
       halt_.stop(
           fmt::format("the first {} jobs all failed alike, such as line {}: {}; put that right "
                       "and run it again{}; --no-canary goes on regardless",
                       canary::watched, line, printable(why), log_ ? " with --again failed" : ""));
-  }
-
-  void acknowledge() {
-    if (auto failed = outputs_->acknowledge()) io_failed(std::move(failed));
   }
 
   // ── what other processes ask and say ────────────────────────────────────────────────────────
@@ -611,13 +606,11 @@ class runner {
       } catch (...) {
         failed = std::current_exception();
       }
-      acknowledge();
+      outputs_->acknowledge();
     }
     outputs_->conclude();
-    if (!failed) failed = outputs_->failure();
-    auto const closed = outputs_->closed();
     crew_.end();
-    course_.sum_up("", log_ != nullptr, "outputs", closed);
+    course_.sum_up("", log_ != nullptr, "outputs", outputs_->closed());
     course_.close();
     if (failed) std::rethrow_exception(failed);
     if (!options_.failed.empty())
@@ -625,7 +618,7 @@ class runner {
                          options_.failed, options_.level);
     auto const unfinished = halt_.draining() && (!jobs_->closed() || tasks_.live() > 0 ||
                                                  left_open_ > 0 || standing_.left() > 0);
-    if (closed) throw unprinted(EPIPE);
+    if (auto const uncopied = outputs_->failure()) std::rethrow_exception(uncopied);
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
     auto const lost = failures_ + standing_.failed_before + standing_.unknown_before;
