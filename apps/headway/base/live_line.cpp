@@ -1,0 +1,40 @@
+#include "base/live_line.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace headway::app::live_line {
+namespace {
+
+constexpr char erased[] = "\r\033[K";
+
+std::mutex mutex;
+bool shown = false;
+
+void clear() {
+  if (std::exchange(shown, false)) std::fputs(erased, stderr);
+}
+
+}  // namespace
+
+void draw(std::string_view text) {
+  std::lock_guard const held(mutex);
+  std::fputs((erased + std::string(text)).c_str(), stderr);
+  shown = true;
+}
+
+void erase() {
+  std::lock_guard const held(mutex);
+  clear();
+}
+
+pause::pause(int fd) {
+  if (isatty(fd) != 1) return;
+  held_ = std::unique_lock(mutex);
+  clear();
+}
+
+}  // namespace headway::app::live_line
