@@ -271,6 +271,12 @@ class Throttles(Case):
                 self.exec(*options, "--cold", "--", "./program", "{}", ":::", "a", "b")
                 self.assertEqual(sorted(self.runs()), ["a", "a", "b", "b"])
 
+    def test_successes_that_tell_of_a_throttle_are_counted(self):
+        """Before: nothing was said of a curl in a pipe that was refused."""
+        script = "[ {} = c ] || echo 'curl: (22) The requested URL returned error: 429' >&2"
+        self.exec("--shell", "-q", "--cold", "--alone", "--", script, ":::", *"abc")
+        self.assertIn("\n2 succeeded, but printed what tells of a throttle; --throttle-anyway runs such again\n", self.work.stderr())
+
     def test_an_exit_of_zero_wins_over_a_text(self):
         self.counting("echo 429 too many requests >&2; exit 0")
         self.exec("--", "./program", "{}", ":::", "a", "b")

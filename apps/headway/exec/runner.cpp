@@ -431,11 +431,13 @@ class runner {
     }
     auto const output = t.output.tail(command_answer::looked_at),
                error = t.error.tail(command_answer::looked_at);
-    auto told = speaks_.judge({.exit = r.signal != 0 ? 128 + r.signal : r.exit,
-                               .output = output,
-                               .error = error,
-                               .hints = hints},
-                              options_.throttle, wall_now());
+    command_answer const answer{.exit = r.signal != 0 ? 128 + r.signal : r.exit,
+                                .output = output,
+                                .error = error,
+                                .hints = hints};
+    auto told = speaks_.judge(answer, options_.throttle, wall_now());
+    if (told.what == reaction::served && throttles(speaks_.judge(answer, anyway_, wall_now()).what))
+      ++passed_over_;
     if (!t.ended_by.empty() && told.what != reaction::served)
       told = {.what = reaction::permanent, .code = t.ended_by};
     kept([&] {
@@ -598,6 +600,15 @@ class runner {
     });
   }
 
+  /// Successes that may be none: a line, or "".
+  std::string passed_over() const {
+    return passed_over_ == 0 ? ""
+                             : fmt::format(
+                                   "{} succeeded, but printed what tells of a throttle; "
+                                   "--throttle-anyway runs such again\n",
+                                   passed_over_);
+  }
+
   int conclude() {
     std::exception_ptr failed = io_failure_;
     if (outputs_->log() != nullptr && !failed) {
@@ -610,7 +621,7 @@ class runner {
     }
     outputs_->conclude();
     crew_.end();
-    course_.sum_up("", log_ != nullptr, "outputs", outputs_->closed());
+    course_.sum_up(passed_over(), log_ != nullptr, "outputs", outputs_->closed());
     course_.close();
     if (failed) std::rethrow_exception(failed);
     if (!options_.failed.empty())
@@ -631,6 +642,7 @@ class runner {
   }
 
   exec_options const options_;
+  throttle_options const anyway_{options_.throttle.exits, options_.throttle.text, true};
   course course_{{.may = options_.may,
                   .time_max = options_.time_max,
                   .wait_max = options_.wait_max,
@@ -660,7 +672,7 @@ class runner {
   lanes lanes_;
   bool halt_met_ = false;
   std::exception_ptr io_failure_{};
-  std::int64_t failures_ = 0, left_open_ = 0, orders_ = 0;
+  std::int64_t failures_ = 0, left_open_ = 0, orders_ = 0, passed_over_ = 0;
 
   task_table tasks_;
   std::deque<std::uint32_t> intending_;
