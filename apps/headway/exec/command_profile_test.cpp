@@ -79,6 +79,13 @@ TEST(command_profile, a_429_is_a_throttle_behind_the_name_of_a_status_and_nowher
     EXPECT_EQ(judge("generic", {.exit = 1, .error = other}).what, reaction::permanent) << other;
 }
 
+TEST(command_profile, a_signal_is_named) {
+  EXPECT_EQ(judge("generic", {.exit = 137, .signal = 9}).code, "killed by SIGKILL");
+  EXPECT_EQ(judge("generic", {.exit = 139, .signal = 11, .error = "a\nb\n"}).code,
+            "killed by SIGSEGV: b");
+  EXPECT_EQ(judge("generic", {.exit = 137}).code, "exit 137");
+}
+
 TEST(command_profile, is_found_by_the_program) {
   EXPECT_EQ(command_profile::of_program("aws").name(), "aws");
   EXPECT_EQ(command_profile::of_program("tofu").name(), "terraform");

@@ -432,6 +432,7 @@ class runner {
     auto const output = t.output.tail(command_answer::looked_at),
                error = t.error.tail(command_answer::looked_at);
     command_answer const answer{.exit = r.signal != 0 ? 128 + r.signal : r.exit,
+                                .signal = r.signal,
                                 .output = output,
                                 .error = error,
                                 .hints = hints};
