@@ -101,6 +101,13 @@ class Said(unittest.TestCase):
                     self.assertEqual(sum(line == "out" or line.startswith('{"id":') for line in left), lines, shown)
                     self.assertNotRegex(shown, r"in flight[^\r]")
 
+    def test_the_live_line_does_not_erase_what_ends_without_a_line_feed(self):
+        with Work() as work:
+            shown = screen(work, "exec", "--cold", "--alone", "--rate", "5/s", "--", "printf", "out%s", ":::", *"abcdefgh")
+            self.assertEqual(shown.count("out"), 8)
+            self.assertIn("in flight", shown)
+            self.assertNotRegex(shown, r"out\w\r\x1b\[K")
+
     def test_json_names_the_host_the_reason_and_the_last_error(self):
         holder, dead = closed()
         with holder, Work([f"{dead}/{i}" for i in range(20)]) as work:

@@ -12,7 +12,7 @@ namespace {
 constexpr char erased[] = "\r\033[K";
 
 std::mutex mutex;
-bool shown = false;
+bool shown = false, line_begun = false;  // by other output, which is not to be erased
 
 void clear() {
   if (std::exchange(shown, false)) std::fputs(erased, stderr);
@@ -22,7 +22,8 @@ void clear() {
 
 void draw(std::string_view text) {
   std::lock_guard const held(mutex);
-  std::fputs((erased + std::string(text)).c_str(), stderr);
+  std::fputs(((std::exchange(line_begun, false) ? "\n" : erased) + std::string(text)).c_str(),
+             stderr);
   shown = true;
 }
 
@@ -31,10 +32,11 @@ void erase() {
   clear();
 }
 
-pause::pause(int fd) {
-  if (isatty(fd) != 1) return;
+pause::pause(int fd, std::string_view bytes) {
+  if (bytes.empty() || isatty(fd) != 1) return;
   held_ = std::unique_lock(mutex);
   clear();
+  line_begun = bytes.back() != '\n';
 }
 
 }  // namespace headway::app::live_line

@@ -11,10 +11,10 @@ void draw(std::string_view text);
 /// Takes it away.
 void erase();
 
-/// While one lives there is no live line, if `fd` is a terminal.
+/// While one lives there is no live line, if `fd` is a terminal; `bytes` are written there.
 class pause {
  public:
-  explicit pause(int fd);
+  pause(int fd, std::string_view bytes);
 
  private:
   std::unique_lock<std::mutex> held_{};
