@@ -34,6 +34,18 @@ class ExecDiskFull(unittest.TestCase):
         measured(f"disk full under exec at {len(SIZES_KIB)} sizes, exit codes: {dict(codes)}")
         self.assertGreater(codes[74], 0.6 * len(SIZES_KIB))
 
+    def test_a_job_log_without_room_loses_no_result(self):
+        with tempfile.TemporaryDirectory() as full, Work(f"{i} {'x' * 1000}" for i in range(1, 41)) as work:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", full], check=True)
+            try:
+                script = "sleep 0.5; echo $$ >> ended"
+                code = work.exec("jobs.txt", "--cold", "--alone", "--joblog", f"{full}/log", "--", "sh", "-c", script, "sh")
+            finally:
+                subprocess.run(["umount", full], check=True)
+            self.assertEqual(code, 74, work.stderr())
+            self.assertIn(f"headway: cannot write {full}/log: No space left on device\n", work.stderr())
+            self.assertEqual(len(work.outcomes()), len(Path(work.path, "ended").read_text().split()))
+
     def full_at(self, folder, other):
         """Each job prints 20 KB, every tenth more than stays in memory."""
         script = f'echo $1 >> {other}/ran; head -c $(( $1 % 10 ? 20000 : 400000 )) /dev/zero | tr "\\0" x; echo $1 >> {other}/ended'

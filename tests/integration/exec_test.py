@@ -271,6 +271,12 @@ class Throttles(Case):
                 self.exec(*options, "--cold", "--", "./program", "{}", ":::", "a", "b")
                 self.assertEqual(sorted(self.runs()), ["a", "a", "b", "b"])
 
+    def test_successes_that_tell_of_a_throttle_are_counted(self):
+        """Before: nothing was said of a curl in a pipe that was refused."""
+        script = "[ {} = c ] || echo 'curl: (22) The requested URL returned error: 429' >&2"
+        self.exec("--shell", "-q", "--cold", "--alone", "--", script, ":::", *"abc")
+        self.assertIn("\n2 succeeded, but printed what tells of a throttle; --throttle-anyway runs such again\n", self.work.stderr())
+
     def test_an_exit_of_zero_wins_over_a_text(self):
         self.counting("echo 429 too many requests >&2; exit 0")
         self.exec("--", "./program", "{}", ":::", "a", "b")
@@ -445,6 +451,17 @@ class Pipes(Case):
             script = f'exec "{BINARY}" exec {option} <(printf "a\\r\\nb\\n") -- echo {{}}'
             done = subprocess.run(["bash", "-c", script], cwd=self.work.path, env=self.work.environment(), capture_output=True, timeout=30)
             self.assertEqual((done.returncode, sorted(done.stdout.splitlines(True))), (0, [b"a\n", b"b\n"]), done.stderr)
+
+    def test_what_ends_when_standard_output_is_full_has_its_result(self):
+        """Before: one line of results, and `unknown` in the next run for 39 commands that had ended."""
+        self.work.write(map(str, range(1, 41)))
+        script = "sleep 0.5; head -c 3000 /dev/zero; sleep 1; echo {} >> ended"
+        order = f"exec '{BINARY}' exec jobs.txt --cold -q -- sh -c '{script}' > /dev/full"
+        done = subprocess.run(["bash", "-c", order], cwd=self.work.path, env=self.work.environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assertTrue(done.stderr.endswith("headway: cannot write standard output: No space left on device\n"), done.stderr)
+        ended = Path(self.work.path, "ended").read_text().split()
+        self.assertEqual(self.work.outcomes(), dict.fromkeys(ended, "success"))
 
 
 class Sizes(Case):

@@ -62,6 +62,12 @@ class KnownLimits(unittest.TestCase):
             measured(f"refused of 200, the limit set by hand: {refused}")
             self.assertLessEqual(refused, 2)
 
+    def test_a_short_latency_is_said_in_milliseconds(self):
+        """Before: 0.0 s."""
+        with Work() as work:
+            self.assertEqual(limits(work, "set", "http://a.example", "slots=8", "latency=7ms")[0], 0)
+            self.assertRegex(limits(work)[1], r"(?m)^a\.example .* 7 ms ")
+
     def test_what_was_set_holds_where_the_server_has_no_limit(self):
         with servers.nginx() as server, Work(gets(server, 15)) as work:
             code, _, error = limits(work, "set", server.url, "rate=5/s")

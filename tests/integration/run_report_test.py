@@ -137,6 +137,19 @@ class Report(unittest.TestCase):
             self.assertIn("Requests waited for 1.0 s on average.", said)
             self.assertNotIn("<script", said + (work.path / "r.html").read_text())
 
+    def test_of_several_results_of_a_line_the_last_one_counts(self):
+        """Before: 3 succeeded, 1 failed."""
+        with Work() as work:
+            result = {"url": "http://a.example/", "outcome": "success", "status": 200, "attempts": 1, "throttled": 0, "latency_ms": 9}
+            lines = [{"id": str(n), "line": n, **result} for n in (1, 3, 2)]
+            lines.insert(1, {**lines[2], "outcome": "failed", "status": 404, "attempts": 9, "latency_ms": 999, "reason": "status 404"})
+            (work.path / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            code, said, error = report(work, "--results", "r.jsonl", "--md", "-")
+            self.assertEqual(code, 0, error)
+            self.assertIn("3 succeeded, 0 failed, 0 unknown, with 3 attempts", said)
+            self.assertIn("9 ms at most", said)
+            self.assertEqual([row[1:4] for row in rows(said, "How requests ended")], [["success", "200", "3"]])
+
     def test_what_is_no_file_is_written_to_and_stays(self):
         """Before: /dev/null was replaced by a file."""
         with Work(["x"]) as work:

@@ -36,6 +36,23 @@ def frames(work, columns, *options, seconds):
     return [frame.decode() for frame in re.findall(rb"\r\x1b\[K([^\r\n]+)", shown)]
 
 
+def screen(work, *arguments, stdin=b""):
+    """All that a terminal is sent that takes both standard output and standard error."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen([BINARY, *arguments], cwd=work.path, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs,
+                          env=work.environment()) as process:
+        os.close(theirs)
+        process.stdin.write(stdin)
+        process.stdin.close()
+        shown = b""
+        with contextlib.suppress(OSError):  # the terminal is gone
+            while part := os.read(ours, 65536):
+                shown += part
+    os.close(ours)
+    return shown.decode()
+
+
 def throttling(seconds):
     """Answers 429 to two of three."""
     return lambda n, _: (200, {}, b"") if n % 3 == 0 else (429, {"Retry-After": str(seconds)}, b"")
@@ -66,6 +83,30 @@ class Said(unittest.TestCase):
                     for frame in shown:
                         self.assertRegex(frame, r"asks to wait|throttled|pace")
                     self.assertIn("asks to wait: status 429", "".join(shown))
+
+    def test_what_is_printed_takes_the_place_of_the_live_line(self):
+        """Before: `… 1 in flightout 1`."""
+        with sockets.Scripted(lambda n, _: (200, {}, b"out")) as server, Work() as work:
+            jobs = "".join(f"{server.url}/{n}\n" for n in range(8)).encode()
+            limit = ("--cold", "--alone", "--rate", "5/s")
+            for arguments, lines in (
+                (("exec", *limit, "--", "sh", "-c", "echo out; echo out >&2"), 16),
+                (("run", "-", "--raw", *limit), 8),
+                (("run", "-", *limit), 8),
+            ):
+                with self.subTest(arguments):
+                    shown = screen(work, *arguments, stdin=jobs)
+                    self.assertIn(" in flight\r\x1b[K", shown)
+                    left = [line.rpartition("\r\x1b[K")[2] for line in shown.split("\r\n")]
+                    self.assertEqual(sum(line == "out" or line.startswith('{"id":') for line in left), lines, shown)
+                    self.assertNotRegex(shown, r"in flight[^\r]")
+
+    def test_the_live_line_does_not_erase_what_ends_without_a_line_feed(self):
+        with Work() as work:
+            shown = screen(work, "exec", "--cold", "--alone", "--rate", "5/s", "--", "printf", "out%s", ":::", *"abcdefgh")
+            self.assertEqual(shown.count("out"), 8)
+            self.assertIn("in flight", shown)
+            self.assertNotRegex(shown, r"out\w\r\x1b\[K")
 
     def test_json_names_the_host_the_reason_and_the_last_error(self):
         holder, dead = closed()

@@ -17,6 +17,10 @@ std::string in_words(duration d) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string short_in_words(duration d) {
+  return d < 1s ? fmt::format("{:.0f} ms", 1e3 * to_seconds(d)) : in_words(d);
+}
+
 std::string rate_in_words(double per_second) {
   auto const [rate, unit] = per_second >= 1 || per_second <= 0 ? std::pair(per_second, "s")
                             : per_second * 60 >= 1             ? std::pair(per_second * 60, "min")

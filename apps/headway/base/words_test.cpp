@@ -13,6 +13,12 @@ TEST(words, of_times) {
   EXPECT_EQ(in_words(3700s), "1 h 1 min");
 }
 
+TEST(words, of_short_times) {
+  EXPECT_EQ(short_in_words(7ms), "7 ms");
+  EXPECT_EQ(short_in_words(999ms), "999 ms");
+  EXPECT_EQ(short_in_words(1s), "1.0 s");
+}
+
 TEST(words, of_rates_as_a_person_writes_them) {
   EXPECT_EQ(rate_in_words(0), "0/s");
   EXPECT_EQ(rate_in_words(1712), "1,710/s");

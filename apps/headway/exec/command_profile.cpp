@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <boost/regex.hpp>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -306,6 +307,14 @@ std::string_view last_line(std::string_view text) {
   return text.substr(text.rfind('\n') + 1).substr(0, 200);
 }
 
+/// "SIGKILL".
+std::string name_of(int signal) {
+#ifdef __GLIBC__
+  if (auto const* const name = sigabbrev_np(signal)) return fmt::format("SIG{}", name);
+#endif
+  return fmt::format("signal {}", signal);
+}
+
 }  // namespace
 
 command_profile::command_profile(std::shared_ptr<rules const> r) : rules_(std::move(r)) {}
@@ -417,7 +426,7 @@ judgement command_profile::judge(command_answer const& a, throttle_options const
   auto const tail = [](std::string_view text) {
     return text.substr(text.size() - std::min(text.size(), command_answer::looked_at));
   };
-  command_answer const seen{a.exit, tail(a.output), tail(a.error), a.hints};
+  command_answer const seen{a.exit, a.signal, tail(a.output), tail(a.error), a.hints};
   auto hinted = of_hints(a.hints, now);
   if (hinted && hinted->what != reaction::served) return *hinted;
   judgement told;
@@ -433,7 +442,9 @@ judgement command_profile::judge(command_answer const& a, throttle_options const
   };
   auto const says = [&]() -> std::string {
     auto const line = last_line(seen.error.empty() ? seen.output : seen.error);
-    return fmt::format("exit {}{}{}", a.exit, line.empty() ? "" : ": ", line);
+    auto const end =
+        a.signal == 0 ? fmt::format("exit {}", a.exit) : "killed by " + name_of(a.signal);
+    return fmt::format("{}{}{}", end, line.empty() ? "" : ": ", line);
   };
   if (!options.text.empty() && (a.exit != 0 || options.anyway)) {
     auto const e = compiled(options.text);

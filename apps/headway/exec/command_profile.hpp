@@ -18,7 +18,8 @@ namespace headway::app {
 struct command_answer {
   static constexpr std::size_t looked_at = std::size_t{64} << 10;
 
-  int exit = 0;  ///< 128 and the signal, where one ended it
+  int exit = 0;    ///< 128 and the signal, where one ended it
+  int signal = 0;  ///< that one
   std::string_view output{};
   std::string_view error{};
   std::string_view hints{};  ///< what it wrote to HEADWAY_FD

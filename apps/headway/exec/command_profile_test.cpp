@@ -61,6 +61,31 @@ TEST(command_profile, knows_what_programs_print) {
         << f.profile << ": " << f.error;
 }
 
+TEST(command_profile, a_429_is_a_throttle_behind_the_name_of_a_status_and_nowhere_else) {
+  for (auto const* const refused :
+       {"curl: (22) The requested URL returned error: 429",
+        "fatal: unable to access 'https://x/': The requested URL returned error: 429",
+        "AxiosError: Request failed with status code 429",
+        "openai.RateLimitError: Error code: 429 - {'error': {'message': 'slow'}}", "status: 429",
+        "status=429 url=/x", R"({"error":{"code":429}})", R"({ "code": "429" })", "statusCode: 429",
+        "http_status: 429", "the server responded with a status of 429 ()", "HTTP Error 429: no",
+        "error (429)"})
+    EXPECT_EQ(judge("generic", {.exit = 1, .error = refused}).what, reaction::rate) << refused;
+  for (auto const* const other :
+       {"processed 429 files", "error: 429 files are missing", "error: processed 429 files",
+        "x.py:429: error", "error at line 429", "status: 200, 429 rows", "took 429 ms",
+        "error: 4290", "error code: 1429", "status: 429.5", "error: 429,113 rows differ",
+        "postcode-429", "decoded 429 bytes", "error 42, 429 left"})
+    EXPECT_EQ(judge("generic", {.exit = 1, .error = other}).what, reaction::permanent) << other;
+}
+
+TEST(command_profile, a_signal_is_named) {
+  EXPECT_EQ(judge("generic", {.exit = 137, .signal = 9}).code, "killed by SIGKILL");
+  EXPECT_EQ(judge("generic", {.exit = 139, .signal = 11, .error = "a\nb\n"}).code,
+            "killed by SIGSEGV: b");
+  EXPECT_EQ(judge("generic", {.exit = 137}).code, "exit 137");
+}
+
 TEST(command_profile, is_found_by_the_program) {
   EXPECT_EQ(command_profile::of_program("aws").name(), "aws");
   EXPECT_EQ(command_profile::of_program("tofu").name(), "terraform");

@@ -125,20 +125,18 @@ void job_outputs::drop(task& t) {
   if (t.order > 0 && printer_) printer_->skip(t.order);
 }
 
-std::exception_ptr job_outputs::acknowledge() {
-  std::exception_ptr failed;
+void job_outputs::acknowledge() {
   while (!acks_.empty() && acks_.front().change <= committed()) {
     auto done = std::move(acks_.front());
     acks_.pop_front();
     if (printer_) printer_->print(done.order, std::move(done.what));
-    if (!job_log_ || done.log_line.empty()) continue;
+    if (!job_log_ || job_log_failure_ || done.log_line.empty()) continue;
     try {
       job_log_->append(done.log_line);
     } catch (fatal const&) {
-      failed = std::current_exception();
+      job_log_failure_ = std::current_exception();
     }
   }
-  return failed;
 }
 
 bool job_outputs::full() const noexcept {
@@ -148,9 +146,9 @@ bool job_outputs::full() const noexcept {
 }
 
 std::exception_ptr job_outputs::failure() const {
+  if (job_log_failure_) return job_log_failure_;
   auto const error = print_failure();
-  if (error == 0 || error == EPIPE) return nullptr;
-  return std::make_exception_ptr(unprinted(error));
+  return error == 0 ? nullptr : std::make_exception_ptr(unprinted(error));
 }
 
 void job_outputs::conclude() {

@@ -47,14 +47,15 @@ class job_outputs {
   void record(task&, job_result, std::string const& command);
   /// Drops what a task has printed; it has no result.
   void drop(task&);
-  /// Prints what has become durable. Returns why the job log could not be written, or null.
-  std::exception_ptr acknowledge();
+  /// Prints what has become durable, and writes the job log of it.
+  void acknowledge();
 
   /// No more may start until some of it is written.
   bool full() const noexcept;
   /// Nothing reads our standard output.
   bool closed() const noexcept { return print_failure() == EPIPE; }
-  /// Returns why our standard output could not be written, or null.
+  /// Returns why our standard output or the job log could not be written, or null. What ends is
+  /// recorded all the same.
   std::exception_ptr failure() const;
   bool ordered() const noexcept { return printer_ && options_.keep_order; }
   /// All that can be printed is. Nothing follows.
@@ -83,6 +84,7 @@ class job_outputs {
   std::optional<printer> printer_{};
   std::deque<acknowledgement> acks_{};  // not durable yet
   int print_failure_ = 0;
+  std::exception_ptr job_log_failure_{};
 };
 
 }  // namespace headway::app

@@ -120,7 +120,7 @@ class runner {
       auto const now = clock_now();
       course_.tick(now, tasks_.live());
       check_halts(now);
-      acknowledge();
+      outputs_->acknowledge();
       start_committed();
       if (!halt_.draining()) {
         admit(now);
@@ -140,8 +140,7 @@ class runner {
   void check_halts(time_point now) {
     if (auto* const log = outputs_->log())
       if (auto const failed = log->failure()) io_failed(failed);
-    if (auto failed = outputs_->failure()) io_failed(std::move(failed));
-    if (outputs_->closed()) halt_.drain();
+    if (outputs_->failure()) halt_.drain();
     if (options_.halt && !halt_met_ && options_.halt->met(standing_)) {
       halt_met_ = true;
       if (options_.halt->what == halt_rule::kind::success)
@@ -432,11 +431,14 @@ class runner {
     }
     auto const output = t.output.tail(command_answer::looked_at),
                error = t.error.tail(command_answer::looked_at);
-    auto told = speaks_.judge({.exit = r.signal != 0 ? 128 + r.signal : r.exit,
-                               .output = output,
-                               .error = error,
-                               .hints = hints},
-                              options_.throttle, wall_now());
+    command_answer const answer{.exit = r.signal != 0 ? 128 + r.signal : r.exit,
+                                .signal = r.signal,
+                                .output = output,
+                                .error = error,
+                                .hints = hints};
+    auto told = speaks_.judge(answer, options_.throttle, wall_now());
+    if (told.what == reaction::served && throttles(speaks_.judge(answer, anyway_, wall_now()).what))
+      ++passed_over_;
     if (!t.ended_by.empty() && told.what != reaction::served)
       told = {.what = reaction::permanent, .code = t.ended_by};
     kept([&] {
@@ -557,16 +559,12 @@ class runner {
     auto const why = std::string(r.reason);
     outputs_->record(t, r,
                      options_.job_log.empty() ? "" : shell_words(recipe_.arguments(t.what, 1)));
-    if (outputs_->log() == nullptr) acknowledge();
+    if (outputs_->log() == nullptr) outputs_->acknowledge();
     if (course_.canary_dies(refused_by) && !speaks_.local())
       halt_.stop(
           fmt::format("the first {} jobs all failed alike, such as line {}: {}; put that right "
                       "and run it again{}; --no-canary goes on regardless",
                       canary::watched, line, printable(why), log_ ? " with --again failed" : ""));
-  }
-
-  void acknowledge() {
-    if (auto failed = outputs_->acknowledge()) io_failed(std::move(failed));
   }
 
   // ── what other processes ask and say ────────────────────────────────────────────────────────
@@ -603,6 +601,15 @@ class runner {
     });
   }
 
+  /// Successes that may be none: a line, or "".
+  std::string passed_over() const {
+    return passed_over_ == 0 ? ""
+                             : fmt::format(
+                                   "{} succeeded, but printed what tells of a throttle; "
+                                   "--throttle-anyway runs such again\n",
+                                   passed_over_);
+  }
+
   int conclude() {
     std::exception_ptr failed = io_failure_;
     if (outputs_->log() != nullptr && !failed) {
@@ -611,13 +618,11 @@ class runner {
       } catch (...) {
         failed = std::current_exception();
       }
-      acknowledge();
+      outputs_->acknowledge();
     }
     outputs_->conclude();
-    if (!failed) failed = outputs_->failure();
-    auto const closed = outputs_->closed();
     crew_.end();
-    course_.sum_up("", log_ != nullptr, "outputs", closed);
+    course_.sum_up(passed_over(), log_ != nullptr, "outputs", outputs_->closed());
     course_.close();
     if (failed) std::rethrow_exception(failed);
     if (!options_.failed.empty())
@@ -625,7 +630,7 @@ class runner {
                          options_.failed, options_.level);
     auto const unfinished = halt_.draining() && (!jobs_->closed() || tasks_.live() > 0 ||
                                                  left_open_ > 0 || standing_.left() > 0);
-    if (closed) throw unprinted(EPIPE);
+    if (auto const uncopied = outputs_->failure()) std::rethrow_exception(uncopied);
     if (auto const code = halt_.exit_code(unfinished, log_ != nullptr)) return *code;
     if (halt_met_) return exit_ok;  // --halt success
     auto const lost = failures_ + standing_.failed_before + standing_.unknown_before;
@@ -638,6 +643,7 @@ class runner {
   }
 
   exec_options const options_;
+  throttle_options const anyway_{options_.throttle.exits, options_.throttle.text, true};
   course course_{{.may = options_.may,
                   .time_max = options_.time_max,
                   .wait_max = options_.wait_max,
@@ -667,7 +673,7 @@ class runner {
   lanes lanes_;
   bool halt_met_ = false;
   std::exception_ptr io_failure_{};
-  std::int64_t failures_ = 0, left_open_ = 0, orders_ = 0;
+  std::int64_t failures_ = 0, left_open_ = 0, orders_ = 0, passed_over_ = 0;
 
   task_table tasks_;
   std::deque<std::uint32_t> intending_;

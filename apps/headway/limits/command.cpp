@@ -147,7 +147,7 @@ int list(memory const& known, bool json) {
     if (s != nullptr && learned_of(*s)) {
       if (s->what.rate > 0) row[1] = rate_in_words(s->what.rate);
       if (s->what.slots > 0) row[2] = fmt::format("{:.0f}", s->what.slots);
-      if (s->what.latency > 0) row[3] = in_words(from_seconds(s->what.latency));
+      if (s->what.latency > 0) row[3] = short_in_words(from_seconds(s->what.latency));
       row[4] = ago(s->at) + (s->by_hand ? ", by hand" : "");
       row[5] = fmt::format("{:.0f} %", 100 * trust_in(*s));
     }

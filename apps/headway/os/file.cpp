@@ -15,6 +15,8 @@
 #include <fstream>
 #include <utility>
 
+#include "base/live_line.hpp"
+
 namespace headway::app {
 namespace {
 
@@ -60,6 +62,7 @@ disk_calls& disk() noexcept {
 }
 
 std::size_t write_all(int fd, std::string_view bytes) noexcept {
+  live_line::pause const alone(fd, bytes);
   std::size_t written = 0;
   while (written < bytes.size()) {
     auto const n = disk().write(fd, bytes.data() + written, bytes.size() - written);

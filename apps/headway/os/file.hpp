@@ -81,8 +81,8 @@ class file {
   std::string path_;
 };
 
-/// Writes all of `bytes`, waiting where `fd` does not block. Returns how many were written; fewer
-/// than all: see errno.
+/// Writes all of `bytes`, waiting where `fd` does not block; to a terminal in the place of its live
+/// line. Returns how many were written; fewer than all: see errno.
 std::size_t write_all(int fd, std::string_view bytes) noexcept;
 
 /// Returns what ends the program where standard output could not be written: `error` is why, an

@@ -18,8 +18,7 @@ constexpr std::size_t rows_max = 50;
 using section = report_section;
 
 std::string seconds(double s) {
-  if (s == 0) return "–";
-  return s < 1 ? fmt::format("{:.0f} ms", 1e3 * s) : in_words(from_seconds(s));
+  return s == 0 ? "–" : short_in_words(from_seconds(s));
 }
 
 std::string percent(double share) {

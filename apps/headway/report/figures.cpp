@@ -128,6 +128,14 @@ double per_second(std::optional<gcra> const& ceiling) {
   return ceiling ? 1 / to_seconds(ceiling->interval) : 0;
 }
 
+/// A result, as far as its figures are counted.
+struct row {
+  decltype(result_figures::endings)::iterator ending{};
+  std::string id{}, reason{};
+  std::int64_t attempts = 0, throttled = 0;
+  double waited = 0, latency = 0;  // seconds
+};
+
 }  // namespace
 
 traced_figures figures_of_trace(std::string const& path) {
@@ -222,18 +230,18 @@ result_figures figures_of_results(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw fatal(exit_usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   result_figures f;
-  std::vector<float> latencies;
+  std::map<std::int64_t, row> rows;  // the last result of each line of JOBS holds
   simdjson::dom::parser json;
   std::int64_t number = 0;
   for (std::string text; std::getline(in, text);) {
     ++number;
     simdjson::dom::object o;
     std::string_view outcome, url, reason, id;
-    std::int64_t status = 0, attempts = 0, throttled = 0;
+    std::int64_t line = 0, status = 0, attempts = 0, throttled = 0;
     double waited = 0, latency = 0;
     auto const is = [](auto error) { return error == simdjson::SUCCESS; };
     if (!is(json.parse(text).get(o)) || !is(o["outcome"].get(outcome)) || !is(o["url"].get(url)) ||
-        !is(o["attempts"].get(attempts)))
+        !is(o["line"].get(line)) || !is(o["attempts"].get(attempts)))
       throw fatal(exit_usage, fmt::format("{}:{}: not a result of headway run", path, number));
     if (!is(o["id"].get(id))) id = "";
     if (!is(o["status"].get(status))) status = 0;
@@ -241,20 +249,32 @@ result_figures figures_of_results(std::string const& path) {
     if (!is(o["waited_ms"].get(waited))) waited = 0;
     if (!is(o["latency_ms"].get(latency))) latency = 0;
     if (!is(o["reason"].get(reason))) reason = "";
-    ++(outcome == "success" ? f.success : outcome == "failed" ? f.failed : f.unknown);
-    f.attempts += attempts;
-    f.throttled += throttled;
-    f.waited += waited / 1e3;
-    latencies.push_back(static_cast<float>(latency / 1e3));
-    f.max = std::max(f.max, latency / 1e3);
     auto const host = short_name(destination_of(std::string(url)).origin);
     auto key = std::tuple(host, std::string(outcome), static_cast<int>(status));
     if (f.endings.size() >= endings_max && !f.endings.contains(key))
       std::get<0>(key) = "other hosts";
-    auto& e = f.endings[std::move(key)];
-    if (e.count++ == 0) e.example_id = id, e.reason = reason;
+    rows[line] = {.ending = f.endings.try_emplace(std::move(key)).first,
+                  .id = std::string(id),
+                  .reason = std::string(reason),
+                  .attempts = attempts,
+                  .throttled = throttled,
+                  .waited = waited / 1e3,
+                  .latency = latency / 1e3};
   }
   if (in.bad()) throw fatal(exit_usage, fmt::format("cannot read {}: no file of results", path));
+  std::vector<float> latencies;
+  for (auto& [line, r] : rows) {
+    auto const& outcome = std::get<1>(r.ending->first);
+    ++(outcome == "success" ? f.success : outcome == "failed" ? f.failed : f.unknown);
+    f.attempts += r.attempts;
+    f.throttled += r.throttled;
+    f.waited += r.waited;
+    latencies.push_back(static_cast<float>(r.latency));
+    f.max = std::max(f.max, r.latency);
+    auto& e = r.ending->second;
+    if (e.count++ == 0) e.example_id = std::move(r.id), e.reason = std::move(r.reason);
+  }
+  std::erase_if(f.endings, [](auto const& e) { return e.second.count == 0; });
   f.p50 = quantile(latencies, 0.5);
   f.p99 = quantile(latencies, 0.99);
   return f;

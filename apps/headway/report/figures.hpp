@@ -80,7 +80,8 @@ struct result_figures {
       endings{};  ///< by host, outcome and status
 };
 
-/// Reads a file of results. Errors: fatal(exit_usage) that names file:line.
+/// Reads a file of results; of several of one line the last one counts. Errors: fatal(exit_usage)
+/// that names file:line.
 result_figures figures_of_results(std::string const& path);
 
 }  // namespace headway::app

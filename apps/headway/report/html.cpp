@@ -62,11 +62,8 @@ class drawing {
     axes();
     bars();
     for (auto const& s : chart_.lines) line(s);
-    out_ += "</svg>\n<p class=key>";
-    for (auto const* all : {&chart_.bars, &chart_.lines})
-      for (auto const& s : *all) key(s.color, s.name);
     if (banded_) key("band", chart_.band_name);
-    return out_ + "</p></figure>\n";
+    return out_ + "</svg>\n<p class=key>" + keys_ + "</p></figure>\n";
   }
 
  private:
@@ -76,7 +73,14 @@ class drawing {
   double y(double v) const { return (height - bottom) * (1 - v / (1.05 * most_)); }
 
   void key(std::string_view color, std::string_view name) {
-    out_ += fmt::format("<span><i class={}></i>{}</span> ", color, text_of(name));
+    keys_ += fmt::format("<span><i class={}></i>{}</span> ", color, text_of(name));
+  }
+
+  /// Draws a series, and its key, unless there is nothing of it.
+  void path(std::string_view kind, series const& s, std::string const& d) {
+    if (d.empty()) return;
+    out_ += fmt::format("<path class=\"{} {}\" d=\"{}\"/>\n", kind, s.color, d);
+    key(s.color, s.name);
   }
 
   void axes() {
@@ -115,7 +119,7 @@ class drawing {
                          x(i + 1), y(base[i]));
         base[i] += v;
       }
-      out_ += fmt::format("<path class=\"bar {}\" d=\"{}\"/>\n", s.color, d);
+      path("bar", s, d);
     }
   }
 
@@ -130,14 +134,14 @@ class drawing {
                          s.steps ? fmt::format("H{:.1f}", x(i + 1)) : "");
       last = v;
     }
-    out_ += fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", s.color, d);
+    path("line", s, d);
   }
 
   traced_figures const& of_;
   chart const& chart_;
   double most_ = 0;
   bool banded_ = false;
-  std::string out_{};
+  std::string out_{}, keys_{};
 };
 
 std::vector<chart> charts_of(traced_figures const& t) {
@@ -212,7 +216,7 @@ std::string numbers_of(traced_figures const& t) {
                     known(m.slots), known(1e3 * m.p50), known(1e3 * m.p99)});
   }
   return fmt::format("<details><summary>The plots as numbers, by {}</summary>\n{}</details>\n",
-                     in_words(t.moment), table_of("The plots as numbers", rows));
+                     short_in_words(t.moment), table_of("The plots as numbers", rows));
 }
 
 constexpr std::string_view style =

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/json_text.hpp"
+#include "base/live_line.hpp"
 #include "base/text.hpp"
 #include "base/words.hpp"
 
@@ -114,8 +115,7 @@ progress::~progress() {
 }
 
 void progress::clear() {
-  if (live_ && shown_) std::fputs("\r\033[K", stderr);
-  shown_ = false;
+  live_line::erase();
 }
 
 void progress::update(time_point now, standing const& s) {
@@ -129,10 +129,8 @@ void progress::update(time_point now, standing const& s) {
   if (live_) {
     winsize size{};
     auto const known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    auto const text =
-        progress_line(s, speed_.per_second(), now, known ? size.ws_col - 1U : std::size_t{79});
-    std::fputs(("\r\033[K" + text).c_str(), stderr);
-    shown_ = true;
+    live_line::draw(
+        progress_line(s, speed_.per_second(), now, known ? size.ws_col - 1U : std::size_t{79}));
   } else if (style_ == progress_style::json) {
     std::fputs((progress_json(s, speed_.per_second(), now, now - began_) + "\n").c_str(), stderr);
   } else {

@@ -56,7 +56,6 @@ class progress {
  private:
   progress_style style_;
   bool live_ = false;
-  bool shown_ = false;
   duration every_;
   time_point began_, next_, next_shown_;
   std::int64_t last_ended_ = 0;
