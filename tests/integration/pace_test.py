@@ -32,6 +32,8 @@ class Pace(unittest.TestCase):
         cls.near = pool.submit(send, near, 1000, "--rate", "120/s")
         slow_down = servers.limit_req(10, "burst=5 nodelay; limit_req_status 429", retry_after=2)
         cls.slow_down = pool.submit(send, slow_down, 60)
+        always = "burst=10 nodelay; limit_req_status 429; add_header Retry-After 1 always"
+        cls.always = pool.submit(send, servers.limit_req(20, always), 300)
 
     def test_rate(self):
         log = self.rate.result()
@@ -114,6 +116,12 @@ class Pace(unittest.TestCase):
         early = [r for r in log for t in told if t + on_its_way < r.start < t + 1.99]
         measured(f"Retry-After: 2: told {len(told)} times, {len(early)} sent before that was over")
         self.assertEqual(early, [])
+
+    def test_retry_after_on_each_success_holds_nothing_back(self):
+        log = self.always.result()
+        share = 300 / log.seconds() / 20
+        measured(f"Retry-After: 1 on each answer before 20/s: {share:.2f} of it, {len(log.throttled())} refused")
+        self.assertGreaterEqual(share, 0.6)  # .05 while it held back
 
 
 if __name__ == "__main__":
