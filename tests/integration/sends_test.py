@@ -244,7 +244,7 @@ class Sends(Counting):
 
     def test_a_success_that_says_when_to_come_back(self):
         says = {
-            "Retry-After": "retry-after-ms: 400\r\n",
+            "Retry-After": "retry-after-ms: 400\r\nRateLimit-Remaining: 0\r\n",
             "nothing left": "RateLimit-Limit: 10\r\nRateLimit-Remaining: 0\r\nRateLimit-Reset: 0.4\r\n",
         }
         for name, more in says.items():
@@ -257,6 +257,13 @@ class Sends(Counting):
                     self.assertEqual(again.run(*FIXED, "--wait-max", "100ms"), 75, again.stderr())
                     self.assertEqual(len(server.sent), 5)
                     self.assertEqual(len(again.results()), 1)
+
+    def test_a_success_that_says_when_to_come_back_though_nothing_is_used_up(self):
+        for more in ("", "RateLimit-Remaining: 1\r\n"):
+            speak = lambda connection, sent, _: connection.sendall(answer(more=f"Retry-After: 60\r\n{more}"))
+            with self.subTest(more), Server(speak) as server, Work(gets(server, 4)) as work:
+                self.assertEqual(work.run(*FIXED, "--wait-max", "100ms"), 0, work.stderr())
+                self.assertEqual(len(server.sent), 4)
 
     def test_an_answer_in_the_middle_of_a_long_post(self):
         """The server wants no more of it, and what it has not read makes of its close a reset."""
