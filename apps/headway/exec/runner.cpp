@@ -437,7 +437,8 @@ class runner {
                                 .error = error,
                                 .hints = hints};
     auto told = speaks_.judge(answer, options_.throttle, wall_now());
-    if (told.what == reaction::served && throttles(speaks_.judge(answer, anyway_, wall_now()).what))
+    if (told.what == reaction::served && !options_.throttle.anyway &&
+        throttles(speaks_.judge(answer, anyway_, wall_now()).what))
       ++passed_over_;
     if (!t.ended_by.empty() && told.what != reaction::served)
       told = {.what = reaction::permanent, .code = t.ended_by};
