@@ -218,5 +218,38 @@ TEST(allowance, what_is_left_beyond_what_flew_beside_refills) {
   EXPECT_EQ(a.held_until(3), none);
 }
 
+// Ten at once and 50/s: full in .2 s, which it calls a second. It is told of at each answer, and
+// two are left at the first.
+TEST(allowance, a_bucket_whose_reset_is_in_whole_seconds_is_empty_for_its_share_of_it_only) {
+  auto const empty = [](std::int64_t before) {
+    allowance a;
+    auto now = duration(0s);
+    for (std::int64_t const left : {2, 1, 1, 0}) {
+      auto const place = a.send(at(now), 1);
+      now += 10ms;
+      hear(a, now, {.of = place, .remaining = left + before, .reset = 1s, .rtt = 10ms});
+      before = 0;
+    }
+    EXPECT_GT(a.held_until(1), at(now));
+    return a.held_until(1) - at(now);
+  };
+  EXPECT_EQ(empty(2), 1s) << "five were there at first: a window's";
+  EXPECT_EQ(empty(0), 250ms) << "of three the third was accepted, and one was left";
+}
+
+TEST(allowance, what_refilled_is_a_window_once_its_reset_has_passed) {
+  allowance a;
+  auto now = duration(0s);
+  for (std::int64_t const left : {1, 1, 0}) {
+    auto const place = a.send(at(now), 1);
+    now += 10ms;
+    hear(a, now, {.of = place, .remaining = left, .reset = 1s, .rtt = 10ms});
+  }
+  EXPECT_LT(a.held_until(1), at(now + 1s));
+  now += 2s;
+  hear(a, now + 10ms, {.of = a.send(at(now), 1), .remaining = 0, .reset = 1s, .rtt = 10ms});
+  EXPECT_EQ(a.held_until(1), at(now + 1s + 10ms));
+}
+
 }  // namespace
 }  // namespace headway

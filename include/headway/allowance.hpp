@@ -19,6 +19,9 @@ namespace headway {
 /// one before. That ends, and nothing is known, once an answer does not tell, or once two of the
 /// longest round trips that told before have passed.
 ///
+/// A bucket refills all the time, and tells when it is full, often in whole seconds. One in which
+/// more is left than a window explains is empty only for its share of the time to the reset.
+///
 /// Threads: a value. Source: draft-ietf-httpapi-ratelimit-headers-11; design/012.
 class allowance {
  public:
@@ -94,16 +97,21 @@ class allowance {
     if (first) {
       span_ = reset;
       ends_ = until_;
+      refills_ = false;
     }
-    if (soon || !taken_) return;
-    auto const most = most_ - std::min(most_, *taken_ + flying_);
-    if (left - std::min(left, most) > a.of.beside) return taken_.reset();  // it refills
-    left_ = std::min(left, most);
+    if (!soon && taken_) {
+      auto const most = most_ - std::min(most_, *taken_ + flying_);
+      refills_ = left - std::min(left, most) > a.of.beside;
+      left_ = std::min(left, refills_ ? left : most);
+      if (refills_) taken_.reset();
+    }
+    back_ = refills_ ? later(now, reset / (most_ + 1)) : until_;
   }
 
-  /// Returns until when nothing of `cost` is left; `time_point::min()` if enough is.
+  /// Returns until when nothing of `cost` is left, as far as one knows; `time_point::min()` if
+  /// enough is.
   time_point held_until(std::int64_t cost) const noexcept {
-    return lacks(cost) && asking_ == 0 ? until_ : time_point::min();
+    return lacks(cost) && asking_ == 0 ? back_ : time_point::min();
   }
   /// Returns until when at most a request of `cost` waits for an answer that tells what is left;
   /// `time_point::min()` if for none.
@@ -127,6 +135,8 @@ class allowance {
   std::optional<std::uint64_t> taken_{};  // units of it that were accepted, or broke
   duration span_{};                       // until the reset, as that window was first told of
   time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
+  bool refills_ = false;                  // more was left than one window explains
+  time_point back_ = time_point::min();   // when there is more: at the reset, or sooner
   bool fresh_ = true;                     // no answer has come
   std::uint32_t window_ = 0;              // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it
