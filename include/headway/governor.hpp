@@ -512,8 +512,7 @@ class governor {
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left.
   void obey(time_point now, request const& r, attempt_result const& said) {
     auto const& advice = said.advice;
-    if (advice.retry_after)
-      hold_until_ = std::max(hold_until_, later(now, std::max(*advice.retry_after, 0ns)));
+    if (advice.retry_after) hold(later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
       told_.tell(now, {r.in_order, said.what == outcome::throttle ? 0 : r.terms.cost,
                        *advice.remaining, *advice.reset, r.flight.rtt});
@@ -535,10 +534,8 @@ class governor {
 
   /// Returns since when nothing answers, as far as the law tells; `never`: something does.
   time_point broken_since() const noexcept {
-    if constexpr (requires { law_.broken_since(); })
-      return law_.broken_since();
-    else
-      return never;
+    if constexpr (requires { law_.broken_since(); }) return law_.broken_since();
+    return never;
   }
   /// Returns whether a ceiling of the caller holds a request of `cost` for longer than the law
   /// does.

@@ -8,9 +8,9 @@
 namespace headway {
 namespace {
 
-company after(std::initializer_list<double> ceilings, double count = 1000) {
+company after(std::initializer_list<double> ceilings, double count = 1000, bool slots = false) {
   company c;
-  for (auto const ceiling : ceilings) c.met(ceiling, count, 1, 0);
+  for (auto const ceiling : ceilings) c.met(ceiling, count, slots, 1, 0);
   return c;
 }
 
@@ -36,10 +36,27 @@ TEST(company, a_count_of_few_requests_may_differ_by_one) {
   EXPECT_TRUE(after({5, 6, 5, 6, 5, 6, 5, 6, 5, 6}, 500).crowd());
 }
 
+TEST(company, slots_are_counted_without_an_error) {
+  EXPECT_FALSE(after({50, 49, 48, 47, 46, 47}, 25, false).crowd());
+  EXPECT_TRUE(after({50, 49, 48, 47, 46, 47}, 25, true).crowd());
+  EXPECT_FALSE(after({50, 50, 50, 50, 50, 50}, 25, true).crowd());
+  EXPECT_FALSE(after({50, 50, 20, 20}, 25, true).crowd()) << "it moved once";
+}
+
+TEST(company, ceilings_of_another_unit_are_not_compared) {
+  for (bool const changes : {false, true}) {
+    auto c = after({50, 50, 50}, 25, true);
+    if (changes) c.change_unit();
+    c.met(100, 1000, false, 1, 0);
+    EXPECT_EQ(c.all.variation == 0, changes);
+    EXPECT_EQ(c.lasting.variation == 0, changes);
+  }
+}
+
 /// A company after ceilings that vary by a fifth, each counted for so long.
 company varied(double seconds, double answer) {
   company c;
-  for (int i = 0; i < 10; ++i) c.met(i % 2 == 0 ? 90 : 110, 1000, seconds, answer);
+  for (int i = 0; i < 10; ++i) c.met(i % 2 == 0 ? 90 : 110, 1000, false, seconds, answer);
   return c;
 }
 
@@ -50,7 +67,7 @@ TEST(company, what_short_counts_say_holds_while_they_follow_each_other) {
   EXPECT_TRUE(c.crowd());
   c.accepted(0.51, 0.05);
   EXPECT_FALSE(c.crowd());
-  c.met(100, 1000, 0.4, 0.05);
+  c.met(100, 1000, false, 0.4, 0.05);
   EXPECT_TRUE(c.crowd());
 }
 
@@ -66,14 +83,14 @@ TEST(company, that_a_spurt_has_shown_lasts_until_ceilings_stay) {
   company c;
   c.show();
   EXPECT_TRUE(c.crowd());
-  for (int i = 0; i < 100; ++i) c.met(100, 1000, 10, 0.05);
+  for (int i = 0; i < 100; ++i) c.met(100, 1000, false, 10, 0.05);
   EXPECT_FALSE(c.crowd());
   EXPECT_FALSE(c.shown);
 }
 
 TEST(company, the_stride_has_bounds) {
   company c;
-  for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000, 1, 0);
+  for (int i = 0; i < 200; ++i) c.met(i % 2 == 0 ? 1 : 1000, 1000, false, 1, 0);
   EXPECT_EQ(c.stride(), company::stride_max);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace headway {
 namespace {
 
@@ -129,6 +131,16 @@ TEST(latency, a_ramp_is_full_only_once_slow_answers_and_the_block_before_could_b
     s.block(50ms, ramp);
     s.answer(slow, ramp, 100);
     EXPECT_EQ(s.block(50ms, ramp, 100), told) << seconds;
+  }
+}
+
+TEST(latency, a_ramp_is_full_at_once_where_the_soonest_answer_is_late_too) {
+  latency::sending const ramp{.pace = 400, .seconds = .4, .ramps = true};
+  for (auto const& [rtt, told] : {std::pair{80ms, load::unknown}, {100ms, load::full}}) {
+    server s;
+    s.block(50ms, ramp);
+    s.block(50ms, ramp);
+    EXPECT_EQ(s.block(rtt, ramp, 100), told) << rtt.count();
   }
 }
 

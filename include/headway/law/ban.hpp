@@ -49,11 +49,10 @@ struct ban {
     bool const as_long = about || (certain < seconds && least < shut);
     bool const window = std::abs(units - accepted) < same * units &&
                         served + certain < open + seconds && open + least < served + shut;
-    if (cuts > spared + 1)
-      alike = std::min(alike, 0);
-    else if (alike != 1 || !window)
+    bool const few = cuts <= spared + 1;  // after more it is none: see cut()
+    if (few && (alike != 1 || !window))
       alike = as_long || alike < 0 ? alike + 1 : 1;
-    else if (!as_long)
+    else if (few && !as_long)
       deny();
     *this = {.seconds = shut, .least = certain, .accepted = units, .open = served, .alike = alike};
   }

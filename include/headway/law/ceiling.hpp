@@ -60,12 +60,11 @@ struct ceiling {
   /// second since the cut before, `accepted` how many of these were sent since. `trusts`: climbs
   /// become slower while it proves true.
   void touch(double level, double mean, std::uint64_t accepted, bool trusts) noexcept {
+    auto const most = slots ? climb_seconds_slow : climb_seconds_max;
     if (trusts && level < at)
       climb_seconds = std::max(climb_seconds_first, climb_seconds / confirmed);
     else if (trusts)
-      climb_seconds = std::max(
-          climb_seconds,
-          std::min(slots ? climb_seconds_slow : climb_seconds_max, climb_seconds * confirmed));
+      climb_seconds = std::max(climb_seconds, std::min(climb_seconds * confirmed, most));
     // A full bucket lets a climb pass the rate; without a burst the mean is below it.
     auto const low =
         accepted < rare ? touch_min * level : proven_min * std::min(level, proven_max * at);

@@ -24,13 +24,14 @@ struct company {
     double error = 0;      ///< of it, as a share: it was counted in whole requests
     double variation = 0;  ///< from one to the next, as a share, smoothed
 
-    /// Takes one that was found by counting so many.
-    void met(double ceiling, double count) noexcept {
-      auto const errors = std::exchange(error, counted / count) + error;
+    /// Takes one that was found by counting so many; slots are counted without an error.
+    void met(double ceiling, double count, bool slots) noexcept {
+      auto const errors = std::exchange(error, slots ? 0 : counted / count) + error;
       if (found > 0) {
         auto const differs = ceiling / found - 1;
         auto const change = std::sqrt(std::max(0.0, differs * differs - errors * errors));
-        variation += (std::min(change, sudden * variation + sudden_least) - variation) / smoothing;
+        auto const most = sudden * variation + (slots ? sudden_least_slots : sudden_least);
+        variation += (std::min(change, most) - variation) / (slots ? smoothing_slots : smoothing);
       }
       found = ceiling;
     }
@@ -44,28 +45,32 @@ struct company {
   friend bool operator==(company const&, company const&) = default;
 
   static constexpr double smoothing = 8;        ///< ceilings
+  static constexpr double smoothing_slots = 5;  ///< … which differ by chance more seldom
   static constexpr double sudden = 3;           ///< times the usual variation: it has moved, …
   static constexpr double sudden_least = 0.02;  ///< … which is no company, and counts no more
-  static constexpr double counted = 0.5;        ///< requests: the error of a count
-  static constexpr double brief_answers = 10;   ///< answers' time: a count is short below that, …
-  static constexpr double brief_seconds = 1;    ///< … and below this
-  static constexpr double gain = 0.25;          ///< stride² ÷ variation
-  static constexpr double stride_min = 0.03;    ///< of the level
-  static constexpr double stride_max = 0.25;    ///< of the level
-  static constexpr double crowded = 0.05;       ///< a longer stride than this: a crowd
-  static constexpr double seconds = 12;         ///< to grow by a stride, whatever the rate
+  static constexpr double sudden_least_slots = 0.04;  ///< one of 25
+  static constexpr double counted = 0.5;              ///< requests: the error of a count
+  static constexpr double brief_answers = 10;  ///< answers' time: a count is short below that, …
+  static constexpr double brief_seconds = 1;   ///< … and below this
+  static constexpr double gain = 0.25;         ///< stride² ÷ variation
+  static constexpr double stride_min = 0.03;   ///< of the level
+  static constexpr double stride_max = 0.25;   ///< of the level
+  static constexpr double crowded = 0.05;      ///< a longer stride than this: a crowd
+  static constexpr double seconds = 12;        ///< to grow by a stride, whatever the rate
   static constexpr double haste_max = 32;  ///< times as fast, above the ceiling; 8: batch-6 1.40
   static constexpr double shown_variation = 0.04;  ///< of what a spurt or a row has shown
   static constexpr double saved_times = 1.4;       ///< 1.1: rate-32 .77 after 5 min, not .82
 
   /// Takes a ceiling that was found by counting so many for `lasted` seconds, where an answer takes
   /// `answer` seconds.
-  void met(double ceiling, double count, double lasted, double answer) noexcept {
+  void met(double ceiling, double count, bool slots, double lasted, double answer) noexcept {
     brief = is_brief(lasted, answer);
-    all.met(ceiling, count);
-    if (!brief) lasting.met(ceiling, count);
+    all.met(ceiling, count, slots);
+    if (!brief) lasting.met(ceiling, count, slots);
     shown = shown && crowd();
   }
+  /// Takes that ceilings are counted in another unit from now on.
+  void change_unit() noexcept { all.found = lasting.found = 0; }
   /// Returns the most that a limit of one's own accepts at once, if it gives so many since it
   /// refused. A row of tests that a limit refuses at last, but that gets more, meets what others
   /// have left.

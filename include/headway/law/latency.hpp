@@ -143,13 +143,13 @@ struct latency {
       return load::unknown;
     }
     auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
-    // Before, only fast ones have come, or the block before was another pace's.
-    bool const tells =
-        how.ramps && !how.slots && how.seconds > known * std::max(highest - lowest, lasted);
-    if (tells && delivers < more * before &&
+    bool const late = lowest > higher * base + std::max(shortest, higher_by * mean);
+    // Else, before, only fast ones have come, or the block before was another pace's.
+    bool const tells = late || how.seconds > known * std::max(highest - lowest, lasted);
+    if (tells && how.ramps && !how.slots && delivers < more * before &&
         s.in_flight - s.heard - how.tests > flying * usual / how.unit * mean + flying_more)
       return load::full;
-    if (lowest <= higher * base + std::max(shortest, higher_by * mean)) {
+    if (!late) {
       base += (lowest - base) / (lowest < base ? base_fall : base_rise);
       high = 0;
       return load::unknown;

@@ -189,20 +189,18 @@ struct seek {
     if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
-    auto const made_up = std::min(late_turns * seconds, late_answer * wait.mean);
+    auto const made_up = with.prompt ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
     if (luck.unsent > 0 || last.row.unsent > 0) seconds = after_experiment(now, seconds);
     if (server.shut) {
       server.probed = now;
-      seconds = silent
-                    ? std::max(seconds, period::silence * server.refusal)
-                    : std::max({seconds, jitter(now, u) * probe_interval(now), waits * wait.mean});
+      seconds = silent ? std::max(seconds, period::silence * server.refusal)
+                       : std::max({seconds, probe_interval(now, u), waits * wait.mean});
     }
     if (broken.away()) seconds = std::max(seconds, broken.probe_interval(now));
     if (trial.share > 0) seconds = std::max(seconds, units / trial.pace);
     if (with.excess && wants_little()) seconds = std::max(seconds, wanted.over.interval());
     auto const interval = from_seconds(seconds);
-    auto const slack =
-        std::max({interval / 2, duration(1ms), from_seconds(with.prompt ? made_up : 0)});
+    auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
     bool const late = turn.take(now, interval, slack);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
@@ -385,18 +383,16 @@ struct seek {
   bool hardly_served() const noexcept { return so_far.successes < period::served; }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
-  /// Returns a factor, so that clients that a crowd has shut out do not ask in step; one that was
-  /// hardly served may be one of them.
-  double jitter(time_point now, fraction u) const noexcept {
-    bool const unserved = hardly_served() && to_seconds(now - server.since) > unserved_seconds;
-    return crowd() || unserved ? 0.5 + headway::unit(u) : 1;
-  }
   /// Returns the time that an answer takes; before the first, what it takes at least.
   double answer_time(time_point now) const noexcept {
     return wait.mean > 0 ? wait.mean : to_seconds(now - server.began);
   }
-  double probe_interval(time_point now) const noexcept {
-    return server.probe_interval(now, so_far.successes);
+  /// Returns seconds until the next probe. Clients that a crowd has shut out do not ask in step;
+  /// one that was hardly served may be one of them.
+  double probe_interval(time_point now, fraction u) const noexcept {
+    bool const unserved = hardly_served() && to_seconds(now - server.since) > unserved_seconds;
+    auto const jitter = crowd() || unserved ? 0.5 + headway::unit(u) : 1;
+    return jitter * server.probe_interval(now, so_far.successes);
   }
   /// Takes a send of a row or a pair. Returns when the next may go: at once, or, where one goes
   /// each `seconds`, once all of it is paid for.
@@ -475,10 +471,12 @@ struct seek {
     return so_far.epoch == 0 && top.at == 0 && last.since.successes == first_answers &&
            last.since.failures == 0 && rate * wait.mean < first_answers * so_far.unit;
   }
-  /// Takes whether the level is permits. A drain ends where that is new: it kept a level of the
-  /// other kind.
+  /// Takes whether the level is permits. Where that is new a drain ends, and ceilings are compared
+  /// anew: they were of the other kind.
   void count(bool slots) noexcept {
-    if (std::exchange(top.slots, slots) != slots) wait.drained = 0;
+    if (std::exchange(top.slots, slots) == slots) return;
+    wait.drained = 0;
+    others.change_unit();
   }
 
   // The search, begun anew.
@@ -683,9 +681,8 @@ struct seek {
       server.shut = false;
     }
     level = std::clamp(level, rate_min, rate_max);
-    auto const pause = server.shut
-                           ? std::max(so_far.unit / pace(), jitter(now, u) * probe_interval(now))
-                           : (top.slots ? 1 : 2) * so_far.unit / pace();
+    auto const pause = server.shut ? std::max(so_far.unit / pace(), probe_interval(now, u))
+                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
     if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
     return true;
   }
@@ -835,8 +832,8 @@ struct seek {
   /// where that can be: successes that came back differ by those on their way.
   void met(double at, harvest const& had) noexcept {
     if (had.accepted >= cuts::hardly)
-      others.met(top.slots ? at : had.told, top.slots ? at : static_cast<double>(had.accepted),
-                 with.prompt ? had.seconds : 0, wait.mean);
+      others.met(top.slots ? std::floor(level) : had.told, static_cast<double>(had.accepted),
+                 top.slots, with.prompt ? had.seconds : 0, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
       count(false);
@@ -860,9 +857,8 @@ struct seek {
 
   /// Forgets what a wrong memory said; begins at half of it, and not above the usual start.
   void forget(time_point now) noexcept {
-    seek fresh{.waste = waste, .leave = leave, .with = with};
-    fresh.so_far.epoch = so_far.epoch;
-    fresh.so_far.unit = so_far.unit;
+    tally const anew{.epoch = so_far.epoch, .unit = so_far.unit};
+    seek fresh{.waste = waste, .leave = leave, .so_far = anew, .with = with};
     fresh.level = std::min(fresh.level * so_far.unit, rate_of(level) / 2);
     fresh.last.since = last.since;
     fresh.turn.next = std::max(turn.next, later(now, from_seconds(so_far.unit / fresh.level)));
