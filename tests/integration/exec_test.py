@@ -277,6 +277,11 @@ class Throttles(Case):
         self.exec("--shell", "-q", "--cold", "--alone", "--", script, ":::", *"abc")
         self.assertIn("\n2 succeeded, but printed what tells of a throttle; --throttle-anyway runs such again\n", self.work.stderr())
 
+    def test_what_j_alone_holds_back_is_no_quota(self):
+        """Before: held back by "quota"."""
+        self.exec("-q", "--cold", "--alone", "-j2", "--", "sleep", "{}", ":::", *["0.2"] * 8)
+        self.assertRegex(self.work.stderr(), r"(?m)^held back by: own ceiling \d+ %")
+
     def test_an_exit_of_zero_wins_over_a_text(self):
         self.counting("echo 429 too many requests >&2; exit 0")
         self.exec("--", "./program", "{}", ":::", "a", "b")
