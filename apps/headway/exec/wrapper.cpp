@@ -1,6 +1,7 @@
 #include "exec/wrapper.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <vector>
 
