@@ -277,6 +277,11 @@ class Throttles(Case):
         self.exec("--shell", "-q", "--cold", "--alone", "--", script, ":::", *"abc")
         self.assertIn("\n2 succeeded, but printed what tells of a throttle; --throttle-anyway runs such again\n", self.work.stderr())
 
+    def test_what_j_alone_holds_back_is_no_quota(self):
+        """Before: held back by "quota"."""
+        self.exec("-q", "--cold", "--alone", "-j2", "--", "sleep", "{}", ":::", *["0.2"] * 8)
+        self.assertRegex(self.work.stderr(), r"(?m)^held back by: own ceiling \d+ %")
+
     def test_an_exit_of_zero_wins_over_a_text(self):
         self.counting("echo 429 too many requests >&2; exit 0")
         self.exec("--", "./program", "{}", ":::", "a", "b")
@@ -292,6 +297,26 @@ class Throttles(Case):
                 times = [float(t) for t in Path(self.work.path, "times").read_text().split()]
                 self.assertEqual(len(times), 7)
                 self.assertGreaterEqual(times[1] - times[0], 1.99)
+
+    def test_behind_wrappers_the_program_that_they_start_has_limit_and_profile(self):
+        """Before: the limit was that of `timeout`, for all that it starts, and a profile was never found."""
+        for name in ("gh", "mine.py"):
+            Path(self.work.path, name).write_text("#!/bin/sh\nexit 4\n")
+            Path(self.work.path, name).chmod(0o755)
+        for by, command, limit, code in (
+            ("env", ["env", "A={}", "./gh", "api"], "gh", 77),  # a refused key, to gh's profile alone
+            ("timeout", ["timeout", "10", "nice", "-n", "5", "./gh", "{}"], "gh", 77),
+            ("sh", ["sh", "-c", './gh "$1" | exit 4', "sh"], "gh", 77),
+            ("bash", ["bash", "mine.py", "{}"], "mine.py", 1),
+            ("", ["./gh", "{}"], "gh", 77),
+        ):
+            with self.subTest(command):
+                self.exec("-q", "--cold", "--metrics", "m.prom", "--", *command, ":::", "a", code=code)
+                self.assertIn(f'scope="exec {limit}"', Path(self.work.path, "m.prom").read_text())
+                said = f"the limit of {limit}, which {by} starts (--name: another); profile " if by else "headway: profile gh,"
+                self.assertIn(said, self.work.stderr())
+        self.exec("-q", "--cold", "--name", "x", "--", "timeout", "9", "./gh", ":::", "a", code=77)
+        self.assertIn("headway: profile gh,", self.work.stderr())
 
     def test_a_longer_wait_than_we_have_patience_for_parks(self):
         self.counting("echo Retry-After: 7200; exit 75")

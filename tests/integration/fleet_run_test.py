@@ -508,7 +508,7 @@ class Runs(Fixture):
             self.assertIn("want no JOBS", work.stderr())
             code, said = self.join("absent", "--wait-max", "1s")
             self.assertEqual(code, 75)
-            self.assertIn("there is no queue absent", said)
+            self.assertIn("headway: waits for 1.0 s at most (--wait-max): there is no queue absent", said)
             for header in ("Authorization", "X-Goog-Api-Key"):
                 work.write([json.dumps({"url": server.url, "headers": {header: "Bearer canary-of-lines"}})])
                 self.assertEqual(work.run("--fleet", shared.url), 2)

@@ -350,7 +350,7 @@ class Again(unittest.TestCase):
         with socket.socket() as holder:
             holder.bind(("127.0.0.1", 0))
             with Proxy(f"http://127.0.0.1:{holder.getsockname()[1]}", *COLD) as proxy:
-                status, _, said = proxy.ask("POST", "/", b"1")
+                status, _, said = proxy.ask("POST", "/", b"1", {"X-Headway-Deadline": "1"})
         self.assertEqual(status, 502)
         self.assertIn("was not sent", json.loads(said)["error"]["message"])
 

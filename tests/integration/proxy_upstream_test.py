@@ -269,6 +269,87 @@ class Addresses(unittest.TestCase):
                 wait_for(lambda: proxy.stderr().count("was read again") == 2)
 
 
+class Restarts(unittest.TestCase):
+    """Of nginx, by its log. Before: a request that came while it was down was answered 502 at once."""
+
+    def setUp(self):
+        self.folder = Path(self.enter(tempfile.TemporaryDirectory()))
+        self.port = self.enter(servers.closed_port())
+        config = servers.NGINX.format(
+            host="127.0.0.1", port=self.port, http="", location="", tls="", retry_after="", latencies="", last="0")
+        (self.folder / "nginx.conf").write_text(config)
+        self.proxy = self.enter(Proxy(f"http://127.0.0.1:{self.port}", "--cold", "--alone"))
+
+    def enter(self, context):
+        entered = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return entered
+
+    def nginx(self):
+        """While the block lasts."""
+        user = ["-g", "user root;"] if os.geteuid() == 0 else []
+        return servers.running(["nginx", "-p", self.folder, "-e", "error.log", "-c", "nginx.conf", *user], self.folder, self.port)
+
+    def logged(self, *paths):
+        """nginx has seen these, each once, and no other."""
+        servers.Server(self.port, self.folder).settle()
+        self.assertEqual(sorted(r.path for r in servers.log.read(self.folder / "access.log", 1)), sorted(paths))
+
+    def test_what_comes_meanwhile_waits_and_goes_once(self):
+        with self.nginx():
+            self.assertEqual(self.proxy.ask("POST", "/first", b"1")[0], 200)
+            self.logged("/first")
+        answers = {}
+
+        def ask(n):
+            answers[n] = self.proxy.ask("POST", f"/{n}", b"1")
+
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(20)]
+        for t in threads:
+            t.start()
+        wait_for(lambda: self.proxy.state()["upstreams"][0]["waiting"]["normal"] >= 19)
+        time.sleep(1.5)
+        self.assertEqual(self.proxy.state()["upstreams"][0]["scopes"][0]["held"]["why"], "no connection")
+        self.assertEqual(answers, {})
+        with self.nginx():
+            for t in threads:
+                t.join(30)
+            self.assertEqual({status for status, _, _ in answers.values()}, {200})
+            self.assertEqual({fields["x-headway-attempts"] for _, fields, _ in answers.values()}, {"1"})
+            self.logged("/first", *(f"/{n}" for n in range(20)))
+        first, second = self.proxy.stderr().splitlines()
+        self.assertEqual(first, "headway: upstream 127.0.0.1: cannot connect: Connection refused; requests wait until it is back, "
+                                "for 1 min 0 s at most")
+        self.assertRegex(second, r"^headway: upstream 127\.0\.0\.1 is back after [\d.]+ s$")
+
+    def test_none_waits_beyond_its_deadline_nor_where_it_is_not_to_be_repeated(self):
+        for field, least, most in ({"X-Headway-Deadline": "1"}, 0.95, 5), ({"X-Headway-Retry": "never"}, 0, 0.9):
+            began = time.monotonic()
+            status, fields, said = self.proxy.ask("POST", "/", b"1", field)
+            self.assertEqual((status, fields["x-headway-reason"]), (502, "broken"))
+            self.assertIn("cannot connect: Connection refused; the request was not sent", json.loads(said)["error"]["message"])
+            self.assertTrue(least <= time.monotonic() - began <= most, (field, time.monotonic() - began))
+
+    def test_a_client_that_leaves_meanwhile_holds_no_other_up(self):
+        for _ in range(3):
+            with contextlib.suppress(TimeoutError):
+                self.proxy.ask("GET", "/gone", timeout=0.3)
+        with self.nginx():
+            self.assertEqual(self.proxy.ask("GET", "/here", timeout=5)[0], 200)
+            self.logged("/here")
+
+    @unittest.skipUnless(LONG, "a minute")
+    def test_after_a_minute_it_is_down(self):
+        waited = []
+        for _ in range(2):
+            began = time.monotonic()
+            self.assertEqual(self.proxy.ask("POST", "/", b"1", timeout=90)[0], 502)
+            waited.append(time.monotonic() - began)
+        self.assertTrue(58 < waited[0] < 70 and waited[1] < 3, waited)
+        with self.nginx():
+            self.assertEqual(self.proxy.ask("POST", "/", b"1", timeout=5)[0], 200)
+
+
 class Relay(Tunnel):
     """Passes each connection on to a port that is told later."""
 

@@ -62,6 +62,18 @@ class Requests(unittest.TestCase):
             server.script = lambda n, _: (403 if n % 8 == 0 else 200, {}, b"")
             self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--again", "failed"), 0, work.stderr())
 
+    def test_successes_with_an_error_as_their_body_are_counted(self):
+        """Before: nothing told of them."""
+        with sockets.Scripted(lambda n, r: (200, {}, {"error": {"code": "bad"}} if r.path == "/3" else {"ok": 1})) as server, Work() as work:
+            work.write([f"{server.url}/{i}" for i in range(1, 6)])
+            self.assertEqual(work.run("--alone"), 0, work.stderr())
+            self.assertIn("\n1 succeeded, but have an error as their body, as line 3; if that is a failure, ", work.stderr())
+            lines = [line.strip() for line in work.stderr().splitlines() if line.startswith("  ")]
+            (work.path / "mine.toml").write_text("\n".join(lines))
+            self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--out", "new", "--journal", "j"), 1, work.stderr())
+            self.assertNotIn("succeeded, but", work.stderr())
+            self.assertIn("failed: 1 × status 200 (line 3: ", work.stderr())
+
     def test_a_line_is_sent_as_it_is_written(self):
         json_answer = sockets.ok(b'{"sum": 3}', "application/json")
         with sockets.Server(lambda request, before: json_answer) as server, Work() as work:

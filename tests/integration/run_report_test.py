@@ -3,6 +3,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import unittest
 
 import servers
@@ -24,6 +25,14 @@ def report(work, *arguments):
     """(exit code, standard output, standard error)."""
     done = subprocess.run([BINARY, "report", *arguments], cwd=work.path, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout, done.stderr
+
+
+def peak_kib(work, *arguments):
+    """Of its resident set. A small process starts it, since what starts a program counts as its first."""
+    script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); " \
+             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    command = [sys.executable, "-c", script, BINARY, "report", *arguments]
+    return int(subprocess.run(command, cwd=work.path, check=True, capture_output=True, text=True, timeout=60).stdout)
 
 
 def rows(said, title):
@@ -149,6 +158,32 @@ class Report(unittest.TestCase):
             self.assertIn("3 succeeded, 0 failed, 0 unknown, with 3 attempts", said)
             self.assertIn("9 ms at most", said)
             self.assertEqual([row[1:4] for row in rows(said, "How requests ended")], [["success", "200", "3"]])
+
+    def test_results_of_a_pipe_may_be_repeated_and_the_first_line_is_the_example(self):
+        with Work() as work:
+            result = {"url": "http://a.example/", "outcome": "failed", "status": 404, "attempts": 1}
+            lines = [{"id": f"i{n}", "line": n, "reason": f"r{k}", **result} for k, n in enumerate((3, 1, 4, 1, 2))]
+            lines[1]["status"] = 500
+            text = "".join(json.dumps(line) + "\n" for line in lines)
+            done = subprocess.run([BINARY, "report", "--results", "/dev/stdin", "--md", "-"], input=text, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("0 succeeded, 4 failed, 0 unknown, with 4 attempts", done.stdout)
+            (row,) = rows(done.stdout, "How requests ended")
+            self.assertEqual(row[1:4], ["failed", "404", "4"])
+            self.assertIn("i1", row[4])
+            self.assertIn("r3", row[5])
+
+    def test_memory_hardly_grows_with_results(self):
+        """Before: 174 bytes a line."""
+        peaks = []
+        with Work() as work:
+            for many in (1_000, 300_000):
+                with open(work.path / "r.jsonl", "w") as file:
+                    for n in range(1, many + 1):
+                        file.write('{"id":"%d","line":%d,"url":"http://a.example/","outcome":"success","status":200,"attempts":1}\n' % (n, n))
+                peaks.append(peak_kib(work, "--results", "r.jsonl", "--md", "r.md"))
+        measured(f"1,000 and 300,000 results: {[peak >> 10 for peak in peaks]} MiB")
+        self.assertLess(peaks[1] - peaks[0], 6 * 1024)
 
     def test_what_is_no_file_is_written_to_and_stays(self):
         """Before: /dev/null was replaced by a file."""

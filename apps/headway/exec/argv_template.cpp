@@ -109,7 +109,11 @@ bool argv_template::puts_value() const noexcept {
 }
 
 bool argv_template::fixed_program() const noexcept {
-  return style_ == style::shell || (!all_.empty() && all_.front().size() == 1);
+  return style_ == style::shell || fixed(0);
+}
+
+bool argv_template::fixed(std::size_t word) const noexcept {
+  return word < all_.size() && all_[word].size() == 1;
 }
 
 /// The last piece is text, and each other text has a value after it.

@@ -43,6 +43,8 @@ class argv_template {
   bool puts_value() const noexcept;
   /// The first word is the same for each job.
   bool fixed_program() const noexcept;
+  /// This word is.
+  bool fixed(std::size_t word) const noexcept;
   /// As it was given.
   std::vector<std::string> const& words() const noexcept { return words_; }
 

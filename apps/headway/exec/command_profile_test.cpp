@@ -34,6 +34,7 @@ constexpr fixture fixtures[] = {
     {"aws", 253, "Unable to locate credentials. You can configure credentials", reaction::refused},
     {"curl", 22, "curl: (22) The requested URL returned error: 429\n", reaction::rate},
     {"curl", 22, "curl: (22) The requested URL returned error: 503\n", reaction::rate},
+    {"curl", 1, "curl: (22) The requested URL returned error: 503\n", reaction::rate},
     {"curl", 22, "curl: (22) The requested URL returned error: 404\n", reaction::permanent},
     {"curl", 7, "curl: (7) Failed to connect to 127.0.0.1 port 1\n", reaction::transient},
     {"gh", 1, "gh: API rate limit exceeded for user ID 1. (HTTP 403)\n", reaction::quota},

@@ -9,13 +9,24 @@
 
 namespace headway::app {
 
+namespace {
+
+/// Returns what is said where the limit is not that of the command's first word.
+std::string limit_of(recipe const& recipe) {
+  if (recipe.started_by().empty()) return "";
+  return fmt::format("the limit of {}, which {} starts (--name: another); ", recipe.own_name(),
+                     recipe.started_by());
+}
+
+}  // namespace
+
 void show_plan(plan_counts jobs, command_profile const& speaks, bool safe, room const& room,
                recipe const& recipe, exec_input& input) {
   say(fmt::format(
-      "{}profile {}{}, {} to repeat, at most {} at once ({})",
+      "{}{}profile {}{}, {} to repeat, at most {} at once ({})",
       jobs.total < 0 ? "" : fmt::format("{} jobs, {} of them done, ", jobs.total, jobs.done),
-      speaks.name(), speaks.local() ? " (no server)" : "", safe ? "safe" : "not safe", room.most,
-      room.why));
+      speaks.local() ? "" : limit_of(recipe), speaks.name(), speaks.local() ? " (no server)" : "",
+      safe ? "safe" : "not safe", room.most, room.why));
   for (bool more = true; more;) {
     more = input.fill();
     while (auto const item = input.ready())
@@ -27,8 +38,8 @@ std::string opening_words(command_profile const& speaks, bool safe, room const& 
                           recipe const& recipe, std::string_view set, bool journal) {
   auto text = speaks.local() ? fmt::format("{} asks no server: {} at once, for as many {}",
                                            recipe.own_name(), room.most, room.why)
-                             : fmt::format("profile {}, at most {} at once ({})", speaks.name(),
-                                           room.most, room.why);
+                             : fmt::format("{}profile {}, at most {} at once ({})",
+                                           limit_of(recipe), speaks.name(), room.most, room.why);
   if (!set.empty()) text += fmt::format("; with {}, so that each throttle is seen", set);
   if (journal && !safe) text += "; what a kill interrupts is not run again (--safe)";
   return text;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <fstream>
 #include <string_view>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
 #include "exec/program.hpp"
+#include "exec/wrapper.hpp"
 
 namespace headway::app {
 namespace {
@@ -63,10 +65,8 @@ recipe::recipe(exec_options const& options)
                options.shell ? argv_template::style::shell : argv_template::style::words,
                !goes_elsewhere()),
       program_(resolved()) {
-  if (command_.fixed_program()) {
-    auto const& first = options.command.front();
-    own_name_ = base_name(options.shell ? first.substr(0, first.find_first_of(" \t\n;|&")) : first);
-  }
+  if (command_.fixed_program()) name_program();
+  if (!options.name.empty()) started_by_.clear();
   for (auto const& pair : options.environment)
     if (auto const path = value_file(pair); !path.empty())
       fixed_environment_.push_back(pair.substr(0, pair.find('=') + 1) + text_of(std::string(path)));
@@ -78,6 +78,22 @@ recipe::recipe(exec_options const& options)
   for (auto const& [name, value] : environment_) add(value);
   if (stdin_) add(*stdin_);
   if (scope_) add(*scope_);
+}
+
+/// The limit is that of the program which does the work, and so is the profile.
+void recipe::name_program() {
+  auto const& words = options_.command;
+  auto const found = options_.shell ? called{.text = true} : called_by(words);
+  own_name_ = base_name(options_.shell ? "sh" : words.front());
+  if (found.text) {
+    if (auto inner = program_of_script(words[found.at]); !inner.empty())
+      started_by_ = std::exchange(own_name_, std::move(inner));
+    return;
+  }
+  auto const at = command_.fixed(found.at) ? found.at : 0;
+  if (at > 0) started_by_ = std::exchange(own_name_, base_name(words[at]));
+  words_for_profile_ = own_name_;
+  for (auto i = at + 1; i < words.size(); ++i) words_for_profile_ += ' ' + words[i];
 }
 
 /// A value that goes to the environment or the input is perhaps a secret: the command's words,
@@ -109,13 +125,6 @@ std::string recipe::resolved() const {
   if (found.empty())
     throw fatal(exit_usage, fmt::format("{}: {}", in_quotes(name), why_not_found(name)));
   return found;
-}
-
-std::string recipe::words_for_profile() const {
-  if (options_.shell) return "";
-  auto words = own_name_;
-  for (std::size_t i = 1; i < options_.command.size(); ++i) words += ' ' + options_.command[i];
-  return words;
 }
 
 std::string recipe::shape() const {

@@ -25,10 +25,12 @@ class recipe {
 
   /// Its path; "": each job has its own.
   std::string const& program() const noexcept { return program_; }
-  /// The program that a profile is for; of a script its first word; "": each job has its own.
+  /// The program that a profile is for, behind wrappers; "": each job has its own.
   std::string const& own_name() const noexcept { return own_name_; }
+  /// The wrapper that starts it; "": none, or the limit has its name by --name.
+  std::string const& started_by() const noexcept { return started_by_; }
   /// The words that a profile sees: those that are the same for each job.
-  std::string words_for_profile() const;
+  std::string const& words_for_profile() const noexcept { return words_for_profile_; }
   /// The fields that all templates want.
   std::vector<std::string> const& names() const noexcept { return names_; }
   /// The templates, and what else makes jobs of lines.
@@ -48,6 +50,7 @@ class recipe {
 
  private:
   bool goes_elsewhere() const;
+  void name_program();
   std::string resolved() const;
   std::vector<std::string> named_for(argv_template const&, exec_item const&) const;
   template <class F>
@@ -58,7 +61,7 @@ class recipe {
   std::vector<std::pair<std::string, argv_template>> environment_;
   std::optional<argv_template> stdin_, scope_;
   argv_template command_;  // after those: where the value goes elsewhere, it has it not
-  std::string own_name_, program_;
+  std::string own_name_{}, started_by_{}, words_for_profile_{}, program_;
   std::vector<std::string> fixed_environment_{};
   std::vector<std::string> names_{};
 };

@@ -11,9 +11,9 @@ std::string task::words(time_point now) const {
   auto const held = where->why(now);
   return fmt::format("waits in the queue of {} for {}, for attempt {}{}", where->title(),
                      in_words(now - read), attempts + 1,
-                     held.why == reason::none
-                         ? std::string()
-                         : fmt::format("; what holds the first there: {}", to_string(held.why)));
+                     held.why == reason::none ? std::string()
+                                              : fmt::format("; what holds the first there: {}",
+                                                            where->name_of(held.why)));
 }
 
 std::uint32_t task_table::add() {

@@ -293,7 +293,7 @@ hindrance lane::hindered(time_point now) const {
     case none:
       return {};
     case turn: {
-      auto words = std::string(words_of(held.why));
+      auto words = std::string(is_ceiling(held.why) ? own_ceiling : words_of(held.why));
       auto const shared = held.why == reason::pace || held.why == reason::window;
       if (auto const fleet = hosts(); fleet && shared)
         words = why_in_fleet(*fleet, now, std::move(words));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +24,8 @@
 #include "provider/profile.hpp"
 
 namespace headway::app {
+
+inline constexpr std::string_view own_ceiling = "own ceiling";  // to people
 
 /// What a request asks of a lane.
 struct load {
@@ -145,8 +148,20 @@ class lane {
 
   /// What holds back the first that waits; `none`: nothing waits, or it may go.
   held_back why(time_point now) const;
+  /// Whether a `quota` that holds it back is a ceiling of its user's: --rate, --concurrency.
+  bool is_ceiling(reason held) const noexcept {
+    return held == reason::quota && held_.why == reason::none;
+  }
+  /// Returns what holds it back as people know it.
+  std::string_view name_of(reason held) const noexcept {
+    return is_ceiling(held) ? own_ceiling : to_string(held);
+  }
+  struct shown {
+    reason why = reason::none;
+    bool ceiling = false;  ///< see is_ceiling()
+  };
   /// What held it back at the last look; `now` takes its place.
-  reason look(reason now) noexcept { return std::exchange(shown_, now); }
+  shown look(reason now) noexcept { return std::exchange(shown_, {now, is_ceiling(now)}); }
   std::size_t waiting() const noexcept { return parts_.governor.waiting(); }
   /// The same, in words: with what went wrong lately, if that is why.
   hindrance hindered(time_point now) const;
@@ -221,7 +236,7 @@ class lane {
   lately lately_{};
   std::optional<cut> last_cut_{};
   std::optional<time_point> accepted_at_{};
-  reason shown_ = reason::none;
+  shown shown_{};
   int refused_in_a_row_ = 0;
   time_point wake_ = time_point::min();
   time_point gathers_until_ = time_point::min();

@@ -54,6 +54,24 @@ TEST_F(lane_test, requests_go_in_their_order_as_far_as_the_quotas_allow) {
   go(3, third);
 }
 
+TEST_F(lane_test, a_ceiling_of_its_user_is_told_from_a_quota) {
+  submit(6, 1), submit(1, 2);
+  l.open(now, true);
+  EXPECT_TRUE(l.next(now, chance));
+  EXPECT_FALSE(l.next(now, chance));
+  EXPECT_EQ(l.hindered(now).why, "quota");
+  EXPECT_EQ(l.name_of(l.why(now).why), "quota");
+  auto narrow = test_lane("fixed", {.first_alone = 0ns, .in_flight_max = 1});
+  narrow.submit(now, {}, 1);
+  narrow.submit(now, {}, 2);
+  narrow.open(now, true);
+  EXPECT_TRUE(narrow.next(now, chance));
+  EXPECT_FALSE(narrow.next(now, chance));
+  EXPECT_EQ(narrow.why(now).why, reason::quota);
+  EXPECT_EQ(narrow.hindered(now).why, "own ceiling");
+  EXPECT_EQ(narrow.name_of(narrow.why(now).why), "own ceiling");
+}
+
 TEST_F(lane_test, is_parked_where_the_quotas_ask_for_more_patience_than_we_have) {
   go(0, submit(6));
   submit(5);

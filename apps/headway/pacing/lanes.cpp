@@ -235,11 +235,12 @@ bool lanes::parked_as_broken(time_point now) {
 }
 
 reason lanes::look_at(time_point now, duration since, lane& l) {
-  auto const before = l.look(l.why(now).why);
+  auto const [before, ceiling] = l.look(l.why(now).why);
   auto const told = before == reason::server_hint || before == reason::quota;
   if (before != reason::none)
-    (l.in_trouble(before) && !told ? troubled_for_ : held_for_[static_cast<std::size_t>(before)]) +=
-        since;
+    (l.in_trouble(before) && !told ? troubled_for_
+     : ceiling                     ? at_ceiling_for_
+                                   : held_for_[static_cast<std::size_t>(before)]) += since;
   return before;
 }
 
@@ -264,8 +265,9 @@ std::vector<hindrance> lanes::hindrances(time_point now, std::size_t most) {
 
 std::string lanes::where_time_went() const {
   std::vector<std::pair<duration, std::string_view>> parts;
-  duration all = troubled_for_;
-  if (all > 0ns) parts.emplace_back(all, "what went wrong");
+  duration all = troubled_for_ + at_ceiling_for_;
+  if (troubled_for_ > 0ns) parts.emplace_back(troubled_for_, "what went wrong");
+  if (at_ceiling_for_ > 0ns) parts.emplace_back(at_ceiling_for_, own_ceiling);
   for (std::size_t i = 1; i < held_for_.size(); ++i) {
     all += held_for_[i];
     if (held_for_[i] > 0ns) parts.emplace_back(held_for_[i], to_string(static_cast<reason>(i)));

@@ -134,7 +134,8 @@ class lanes {
   std::unordered_set<std::string> stopped_{};                 // accounts
   std::vector<std::pair<std::string, lane_order>> orders_{};  // in the order in which they came
   std::array<duration, static_cast<std::size_t>(reason::cancelled) + 1> held_for_{};
-  duration troubled_for_{0};  // held back by what went wrong
+  duration troubled_for_{0};    // held back by what went wrong
+  duration at_ceiling_for_{0};  // by --rate or --concurrency
 };
 
 }  // namespace headway::app

@@ -91,6 +91,7 @@ void exchange::on_turn(time_point now) {
 }
 
 void exchange::on_connected() {
+  if (!wire_->used_before()) to_->reached(clock_now());
   auto head = what_.head;
   if (auto* const values = to_->renews()) {
     head = std::make_shared<std::string const>(values->filled(*head));
@@ -327,9 +328,15 @@ void exchange::give_up_answer() {
 
 // ── what goes wrong ──────────────────────────────────────────────────────────────────────────────
 
-void exchange::on_unreached(std::string_view why, bool futile) {
+void exchange::on_unreached(std::string_view why, unreached how) {
   auto const self = shared_from_this();
-  broke(why, futile ? breakage::futile : breakage::plain);
+  if (how != unreached::refused || what_.told.again == hints::repeat::never)
+    return broke(why, how == unreached::futile ? breakage::futile : breakage::plain);
+  auto const now = clock_now();
+  --attempts_;  // nothing was sent
+  give_up_answer();
+  wait(now);
+  to_->refused_connection(now, *this, why);
 }
 
 void exchange::malformed(std::string_view why) {

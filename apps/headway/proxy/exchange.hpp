@@ -73,7 +73,7 @@ class exchange final : public waiter,
   void on_turn(time_point now) override;
   void on_refused(refusal) override;
   void on_connected() override;
-  void on_unreached(std::string_view why, bool futile) override;
+  void on_unreached(std::string_view why, unreached) override;
   void on_written() override { written_ = true; }
   void on_bytes(std::string_view) override;
   void on_end(std::string_view why) override;

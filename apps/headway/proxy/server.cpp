@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "base/words.hpp"
@@ -21,6 +22,10 @@ constexpr duration follows_again = 100ms;  // looks whether the one before it ha
 constexpr duration scope_idle_for = 150s;  // its last two minutes can still be seen
 constexpr std::size_t clients_max = 1000;  // whose figures are kept
 constexpr std::size_t clients_shown = 20;
+
+// Of a server that refuses connections.
+constexpr duration absent_max = 1min;  // until it is down, rather than restarted
+constexpr duration asks_first = 100ms, asks_each = 1s;
 
 /// The lanes look at no other host than ours.
 profile profile_of(upstream_config const& u) {
@@ -65,6 +70,7 @@ bool server::follows(time_point now) {
 }
 
 std::string_view server::obstacle(time_point now) {
+  if (absent_ && (asks_ != nullptr || now < absent_->asks_at)) return "no connection";
   return lacks_credential() ? "credential" : follows(now) ? "reload" : "";
 }
 
@@ -174,6 +180,7 @@ void server::leave(time_point now, waiter& w) {
       s.in->cancel(now, w.id_);
       s.in->wake_by(now);  // its permit is free
       --flying_;
+      if (asks_ == &w) asks_ = nullptr, wake_all(now);
       break;
   }
   unnumber(w);
@@ -205,7 +212,7 @@ void server::pump(time_point now, scope& s) {
   if (l.parked()) refuse_parked(now, s);
   fill_door(now, s);
   if (l.due(now)) {
-    auto const may_send = obstacle(now).empty();
+    auto may_send = obstacle(now).empty();
     l.open(now, may_send);
     while (auto const turn = may_send ? l.next(now, chance_) : std::nullopt) {
       auto& w = *waiters_[turn->number];
@@ -222,6 +229,7 @@ void server::pump(time_point now, scope& s) {
         last_turn_ = now;
         s.sent.add(second_of(now));
         fill_door(now, s);
+        if (absent_) asks_ = &w, may_send = false;
         w.on_turn(now);
       } else {
         unnumber(w);
@@ -234,6 +242,7 @@ void server::pump(time_point now, scope& s) {
     }
     l.rest(now, may_send);
     if (follows(now)) l.wake_by(before_ ? later(now, follows_again) : opens_);
+    if (absent_ && asks_ == nullptr) l.wake_by(absent_->asks_at);
   }
   arm(now);
 }
@@ -279,6 +288,46 @@ void server::renewed(time_point now) {
   }
 }
 
+refusal server::absent() const {
+  return {{502, "broken",
+           fmt::format("{}: {}; the request was not sent", settings_.name,
+                       in_utf8(printable(absent_->why)))},
+          std::nullopt};
+}
+
+void server::wake_all(time_point now) {
+  for (auto const& [l, s] : scopes_) s->in->wake_by(now);
+  arm(now);
+}
+
+void server::refused_connection(time_point now, waiter& w, std::string_view why) {
+  if (!absent_) {
+    absent_ =
+        absence{.since = now, .asks_at = later(now, asks_first), .gap = asks_first, .why = {}};
+    say(fmt::format("upstream {}: {}; requests wait until it is back, for {} at most",
+                    settings_.name, in_utf8(printable(why)), in_words(absent_max)));
+  } else if (asks_ == &w) {
+    absent_->gap = std::min(2 * absent_->gap, asks_each);
+    absent_->asks_at = later(now, absent_->gap);
+  }
+  absent_->why = why;
+  leave(now, w);
+  if (now - absent_->since >= absent_max) {
+    refuse_waiting(now, absent());
+    return w.on_refused(absent());
+  }
+  turn_again(now, w);
+}
+
+void server::reached(time_point now) {
+  if (!absent_) return;
+  say(fmt::format("upstream {} is back after {}", settings_.name,
+                  short_in_words(now - absent_->since)));
+  absent_.reset();
+  asks_ = nullptr;
+  wake_all(now);
+}
+
 void server::hear(time_point now, waiter& w, judgement const& head, int status) {
   w.where->in->hear(now, w.id_, head, status, chance_());
 }
@@ -289,6 +338,7 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
   count.hints_ignored += static_cast<std::uint64_t>(told.ignored);
   auto const result = s.in->settle(now, w.id_, told, end, chance_());
   --flying_;
+  if (asks_ == &w) absent_.reset(), asks_ = nullptr, wake_all(now);  // it fails otherwise now
   auto const name = result.taught == outcome::success    ? "success"
                     : result.taught == outcome::throttle ? "throttle"
                     : result.taught == outcome::failure  ? "failure"
@@ -357,6 +407,7 @@ void server::expire(time_point now) {
 }
 
 refusal server::overdue(time_point now, waiter const& w) const {
+  if (absent_) return absent();
   auto const held = w.where->in->why(now);
   return {
       {503, "deadline",
@@ -506,7 +557,7 @@ upstream_state server::state(time_point now) {
       if (held.until != never) shown.held.for_time = std::max(held.until - now, duration(0));
     }
     if (auto const what = obstacle(now); shown.waiting > 0 && !what.empty())
-      shown.held = {std::string(what), std::nullopt};
+      shown.held = {what, std::nullopt};
     for (auto const& q : l->quotas().look(now))
       shown.quotas.push_back({std::string(q.name), q.limit, q.remaining, q.reset});
     shown.expected_wait = expected_wait(now, *s, priority::normal, "");

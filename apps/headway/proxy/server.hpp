@@ -110,6 +110,11 @@ class server : public std::enable_shared_from_this<server> {
   lane::settled settle(time_point now, waiter&, judgement const&, lane::attempt_end const&);
   /// It met a closed connection, and needs another turn.
   void turn_again(time_point now, waiter&);
+  /// One that had its turn was refused a connection, as by a server that is being restarted. It
+  /// waits with the others until one that asks now and then is not, or is told in vain.
+  void refused_connection(time_point now, waiter&, std::string_view why);
+  /// A connection was made.
+  void reached(time_point now);
   /// Hands out the turns that have come.
   void pump(time_point now, scope&);
 
@@ -164,6 +169,8 @@ class server : public std::enable_shared_from_this<server> {
   /// What holds every scope back, in a word; "": nothing does.
   std::string_view obstacle(time_point now);
   refusal without_credential(time_point now) const;
+  refusal absent() const;
+  void wake_all(time_point now);
   void renewed(time_point now);
   void number(waiter&);
   void unnumber(waiter&);
@@ -183,6 +190,13 @@ class server : public std::enable_shared_from_this<server> {
   bool const tells_costs_;
   std::shared_ptr<server> before_;  // until what waits there has gone
   time_point opens_{}, last_turn_{};
+  struct absence {
+    time_point since, asks_at;
+    duration gap;
+    std::string why;
+  };
+  std::optional<absence> absent_;  // nothing listens there
+  waiter const* asks_ = nullptr;   // whether it is back
   std::unordered_map<lane const*, std::shared_ptr<scope>> scopes_;
   std::vector<waiter*> waiters_;  // by number
   std::vector<std::uint32_t> free_;

@@ -103,10 +103,13 @@ void wire::dialled(std::size_t which, error_code e) {
   if (closed_ || socket_.is_open()) return;
   if (e) {
     last_error_ = e.message();
+    refused_ |= e == asio::error::connection_refused;
     dialling_[which]->close(e);
     if (which + 1 == dialling_.size()) dial_next();
     auto const over = std::ranges::none_of(dialling_, [](auto const& s) { return s->is_open(); });
-    if (over) fail(fmt::format("cannot connect: {}", last_error_));
+    if (over)
+      fail(fmt::format("cannot connect: {}", last_error_),
+           refused_ ? unreached::refused : unreached::broken);
     return;
   }
   socket_ = std::move(*dialling_[which]);
@@ -168,7 +171,7 @@ void wire::secure() {
     if (verified != X509_V_OK)
       return self->fail(fmt::format("its certificate is not trusted: {}",
                                     X509_verify_cert_error_string(verified)),
-                        true);
+                        unreached::futile);
     self->fail("TLS: " + e.message());
   });
 }
@@ -181,11 +184,11 @@ void wire::ready() {
   user_->on_connected();
 }
 
-void wire::fail(std::string_view why, bool futile) {
+void wire::fail(std::string_view why, unreached how) {
   auto const self = shared_from_this();
   auto* const user = std::exchange(user_, nullptr);
   close();
-  if (user != nullptr) user->on_unreached(why, futile);
+  if (user != nullptr) user->on_unreached(why, how);
 }
 
 void wire::send(std::shared_ptr<std::string const> head, std::string_view body,

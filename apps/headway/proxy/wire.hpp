@@ -7,6 +7,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,11 +28,18 @@ using tcp = asio::ip::tcp;
 
 class wires;
 
+/// How a connection was not made.
+enum class unreached : std::uint8_t {
+  broken,
+  refused,  ///< nothing listens there
+  futile,   ///< another attempt would end the same
+};
+
 /// What a wire tells the one that uses it.
 struct wire_user {
   virtual void on_connected() = 0;
-  /// There is no connection. `futile`: another attempt would end the same.
-  virtual void on_unreached(std::string_view why, bool futile) = 0;
+  /// There is no connection.
+  virtual void on_unreached(std::string_view why, unreached) = 0;
   virtual void on_written() = 0;
   virtual void on_bytes(std::string_view) = 0;
   virtual void on_end(std::string_view why) = 0;  ///< the server has closed it, or it broke
@@ -73,7 +81,7 @@ class wire : public std::enable_shared_from_this<wire> {
   void ask_proxy();
   void secure();
   void ready();
-  void fail(std::string_view why, bool futile = false);
+  void fail(std::string_view why, unreached = unreached::broken);
   void read();
   void on_read(error_code, std::size_t);
   /// Returns whether anything has come on one that is idle: a server has nothing to say then, but
@@ -94,7 +102,7 @@ class wire : public std::enable_shared_from_this<wire> {
   std::vector<char> in_;
   time_point idle_since_{};
   bool open_ = false, closed_ = false, has_sent_ = false, used_before_ = false;
-  bool paused_ = false, reading_ = false;
+  bool paused_ = false, reading_ = false, refused_ = false;
 };
 
 /// All wires to one server. Threads: one.

@@ -4,10 +4,16 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
+#include <bitset>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <limits>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/fatal.hpp"
 #include "base/text.hpp"
@@ -21,6 +27,7 @@ namespace {
 
 constexpr std::size_t moments_max = 300;
 constexpr std::size_t endings_max = 1000, costs_max = 50;
+constexpr auto results_max = std::numeric_limits<std::int64_t>::max();
 
 /// The value below which that share of `values` lies; they are put in another order.
 double quantile(std::vector<float>& values, double share) {
@@ -128,12 +135,136 @@ double per_second(std::optional<gcra> const& ceiling) {
   return ceiling ? 1 / to_seconds(ceiling->interval) : 0;
 }
 
-/// A result, as far as its figures are counted.
-struct row {
-  decltype(result_figures::endings)::iterator ending{};
-  std::string id{}, reason{};
-  std::int64_t attempts = 0, throttled = 0;
-  double waited = 0, latency = 0;  // seconds
+/// A result, until the next one is read.
+struct read_result {
+  std::int64_t line = 0, status = 0, attempts = 0, throttled = 0;
+  std::string_view outcome{}, url{}, reason{}, id{};
+  double waited = 0, latency = 0;  // milliseconds
+};
+
+/// A file of results, which can be read twice: of a pipe it is a copy.
+class results_file {
+ public:
+  explicit results_file(std::string path)
+      : path_(std::move(path)), file_(std::fopen(path_.c_str(), "rb"), &std::fclose) {
+    if (!file_) cannot_read(std::strerror(errno));
+    if (std::fseek(file_.get(), 0, SEEK_SET) == 0) return;
+    handle copy(std::tmpfile(), &std::fclose);
+    std::array<char, 64 * 1024> block{};
+    for (std::size_t n = 1; copy && n > 0;) {
+      n = std::fread(block.data(), 1, block.size(), file_.get());
+      if (std::fwrite(block.data(), 1, n, copy.get()) != n) copy.reset();
+    }
+    if (!copy) throw fatal(exit_io, fmt::format("cannot keep a copy of {}", path_));
+    file_ = std::move(copy);
+  }
+
+  /// Calls `use(number, result)` with the first `most` results, in their order; returns how many
+  /// there are.
+  template <class Use>
+  std::int64_t each(std::int64_t most, Use use) {
+    std::rewind(file_.get());
+    std::int64_t number = 0;
+    for (std::string text; number < most && next(text);) {
+      ++number;
+      use(number, read(text, number));
+    }
+    return number;
+  }
+
+ private:
+  using handle = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+  [[noreturn]] void cannot_read(std::string_view why) const {
+    throw fatal(exit_usage, fmt::format("cannot read {}: {}", path_, why));
+  }
+
+  bool next(std::string& text) {
+    auto const n = ::getline(&line_.text, &line_.room, file_.get());
+    if (n < 0 && std::ferror(file_.get()) != 0) cannot_read("no file of results");
+    if (n >= 0) text.assign(line_.text, static_cast<std::size_t>(n));
+    return n >= 0;
+  }
+
+  read_result read(std::string const& text, std::int64_t number) {
+    read_result r;
+    simdjson::dom::object o;
+    auto const is = [](auto error) { return error == simdjson::SUCCESS; };
+    if (!is(json_.parse(text).get(o)) || !is(o["outcome"].get(r.outcome)) ||
+        !is(o["url"].get(r.url)) || !is(o["line"].get(r.line)) ||
+        !is(o["attempts"].get(r.attempts)))
+      throw fatal(exit_usage, fmt::format("{}:{}: not a result of headway run", path_, number));
+    if (!is(o["id"].get(r.id))) r.id = "";
+    if (!is(o["status"].get(r.status))) r.status = 0;
+    if (!is(o["throttled"].get(r.throttled))) r.throttled = 0;
+    if (!is(o["waited_ms"].get(r.waited))) r.waited = 0;
+    if (!is(o["latency_ms"].get(r.latency))) r.latency = 0;
+    if (!is(o["reason"].get(r.reason))) r.reason = "";
+    return r;
+  }
+
+  struct buffer {  // of getline(3)
+    buffer() = default;
+    buffer(buffer const&) = delete;
+    buffer& operator=(buffer const&) = delete;
+    ~buffer() { std::free(text); }
+    char* text = nullptr;
+    std::size_t room = 0;
+  };
+
+  std::string path_;
+  handle file_;
+  buffer line_{};
+  simdjson::dom::parser json_;
+};
+
+/// Lines of JOBS, a bit each.
+class line_set {
+ public:
+  /// False where it is there already.
+  bool add(std::int64_t line) {
+    auto const number = static_cast<std::uint64_t>(line);
+    auto& page = pages_[number / page_lines];
+    bool const known = page[number % page_lines];
+    page.set(number % page_lines);
+    return !known;
+  }
+
+ private:
+  static constexpr std::size_t page_lines = 1024;
+  std::unordered_map<std::uint64_t, std::bitset<page_lines>> pages_;
+};
+
+/// The figures of results, one after the other.
+class result_count {
+ public:
+  void add(read_result const& r) {
+    auto const host = short_name(destination_of(std::string(r.url)).origin);
+    auto key = std::tuple(host, std::string(r.outcome), static_cast<int>(r.status));
+    if (all_.endings.size() >= endings_max && !all_.endings.contains(key))
+      std::get<0>(key) = "other hosts";
+    auto& e = all_.endings[std::move(key)];
+    if (e.count++ == 0 || r.line < e.example_line) {
+      e.example_line = r.line;
+      e.example_id = r.id;
+      e.reason = r.reason;
+    }
+    ++(r.outcome == "success" ? all_.success : r.outcome == "failed" ? all_.failed : all_.unknown);
+    all_.attempts += r.attempts;
+    all_.throttled += r.throttled;
+    all_.waited += r.waited / 1e3;
+    all_.max = std::max(all_.max, r.latency / 1e3);
+    latencies_.push_back(static_cast<float>(r.latency / 1e3));
+  }
+  result_figures figures() && {
+    all_.p50 = quantile(latencies_, 0.5);
+    all_.p99 = quantile(latencies_, 0.99);
+    return std::move(all_);
+  }
+
+ private:
+  result_figures all_{};
+  std::vector<float> latencies_;
 };
 
 }  // namespace
@@ -227,57 +358,22 @@ void find_limit(traced_figures& f, recording const& r) {
 }
 
 result_figures figures_of_results(std::string const& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw fatal(exit_usage, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  result_figures f;
-  std::map<std::int64_t, row> rows;  // the last result of each line of JOBS holds
-  simdjson::dom::parser json;
-  std::int64_t number = 0;
-  for (std::string text; std::getline(in, text);) {
-    ++number;
-    simdjson::dom::object o;
-    std::string_view outcome, url, reason, id;
-    std::int64_t line = 0, status = 0, attempts = 0, throttled = 0;
-    double waited = 0, latency = 0;
-    auto const is = [](auto error) { return error == simdjson::SUCCESS; };
-    if (!is(json.parse(text).get(o)) || !is(o["outcome"].get(outcome)) || !is(o["url"].get(url)) ||
-        !is(o["line"].get(line)) || !is(o["attempts"].get(attempts)))
-      throw fatal(exit_usage, fmt::format("{}:{}: not a result of headway run", path, number));
-    if (!is(o["id"].get(id))) id = "";
-    if (!is(o["status"].get(status))) status = 0;
-    if (!is(o["throttled"].get(throttled))) throttled = 0;
-    if (!is(o["waited_ms"].get(waited))) waited = 0;
-    if (!is(o["latency_ms"].get(latency))) latency = 0;
-    if (!is(o["reason"].get(reason))) reason = "";
-    auto const host = short_name(destination_of(std::string(url)).origin);
-    auto key = std::tuple(host, std::string(outcome), static_cast<int>(status));
-    if (f.endings.size() >= endings_max && !f.endings.contains(key))
-      std::get<0>(key) = "other hosts";
-    rows[line] = {.ending = f.endings.try_emplace(std::move(key)).first,
-                  .id = std::string(id),
-                  .reason = std::string(reason),
-                  .attempts = attempts,
-                  .throttled = throttled,
-                  .waited = waited / 1e3,
-                  .latency = latency / 1e3};
-  }
-  if (in.bad()) throw fatal(exit_usage, fmt::format("cannot read {}: no file of results", path));
-  std::vector<float> latencies;
-  for (auto& [line, r] : rows) {
-    auto const& outcome = std::get<1>(r.ending->first);
-    ++(outcome == "success" ? f.success : outcome == "failed" ? f.failed : f.unknown);
-    f.attempts += r.attempts;
-    f.throttled += r.throttled;
-    f.waited += r.waited;
-    latencies.push_back(static_cast<float>(r.latency));
-    f.max = std::max(f.max, r.latency);
-    auto& e = r.ending->second;
-    if (e.count++ == 0) e.example_id = std::move(r.id), e.reason = std::move(r.reason);
-  }
-  std::erase_if(f.endings, [](auto const& e) { return e.second.count == 0; });
-  f.p50 = quantile(latencies, 0.5);
-  f.p99 = quantile(latencies, 0.99);
-  return f;
+  results_file results(path);
+  result_count all;
+  line_set seen;
+  std::vector<std::pair<std::int64_t, std::int64_t>> again;  // line, number: not the first of it
+  auto const many = results.each(results_max, [&](std::int64_t number, read_result const& r) {
+    if (!seen.add(r.line)) again.emplace_back(r.line, number);
+    all.add(r);
+  });
+  if (again.empty()) return std::move(all).figures();
+  std::ranges::sort(again);
+  result_count last;
+  results.each(many, [&](std::int64_t number, read_result const& r) {
+    auto const next = std::ranges::upper_bound(again, std::pair(r.line, number));
+    if (next == again.end() || next->first != r.line) last.add(r);
+  });
+  return std::move(last).figures();
 }
 
 }  // namespace headway::app

@@ -67,6 +67,7 @@ void find_limit(traced_figures&, recording const&);
 /// How requests of one host ended.
 struct ending_figures {
   std::int64_t count = 0;
+  std::int64_t example_line = 0;  ///< the first in JOBS that ended so
   std::string example_id{}, reason{};
 };
 

@@ -199,7 +199,8 @@ void fleet_run::reopen(queue_facts const& facts, std::vector<final_outcome> cons
 bool fleet_run::wait(std::string const& why) {
   if (ledger_ != nullptr) return ledger_->wait_for_engine(why);
   if (!waits_since_) waits_since_ = clock_now();
-  if (std::exchange(said_, why) != why) say(fmt::format("waits: {}", why));
+  if (std::exchange(said_, why) != why)
+    say(fmt::format("waits for {} at most (--wait-max): {}", in_words(options_.wait_max), why));
   auto const pause = asks_every / 2 + scale(asks_every, chance_());  // not all hosts at once
   for (auto const end = clock_now() + pause; clock_now() < end;) {
     if (interrupted_()) throw fatal(exit_parked, "interrupted: " + why);

@@ -64,7 +64,7 @@ std::string words_of(request const& r, time_point now) {
                           in_words(now - r.read), often,
                           held.why == reason::none ? std::string()
                                                    : fmt::format("; what holds the first there: {}",
-                                                                 to_string(held.why)),
+                                                                 r.where->name_of(held.why)),
                           held.why != reason::none && held.until != never && held.until > now
                               ? fmt::format(", for {}", in_words(held.until - now))
                               : "");

@@ -27,6 +27,7 @@
 #include "run/answer.hpp"
 #include "run/disposition.hpp"
 #include "run/ending.hpp"
+#include "run/error_bodies.hpp"
 #include "run/estimate.hpp"
 #include "run/forbidden.hpp"
 #include "run/intake.hpp"
@@ -592,10 +593,12 @@ class runner {
   void record(result const& r, std::string_view lane, std::string_view origin, int refused_by = 0,
               std::span<std::string const> headers = {}) {
     course_.ended(lane, r.how);
-    if (r.how == final_outcome::success)
+    if (r.how == final_outcome::success) {
       forbidden_.succeeded(origin);
-    else
+      error_bodies_.succeeded(r.line, r.status, r.body);
+    } else {
       forbidden_.refused(origin, refused_by);
+    }
     if (!first_ended_) first_ended_ = clock_now();
     if (r.how != final_outcome::success)
       course_.lost({.how = r.how,
@@ -720,7 +723,8 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    auto more = stalled(clock_now()) + asked_ + forbidden_.words() + out_->unread();
+    auto more =
+        stalled(clock_now()) + asked_ + forbidden_.words() + error_bodies_.words() + out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
@@ -784,6 +788,7 @@ class runner {
   time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
   forbidden forbidden_;
+  error_bodies error_bodies_;
   traffic traffic_{lanes_, input_};
   std::int64_t last_read_ = 0;  // line of JOBS
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "base/json_text.hpp"
@@ -133,6 +134,13 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", share * 100, share < 0.1 ? 2 : 1);
 }
 
+/// Whether the law `fixed` is given something to keep to.
+bool bounds(sim::scenario const& s) {
+  return std::ranges::any_of(s.groups, [](sim::group const& g) {
+    return g.rate_ceiling || g.in_flight_max < std::numeric_limits<int>::max();
+  });
+}
+
 struct column {
   std::string head;
   std::function<std::string(comparison::row const&)> cell;
@@ -250,6 +258,11 @@ std::string as_table(comparison const& c, bool digest) {
     out += '\n';
   }
   if (!too_long.empty()) out += "not measured, too many events: " + too_long + '\n';
+  if (std::ranges::any_of(c.rows, [](auto const& r) { return r.law == "fixed"; }) &&
+      !bounds(c.what))
+    out +=
+        "fixed has no rate here, and only backs off, as exponential does: want "
+        "'fixed(rate=50/s)', or a rate of clients\n";
   return out;
 }
 

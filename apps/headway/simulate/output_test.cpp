@@ -17,6 +17,18 @@ TEST(output, leaves_out_a_law_that_does_not_come_to_an_end) {
   EXPECT_NE(as_table(all[0], false).find("too many events: hammer"), std::string::npos);
 }
 
+TEST(output, says_where_the_law_fixed_has_no_rate) {
+  auto const table = [](std::string const& clients, char const* law) {
+    auto const s =
+        parse_scenario("limit = \"rate=100/s\"\nclients = { requests = 9" + clients + " }", "here");
+    return as_table(compare({s}, {.laws = {sim::contender_of(law)}, .seeds = {1}})[0], false);
+  };
+  EXPECT_NE(table("", "fixed").find("\nfixed has no rate here, "), std::string::npos);
+  for (auto const& [clients, law] :
+       {std::pair{", rate = \"50/s\"", "fixed"}, {", concurrency = 2", "fixed"}, {"", "seek"}})
+    EXPECT_EQ(table(clients, law).find("no rate"), std::string::npos) << clients << law;
+}
+
 TEST(output, golden_results_are_cut_to_their_first_seeds) {
   auto const was =
       "{\n\"a\": {\"done\": [1, 2, 3], \"digest\": [\"x\", \"y\", \"z\"]},\n\"b\": null\n}\n";
