@@ -164,24 +164,25 @@ TEST(seek, one_slot_does_not_refuse_what_goes_alone) {
 }
 
 // A client that is alone is refused at the same level each time, though what is out differs:
-// requests overtake each other.
+// requests overtake each other. Where slots fall, fewer than fly are accepted meanwhile.
 TEST(seek, slots_that_refuse_at_other_levels_each_time_are_shared) {
-  for (double const fewer : {0, 1}) {
+  for (auto const& [fewer, accepted, shared] :
+       {std::tuple{0, 60, false}, {1, 60, true}, {1, 40, false}}) {
     time_point now{1s};
     seek law;
     law.remember({.rate = 500, .slots = 50, .latency = .1}, 0s);
     law.top.warm = false;
-    for (double const moved : {0, 1, 2, 3, 0}) {
+    for (int const moved : {0, 1, 2, 3, 0}) {
       now += 2s;
+      answer_row(law, now, accepted, 0);
       law.level = 50 - fewer * moved;
-      answer_row(law, now, 10, 0);
       auto sent = law.take(now, 1, 0);
-      sent.in_flight = 50 - static_cast<int>(moved);
+      sent.in_flight = 50 - moved;
       now += 50ms;
       law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
     }
-    EXPECT_EQ(law.others.crowd(), fewer == 1);
-    EXPECT_EQ(law.top.slots, fewer == 0) << "a crowd's are a rate";
+    EXPECT_EQ(law.others.crowd(), shared) << fewer << ' ' << accepted;
+    EXPECT_EQ(law.top.slots, !shared) << "a crowd's are a rate";
   }
 }
 

@@ -829,9 +829,10 @@ struct seek {
   }
 
   /// Takes a ceiling, outside the ramp. To tell whether others share it, only the sends are counted
-  /// where that can be: successes that came back differ by those on their way.
+  /// where that can be: successes that came back differ by those on their way. Slots that fell, and
+  /// bad requests in a row, refuse before as many as fly are accepted.
   void met(double at, harvest const& had) noexcept {
-    if (had.accepted >= cuts::hardly)
+    if (static_cast<double>(had.accepted) >= (top.slots ? level : cuts::hardly))
       others.met(top.slots ? std::floor(level) : had.told, static_cast<double>(had.accepted),
                  top.slots, with.prompt ? had.seconds : 0, wait.mean);
     if (crowd()) {
