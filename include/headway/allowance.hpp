@@ -97,7 +97,6 @@ class allowance {
     if (first) {
       span_ = reset;
       ends_ = until_;
-      refills_ = false;
     }
     if (!soon && taken_) {
       auto const most = most_ - std::min(most_, *taken_ + flying_);
