@@ -107,6 +107,7 @@ class Said(unittest.TestCase):
             self.assertEqual(shown.count("out"), 8)
             self.assertIn("in flight", shown)
             self.assertNotRegex(shown, r"out\w\r\x1b\[K")
+            self.assertIn("\n8 succeeded", shown)  # before: `outh8 succeeded`
 
     def test_json_names_the_host_the_reason_and_the_last_error(self):
         holder, dead = closed()

@@ -8,7 +8,7 @@ namespace headway::app::live_line {
 
 /// Draws it on standard error, in the place of the last one. Threads: any, as all of this.
 void draw(std::string_view text);
-/// Takes it away.
+/// Takes it away: what is said next begins a line.
 void erase();
 
 /// While one lives there is no live line, if `fd` is a terminal; `bytes` are written there.
