@@ -338,6 +338,18 @@ class Restarts(unittest.TestCase):
             self.assertEqual(self.proxy.ask("GET", "/here", timeout=5)[0], 200)
             self.logged("/here")
 
+    def test_it_sleeps_while_none_waits(self):
+        """Before: from the first time to ask on, which had passed, it looked for a request that could, without a pause."""
+
+        def spent():
+            fields = Path(f"/proc/{self.proxy.process.pid}/stat").read_text().rpartition(") ")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        self.assertEqual(self.proxy.ask("POST", "/", b"1", {"X-Headway-Deadline": "1"})[0], 502)
+        before = spent()
+        time.sleep(1.5)
+        self.assertLess(spent() - before, 0.3)
+
     @unittest.skipUnless(LONG, "a minute")
     def test_after_a_minute_it_is_down(self):
         waited = []

@@ -242,7 +242,7 @@ void server::pump(time_point now, scope& s) {
     }
     l.rest(now, may_send);
     if (follows(now)) l.wake_by(before_ ? later(now, follows_again) : opens_);
-    if (absent_ && asks_ == nullptr) l.wake_by(absent_->asks_at);
+    if (absent_ && asks_ == nullptr && now < absent_->asks_at) l.wake_by(absent_->asks_at);
   }
   arm(now);
 }
