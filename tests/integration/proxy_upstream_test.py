@@ -350,6 +350,37 @@ class Restarts(unittest.TestCase):
         time.sleep(1.5)
         self.assertLess(spent() - before, 0.3)
 
+    def test_one_that_is_not_to_be_repeated_does_not_end_it(self):
+        """Before: each such that asked ended it in silence, and the next one said that it begins."""
+        threads = [threading.Thread(target=self.proxy.ask, args=("POST", "/", b"1", {"X-Headway-Deadline": "2.5"}))]
+        threads[0].start()
+        wait_for(lambda: self.proxy.state()["upstreams"][0]["waiting"]["normal"] == 1)
+        for _ in range(12):
+            field = {"X-Headway-Retry": "never", "X-Headway-Priority": "interactive", "X-Headway-Deadline": "1"}
+            threads.append(threading.Thread(target=self.proxy.ask, args=("POST", "/", b"1", field)))
+            threads[-1].start()
+            time.sleep(0.2)
+        for t in threads:
+            t.join(30)
+        self.assertEqual(self.proxy.stderr().count("requests wait until it is back"), 1, self.proxy.stderr())
+
+    def listening(self):
+        listener = socket.create_server(("127.0.0.1", self.port), reuse_port=True)
+        listener.settimeout(10)
+        return listener
+
+    def test_what_fails_otherwise_ends_it_and_that_is_said(self):
+        secure = self.enter(Proxy(f"https://127.0.0.1:{self.port}", "--cold", "--alone"))
+        asks = threading.Thread(target=secure.ask, args=("POST", "/", b"1", {"X-Headway-Deadline": "2"}))
+        asks.start()
+        wait_for(lambda: "until it is back" in secure.stderr())
+        with self.listening() as listener:
+            listener.accept()[0].close()
+            wait_for(lambda: secure.stderr().count("\n") > 1)
+        asks.join(30)
+        self.assertRegex(secure.stderr().splitlines()[1],
+                         r"^headway: upstream 127\.0\.0\.1 refuses connections no longer, but fails: TLS: ")
+
     @unittest.skipUnless(LONG, "a minute")
     def test_after_a_minute_it_is_down(self):
         waited = []

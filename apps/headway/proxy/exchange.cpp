@@ -330,13 +330,13 @@ void exchange::give_up_answer() {
 
 void exchange::on_unreached(std::string_view why, unreached how) {
   auto const self = shared_from_this();
-  if (how != unreached::refused || what_.told.again == hints::repeat::never)
+  if (how != unreached::refused)
     return broke(why, how == unreached::futile ? breakage::futile : breakage::plain);
   auto const now = clock_now();
   --attempts_;  // nothing was sent
   give_up_answer();
   wait(now);
-  to_->refused_connection(now, *this, why);
+  to_->refused_connection(now, *this, why, what_.told.again != hints::repeat::never);
 }
 
 void exchange::malformed(std::string_view why) {
