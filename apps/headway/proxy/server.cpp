@@ -301,7 +301,7 @@ void server::wake_all(time_point now) {
 }
 
 void server::refused_connection(time_point now, waiter& w, std::string_view why, bool waits) {
-  if (!absent_) {
+  if (!absent_ || now > later(absent_->asks_at, absent_max)) {  // nothing has asked for long
     absent_ =
         absence{.since = now, .asks_at = later(now, asks_first), .gap = asks_first, .why = {}};
     say(fmt::format("upstream {}: {}; requests wait until it is back, for {} at most",
