@@ -381,6 +381,27 @@ class Restarts(unittest.TestCase):
         self.assertRegex(secure.stderr().splitlines()[1],
                          r"^headway: upstream 127\.0\.0\.1 refuses connections no longer, but fails: TLS: ")
 
+    def test_it_is_asked_on_a_new_connection(self):
+        """Before: on one that was kept, which proves nothing, and held all others up until its answer had ended."""
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        with self.listening() as listener:
+            first = threading.Thread(target=self.proxy.ask, args=("GET", "/first"))
+            first.start()
+            kept = listener.accept()[0]
+        with kept:
+            self.assertIn(b"/first", kept.recv(4096))
+            second = threading.Thread(target=self.proxy.ask, args=("GET", "/second"))
+            second.start()
+            wait_for(lambda: "until it is back" in self.proxy.stderr())
+            kept.sendall(answer)
+            first.join(30)
+            kept.settimeout(1.5)
+            self.assertRaises(TimeoutError, kept.recv, 4096)
+            with self.listening() as listener, listener.accept()[0] as fresh:
+                self.assertIn(b"/second", fresh.recv(4096))
+                fresh.sendall(answer)
+                second.join(30)
+
     @unittest.skipUnless(LONG, "a minute")
     def test_after_a_minute_it_is_down(self):
         waited = []

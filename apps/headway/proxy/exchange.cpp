@@ -82,7 +82,7 @@ void exchange::on_turn(time_point now) {
   written_ = settled_ = any_bytes_ = false;
   due_ = now + silence_max;
   make_reader();
-  wire_ = to_->connections().take(*this, std::exchange(fresh_, false));
+  wire_ = to_->connections().take(*this, std::exchange(fresh_, false) || to_->is_absent());
   ++(wire_->open() ? to_->count.since.reused : to_->count.since.connects);
   if (wire_->open())
     on_connected();
