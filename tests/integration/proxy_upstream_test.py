@@ -402,6 +402,22 @@ class Restarts(unittest.TestCase):
                 fresh.sendall(answer)
                 second.join(30)
 
+    def test_what_was_sent_before_may_have_been_carried_out(self):
+        """Before: of the last attempt, which was refused: it was not sent."""
+        with self.listening() as listener:
+            answers = []
+            field = {"Idempotency-Key": "1", "X-Headway-Deadline": "2"}
+            asks = threading.Thread(target=lambda: answers.append(self.proxy.ask("POST", "/", b"1", field)))
+            asks.start()
+            taken = listener.accept()[0]
+        with taken:
+            self.assertIn(b"POST", taken.recv(4096))
+        asks.join(30)
+        ((status, _, said),) = answers
+        self.assertEqual(status, 502)
+        self.assertIn("Connection refused; the request was sent, and may have been carried out", json.loads(said)["error"]["message"])
+        self.assertEqual(metric(self.proxy, r'headway_requests_total\{.*outcome="unknown".*'), 1)
+
     @unittest.skipUnless(LONG, "a minute")
     def test_after_a_minute_it_is_down(self):
         waited = []

@@ -347,6 +347,7 @@ void exchange::broke(std::string_view why, breakage how) {
   auto const silent = how == breakage::silent;
   auto const now = clock_now();
   auto const sent = wire_->has_sent();
+  if (sent) ends_ = final_outcome::unknown;
   auto const stale = wire_->used_before() && sent && !any_bytes_ && !silent;
   auto const again = !begun_ && how == breakage::plain &&
                      (!sent || what_.idempotent || house_.retry_unsafe() ||
@@ -375,12 +376,9 @@ void exchange::broke(std::string_view why, breakage how) {
     if (client_ != nullptr) client_->answer_breaks();
     return end("broken", final_outcome::unknown);
   }
-  if (sent) ends_ = final_outcome::unknown;
-  on_refused(
-      {{silent ? 504 : 502, silent ? "silent" : "broken",
-        fmt::format("{}: {}; the request was {}", to_->settings().name, in_utf8(printable(why)),
-                    sent ? "sent, and may have been carried out" : "not sent")},
-       std::nullopt});
+  on_refused({{silent ? 504 : 502, silent ? "silent" : "broken",
+               fmt::format("{}: {}", to_->settings().name, in_utf8(printable(why)))},
+              std::nullopt});
 }
 
 void exchange::tick(time_point now) {
@@ -397,7 +395,8 @@ void exchange::leave() {
   auto const self = shared_from_this();
   auto const now = clock_now();
   client_ = nullptr;
-  auto const sent = begun_ || (wire_ && wire_->has_sent());
+  auto const sent =
+      begun_ || ends_ == final_outcome::unknown || (wire_ && wire_->has_sent());
   ++to_->count.since.left[is_ == phase::waiting ? "waiting" : begun_ ? "streaming" : "flying"];
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
@@ -426,6 +425,10 @@ void exchange::on_refused(refusal why) {
   auto const self = shared_from_this();
   auto const now = clock_now();
   if (is_ == phase::waiting) waited_ += now - since_;
+  if (why.status == 502 || why.status == 504)
+    why.message += ends_ == final_outcome::unknown
+                       ? "; the request was sent, and may have been carried out"
+                       : "; the request was not sent";
   status_ = why.status;
   reason_ = why.code;
   ++to_->count.since.refused[std::string(why.code)];

@@ -290,8 +290,7 @@ void server::renewed(time_point now) {
 
 refusal server::absent() const {
   return {{502, "broken",
-           fmt::format("{}: {}; the request was not sent", settings_.name,
-                       in_utf8(printable(absent_->why)))},
+           fmt::format("{}: {}", settings_.name, in_utf8(printable(absent_->why)))},
           std::nullopt};
 }
 
