@@ -395,8 +395,7 @@ void exchange::leave() {
   auto const self = shared_from_this();
   auto const now = clock_now();
   client_ = nullptr;
-  auto const sent =
-      begun_ || ends_ == final_outcome::unknown || (wire_ && wire_->has_sent());
+  auto const sent = begun_ || ends_ == final_outcome::unknown || (wire_ && wire_->has_sent());
   ++to_->count.since.left[is_ == phase::waiting ? "waiting" : begun_ ? "streaming" : "flying"];
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);

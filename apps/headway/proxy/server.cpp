@@ -289,8 +289,7 @@ void server::renewed(time_point now) {
 }
 
 refusal server::absent() const {
-  return {{502, "broken",
-           fmt::format("{}: {}", settings_.name, in_utf8(printable(absent_->why)))},
+  return {{502, "broken", fmt::format("{}: {}", settings_.name, in_utf8(printable(absent_->why)))},
           std::nullopt};
 }
 
