@@ -338,6 +338,86 @@ class Restarts(unittest.TestCase):
             self.assertEqual(self.proxy.ask("GET", "/here", timeout=5)[0], 200)
             self.logged("/here")
 
+    def test_it_sleeps_while_none_waits(self):
+        """Before: from the first time to ask on, which had passed, it looked for a request that could, without a pause."""
+
+        def spent():
+            fields = Path(f"/proc/{self.proxy.process.pid}/stat").read_text().rpartition(") ")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        self.assertEqual(self.proxy.ask("POST", "/", b"1", {"X-Headway-Deadline": "1"})[0], 502)
+        before = spent()
+        time.sleep(1.5)
+        self.assertLess(spent() - before, 0.3)
+
+    def test_one_that_is_not_to_be_repeated_does_not_end_it(self):
+        """Before: each such that asked ended it in silence, and the next one said that it begins."""
+        threads = [threading.Thread(target=self.proxy.ask, args=("POST", "/", b"1", {"X-Headway-Deadline": "2.5"}))]
+        threads[0].start()
+        wait_for(lambda: self.proxy.state()["upstreams"][0]["waiting"]["normal"] == 1)
+        for _ in range(12):
+            field = {"X-Headway-Retry": "never", "X-Headway-Priority": "interactive", "X-Headway-Deadline": "1"}
+            threads.append(threading.Thread(target=self.proxy.ask, args=("POST", "/", b"1", field)))
+            threads[-1].start()
+            time.sleep(0.2)
+        for t in threads:
+            t.join(30)
+        self.assertEqual(self.proxy.stderr().count("requests wait until it is back"), 1, self.proxy.stderr())
+
+    def listening(self):
+        listener = socket.create_server(("127.0.0.1", self.port), reuse_port=True)
+        listener.settimeout(10)
+        return listener
+
+    def test_what_fails_otherwise_ends_it_and_that_is_said(self):
+        secure = self.enter(Proxy(f"https://127.0.0.1:{self.port}", "--cold", "--alone"))
+        asks = threading.Thread(target=secure.ask, args=("POST", "/", b"1", {"X-Headway-Deadline": "2"}))
+        asks.start()
+        wait_for(lambda: "until it is back" in secure.stderr())
+        with self.listening() as listener:
+            listener.accept()[0].close()
+            wait_for(lambda: secure.stderr().count("\n") > 1)
+        asks.join(30)
+        self.assertRegex(secure.stderr().splitlines()[1],
+                         r"^headway: upstream 127\.0\.0\.1 refuses connections no longer, but fails: TLS: ")
+
+    def test_it_is_asked_on_a_new_connection(self):
+        """Before: on one that was kept, which proves nothing, and held all others up until its answer had ended."""
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        with self.listening() as listener:
+            first = threading.Thread(target=self.proxy.ask, args=("GET", "/first"))
+            first.start()
+            kept = listener.accept()[0]
+        with kept:
+            self.assertIn(b"/first", kept.recv(4096))
+            second = threading.Thread(target=self.proxy.ask, args=("GET", "/second"))
+            second.start()
+            wait_for(lambda: "until it is back" in self.proxy.stderr())
+            kept.sendall(answer)
+            first.join(30)
+            kept.settimeout(1.5)
+            self.assertRaises(TimeoutError, kept.recv, 4096)
+            with self.listening() as listener, listener.accept()[0] as fresh:
+                self.assertIn(b"/second", fresh.recv(4096))
+                fresh.sendall(answer)
+                second.join(30)
+
+    def test_what_was_sent_before_may_have_been_carried_out(self):
+        """Before: of the last attempt, which was refused: it was not sent."""
+        with self.listening() as listener:
+            answers = []
+            field = {"Idempotency-Key": "1", "X-Headway-Deadline": "2"}
+            asks = threading.Thread(target=lambda: answers.append(self.proxy.ask("POST", "/", b"1", field)))
+            asks.start()
+            taken = listener.accept()[0]
+        with taken:
+            self.assertIn(b"POST", taken.recv(4096))
+        asks.join(30)
+        ((status, _, said),) = answers
+        self.assertEqual(status, 502)
+        self.assertIn("Connection refused; the request was sent, and may have been carried out", json.loads(said)["error"]["message"])
+        self.assertEqual(metric(self.proxy, r'headway_requests_total\{.*outcome="unknown".*'), 1)
+
     @unittest.skipUnless(LONG, "a minute")
     def test_after_a_minute_it_is_down(self):
         waited = []

@@ -82,7 +82,7 @@ void exchange::on_turn(time_point now) {
   written_ = settled_ = any_bytes_ = false;
   due_ = now + silence_max;
   make_reader();
-  wire_ = to_->connections().take(*this, std::exchange(fresh_, false));
+  wire_ = to_->connections().take(*this, std::exchange(fresh_, false) || to_->is_absent());
   ++(wire_->open() ? to_->count.since.reused : to_->count.since.connects);
   if (wire_->open())
     on_connected();
@@ -330,13 +330,13 @@ void exchange::give_up_answer() {
 
 void exchange::on_unreached(std::string_view why, unreached how) {
   auto const self = shared_from_this();
-  if (how != unreached::refused || what_.told.again == hints::repeat::never)
+  if (how != unreached::refused)
     return broke(why, how == unreached::futile ? breakage::futile : breakage::plain);
   auto const now = clock_now();
   --attempts_;  // nothing was sent
   give_up_answer();
   wait(now);
-  to_->refused_connection(now, *this, why);
+  to_->refused_connection(now, *this, why, what_.told.again != hints::repeat::never);
 }
 
 void exchange::malformed(std::string_view why) {
@@ -347,6 +347,7 @@ void exchange::broke(std::string_view why, breakage how) {
   auto const silent = how == breakage::silent;
   auto const now = clock_now();
   auto const sent = wire_->has_sent();
+  if (sent) ends_ = final_outcome::unknown;
   auto const stale = wire_->used_before() && sent && !any_bytes_ && !silent;
   auto const again = !begun_ && how == breakage::plain &&
                      (!sent || what_.idempotent || house_.retry_unsafe() ||
@@ -375,12 +376,9 @@ void exchange::broke(std::string_view why, breakage how) {
     if (client_ != nullptr) client_->answer_breaks();
     return end("broken", final_outcome::unknown);
   }
-  if (sent) ends_ = final_outcome::unknown;
-  on_refused(
-      {{silent ? 504 : 502, silent ? "silent" : "broken",
-        fmt::format("{}: {}; the request was {}", to_->settings().name, in_utf8(printable(why)),
-                    sent ? "sent, and may have been carried out" : "not sent")},
-       std::nullopt});
+  on_refused({{silent ? 504 : 502, silent ? "silent" : "broken",
+               fmt::format("{}: {}", to_->settings().name, in_utf8(printable(why)))},
+              std::nullopt});
 }
 
 void exchange::tick(time_point now) {
@@ -397,7 +395,7 @@ void exchange::leave() {
   auto const self = shared_from_this();
   auto const now = clock_now();
   client_ = nullptr;
-  auto const sent = begun_ || (wire_ && wire_->has_sent());
+  auto const sent = begun_ || ends_ == final_outcome::unknown || (wire_ && wire_->has_sent());
   ++to_->count.since.left[is_ == phase::waiting ? "waiting" : begun_ ? "streaming" : "flying"];
   to_->count.left.add(second_of(now));
   to_->leave(now, *this);
@@ -426,6 +424,10 @@ void exchange::on_refused(refusal why) {
   auto const self = shared_from_this();
   auto const now = clock_now();
   if (is_ == phase::waiting) waited_ += now - since_;
+  if (why.status == 502 || why.status == 504)
+    why.message += ends_ == final_outcome::unknown
+                       ? "; the request was sent, and may have been carried out"
+                       : "; the request was not sent";
   status_ = why.status;
   reason_ = why.code;
   ++to_->count.since.refused[std::string(why.code)];

@@ -124,7 +124,7 @@ class exchange final : public waiter,
   time_point due_ = never;
   duration waited_{0};
   framing how_ = framing::none;
-  final_outcome ends_ = final_outcome::failed;  // where it ends by an answer of ours
+  final_outcome ends_ = final_outcome::failed;  // by an answer of ours; unknown: it was sent once
   judgement told_{};
   std::string rest_;  // of what came, until it can be read
   int attempts_ = 0, throttled_ = 0, interim_ = 0;

@@ -242,7 +242,7 @@ void server::pump(time_point now, scope& s) {
     }
     l.rest(now, may_send);
     if (follows(now)) l.wake_by(before_ ? later(now, follows_again) : opens_);
-    if (absent_ && asks_ == nullptr) l.wake_by(absent_->asks_at);
+    if (absent_ && asks_ == nullptr && now < absent_->asks_at) l.wake_by(absent_->asks_at);
   }
   arm(now);
 }
@@ -289,9 +289,7 @@ void server::renewed(time_point now) {
 }
 
 refusal server::absent() const {
-  return {{502, "broken",
-           fmt::format("{}: {}; the request was not sent", settings_.name,
-                       in_utf8(printable(absent_->why)))},
+  return {{502, "broken", fmt::format("{}: {}", settings_.name, in_utf8(printable(absent_->why)))},
           std::nullopt};
 }
 
@@ -300,8 +298,8 @@ void server::wake_all(time_point now) {
   arm(now);
 }
 
-void server::refused_connection(time_point now, waiter& w, std::string_view why) {
-  if (!absent_) {
+void server::refused_connection(time_point now, waiter& w, std::string_view why, bool waits) {
+  if (!absent_ || now > later(absent_->asks_at, absent_max)) {  // nothing has asked for long
     absent_ =
         absence{.since = now, .asks_at = later(now, asks_first), .gap = asks_first, .why = {}};
     say(fmt::format("upstream {}: {}; requests wait until it is back, for {} at most",
@@ -312,10 +310,10 @@ void server::refused_connection(time_point now, waiter& w, std::string_view why)
   }
   absent_->why = why;
   leave(now, w);
-  if (now - absent_->since >= absent_max) {
-    refuse_waiting(now, absent());
-    return w.on_refused(absent());
-  }
+  wake_all(now);  // its permit is free
+  auto const down = now - absent_->since >= absent_max;
+  if (down) refuse_waiting(now, absent());
+  if (down || !waits) return w.on_refused(absent());
   turn_again(now, w);
 }
 
@@ -338,7 +336,13 @@ lane::settled server::settle(time_point now, waiter& w, judgement const& told,
   count.hints_ignored += static_cast<std::uint64_t>(told.ignored);
   auto const result = s.in->settle(now, w.id_, told, end, chance_());
   --flying_;
-  if (asks_ == &w) absent_.reset(), asks_ = nullptr, wake_all(now);  // it fails otherwise now
+  if (asks_ == &w) {
+    say(fmt::format("upstream {} refuses connections no longer, but fails: {}", settings_.name,
+                    in_utf8(printable(end.error))));
+    absent_.reset();
+    asks_ = nullptr;
+    wake_all(now);
+  }
   auto const name = result.taught == outcome::success    ? "success"
                     : result.taught == outcome::throttle ? "throttle"
                     : result.taught == outcome::failure  ? "failure"

@@ -111,8 +111,11 @@ class server : public std::enable_shared_from_this<server> {
   /// It met a closed connection, and needs another turn.
   void turn_again(time_point now, waiter&);
   /// One that had its turn was refused a connection, as by a server that is being restarted. It
-  /// waits with the others until one that asks now and then is not, or is told in vain.
-  void refused_connection(time_point now, waiter&, std::string_view why);
+  /// waits with the others until one that asks now and then is not, or is told in vain; where it is
+  /// not to wait it is told at once.
+  void refused_connection(time_point now, waiter&, std::string_view why, bool waits);
+  /// Whether it refused the last connection.
+  bool is_absent() const noexcept { return absent_.has_value(); }
   /// A connection was made.
   void reached(time_point now);
   /// Hands out the turns that have come.
