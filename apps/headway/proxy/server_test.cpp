@@ -21,12 +21,14 @@ struct request final : waiter {
 // A client that left after one refusal made each later restart one that had lasted since then.
 TEST(server, counts_an_absence_from_its_own_beginning) {
   asio::io_context io;
-  upstream_config settings{.name = "api", .url = "http://127.0.0.1:9"};
-  settings.origin = settings.url;
+  upstream_config settings;
+  settings.name = "api";
+  settings.url = settings.origin = "http://127.0.0.1:9";
   settings.words.law = "fixed";
   settings.cold = settings.alone = true;
   auto const it = std::make_shared<server>(io, settings);
-  lane_key const key{.origin = settings.origin, .url = settings.url};
+  lane_key key;
+  key.origin = key.url = settings.url;
   auto const refuse = [&](time_point now, request& r) {
     EXPECT_FALSE(it->join(now, r, key));
     EXPECT_EQ(r.turns, 1);
