@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "exec/command_profile.hpp"
 #include "exec/program.hpp"
 
 namespace headway::app {
@@ -24,6 +25,7 @@ struct wrapper {
   std::initializer_list<std::string_view> long_valued{}, long_ends{};
   std::size_t operands = 0;  ///< before the program
   bool assigns = false;      ///< NAME=VALUE before the program, and - is an option
+  bool script = false;       ///< the program is a script in its language
 };
 
 // Source: the manuals of coreutils 9.1, util-linux 2.38, time 1.9, Python 3.11, node 18, ruby 3.1,
@@ -41,6 +43,7 @@ wrapper const wrappers[] = {
      .operands = 1},
     {.names = {"nice"}, .valued = "n", .long_valued = {"--adjustment"}},
     {.names = {"nohup", "setsid"}},
+    {.names = {"exec"}, .valued = "a"},  // of the shell
     {.names = {"stdbuf"}, .valued = "ioe", .long_valued = {"--input", "--output", "--error"}},
     {.names = {"time"}, .valued = "fo", .long_valued = {"--format", "--output"}},
     {.names = {"ionice"},
@@ -48,19 +51,27 @@ wrapper const wrappers[] = {
      .ends = "pPu",
      .long_valued = {"--class", "--classdata"},
      .long_ends = {"--pid", "--pgid", "--uid"}},
-    {.names = {"python"}, .valued = "WX", .module = "m", .ends = "c"},
+    {.names = {"python"}, .valued = "WX", .module = "m", .ends = "c", .script = true},
     {.names = {"node"},
      .valued = "rC",
      .ends = "ep",
      .long_valued = {"--require", "--import", "--loader"},
-     .long_ends = {"--eval", "--print"}},
-    {.names = {"ruby"}, .valued = "rIC", .attached = "xiFKETW", .ends = "e"},
-    {.names = {"perl"}, .valued = "I", .attached = "MmiFDdxC", .ends = "eE"},
+     .long_ends = {"--eval", "--print"},
+     .script = true},
+    {.names = {"ruby"}, .valued = "rIC", .attached = "xiFKETW", .ends = "e", .script = true},
+    {.names = {"perl"}, .valued = "I", .attached = "MmiFDdxC", .ends = "eE", .script = true},
     {.names = {"sh", "bash", "dash"},
      .valued = "oO",
      .text = "c",
      .ends = "s",
-     .long_valued = {"--rcfile", "--init-file"}},
+     .long_valued = {"--rcfile", "--init-file"},
+     .script = true},
+};
+
+// What a shell's text begins with, and is no program.
+constexpr std::string_view shell_builtins[] = {
+    ".",   "case",   "cd",   "eval", "exec",   "export", "for",   "if",
+    "set", "source", "test", "trap", "ulimit", "umask",  "until", "while",
 };
 
 wrapper const* wrapper_named(std::string_view path) {
@@ -97,10 +108,16 @@ next after_option(wrapper const& w, std::string_view word) {
   return next::option;
 }
 
+/// Whether the machine is the limit of a program of that name: no guess, then.
+bool is_local(std::string_view path) {
+  return command_profile::of_program(base_name(path)).local();
+}
+
 /// What this wrapper, at `at`, starts; `at` itself where that is not to be told.
 called started_by(wrapper const& w, words all, std::size_t at) {
   auto const found = [&](std::size_t i, bool text = false) {
-    return i < all.size() ? called{i, text} : called{at};
+    auto const known = i < all.size() && (text || !w.script || !is_local(all[i]));
+    return known ? called{i, text} : called{at};
   };
   auto i = at + 1;
   for (; i < all.size() && all[i].starts_with('-'); ++i) {
@@ -142,6 +159,8 @@ called called_by(words all) {
 
 std::string program_of_script(std::string_view text) {
   std::vector<std::string> first;
+  text = trimmed(text, " \t\n");
+  auto const goes_on = text.find_first_of("\n;|&`(") != text.npos;
   text = text.substr(0, text.find_first_of("\n;|&"));
   for (std::size_t at = 0; at < text.size();) {
     auto const end = std::min(text.find_first_of(" \t", at), text.size());
@@ -158,6 +177,9 @@ std::string program_of_script(std::string_view text) {
   if (found.text || at >= first.size() ||
       !std::all_of(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(at) + 1, plain))
     return "";
+  auto const is_shell = first[at].starts_with('-') ||
+                        std::ranges::find(shell_builtins, first[at]) != std::end(shell_builtins);
+  if (is_shell || (goes_on && is_local(first[at]))) return "";
   return base_name(first[at]);
 }
 

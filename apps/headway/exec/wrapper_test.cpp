@@ -56,6 +56,7 @@ TEST(wrapper, keeps_its_own_name_where_it_starts_nothing_that_is_known) {
                                         {"python3 -c TEXT x.py", "python3"},
                                         {"nice python3 -c TEXT", "python3"},
                                         {"python3 - x", "python3"},
+                                        {"nice python3 bin/convert x", "python3"},
                                         {"node -e TEXT", "node"},
                                         {"perl -lne TEXT x", "perl"},
                                         {"bash -s x", "bash"},
@@ -70,6 +71,11 @@ TEST(wrapper, of_a_script_is_what_it_begins_with) {
                                      {"A=b timeout 10 curl {}&& x", "curl"},
                                      {" aws s3 ls \"$1\"\n", "aws"},
                                      {"python3 x.py; y", "x.py"},
+                                     {"exec -a x timeout 9 curl", "curl"},
+                                     {"gzip -k {}\n", "gzip"},
+                                     {"gzip -c \"$1\" | curl -T - x", ""},
+                                     {"gzip $(curl x)", ""},
+                                     {"python3 bin/convert x", "python3"},
                                      {"{}", ""},
                                      {"", ""},
                                      {"A='b c' curl", ""},
@@ -77,6 +83,11 @@ TEST(wrapper, of_a_script_is_what_it_begins_with) {
                                      {"sh -c 'curl x'", ""},
                                      {"$(which curl) x", ""}})
     EXPECT_EQ(program_of_script(text), wanted) << text;
+  for (auto const* const word :
+       {"set -e", "cd x", ".", "source", "export A=b", "eval curl", "if curl x", "for x in y",
+        "while curl x", "until curl x", "case x in", "test -e x", "trap x EXIT", "umask 77",
+        "ulimit -n 9", "-e curl", "exec"})
+    EXPECT_EQ(program_of_script(word), "") << word;
 }
 
 }  // namespace

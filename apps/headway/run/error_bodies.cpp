@@ -44,7 +44,8 @@ std::string error_bodies::words() const {
   if (many_ == 0) return "";
   return fmt::format(
       "{} succeeded, but have an error as their body, as line {}; if that is a failure, put these "
-      "lines into a file, and run JOBS anew with --profile ./FILE:\n"
+      "lines into a file; --profile ./FILE with another --out and --journal sends all of JOBS "
+      "again:\n"
       "  [[rule]]\n  status = [\"200-299\"]\n  pointer = \"/error\"\n  contains = [\"{{\"]\n"
       "  means = \"permanent\"\n",
       many_, first_);

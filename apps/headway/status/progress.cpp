@@ -115,7 +115,7 @@ progress::~progress() {
 }
 
 void progress::clear() {
-  if (live_) live_line::erase();
+  live_line::erase();
 }
 
 void progress::update(time_point now, standing const& s) {
