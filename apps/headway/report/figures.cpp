@@ -155,7 +155,9 @@ class results_file {
       n = std::fread(block.data(), 1, block.size(), file_.get());
       if (std::fwrite(block.data(), 1, n, copy.get()) != n) copy.reset();
     }
-    if (!copy) throw fatal(exit_io, fmt::format("cannot keep a copy of {}", path_));
+    if (std::ferror(file_.get()) != 0) cannot_read(std::strerror(errno));
+    if (!copy || std::fflush(copy.get()) != 0)
+      throw fatal(exit_io, fmt::format("cannot keep a copy of {}", path_));
     file_ = std::move(copy);
   }
 
