@@ -30,7 +30,7 @@ void draw(std::string_view text) {
 void erase() {
   std::lock_guard const held(mutex);
   clear();
-  if (std::exchange(line_begun, false) && isatty(STDERR_FILENO) == 1) std::fputs("\n", stderr);
+  if (std::exchange(line_begun, false)) std::fputs("\n", stderr);
 }
 
 pause::pause(int fd, std::string_view bytes) {

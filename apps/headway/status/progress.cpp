@@ -115,7 +115,7 @@ progress::~progress() {
 }
 
 void progress::clear() {
-  live_line::erase();
+  if (isatty(STDERR_FILENO) == 1) live_line::erase();
 }
 
 void progress::update(time_point now, standing const& s) {
