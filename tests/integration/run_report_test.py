@@ -60,9 +60,9 @@ def asks(server, count):
 
 
 class Report(unittest.TestCase):
-    def agrees(self, work, statuses, limit, unit="/s"):
+    def agrees(self, work, statuses, limit, unit="/s", law="seek"):
         """Its figures are those of the log, whose statuses these are; the limit is what was configured."""
-        self.assertEqual(work.run("--trace", "trace", "--cold", "--alone"), 0, work.stderr())
+        self.assertEqual(work.run("--trace", "trace", "--cold", "--alone", "--law", law), 0, work.stderr())
         statuses = statuses()
         accepted, throttled = statuses.count(200), sum(s in (429, 503) for s in statuses)
         code, said, error = report(work, "trace", "--results", "jobs.results.jsonl", "--html", "r.html", "--md", "-")
@@ -74,7 +74,9 @@ class Report(unittest.TestCase):
         self.assertEqual((page.count("<svg"), page.count("</svg>")), (4, 4))
         numbers = [[int(n) for n in row] for row in re.findall(r"<td>[0-9.]+ s</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)", page)]
         self.assertEqual([sum(column) for column in zip(*numbers)], [accepted, throttled, 0])
-        found, its_unit = re.search(r"The limit of \S+ was about ([0-9.]+)(/s| at once)", said).groups()
+        about = r"The limit of \S+ was about ([0-9.]+)(/s| at once)"
+        self.assertRegex(said, about)
+        found, its_unit = re.search(about, said).groups()
         measured(f"the limit was {found}{its_unit} of {limit}{unit}; what another law would have done: "
                  f"{[r[:2] for r in rows(said, 'What another law would have done')] or said[said.index('Not told'):].splitlines()[0]}")
         self.assertEqual(its_unit, unit)
@@ -107,11 +109,14 @@ class Report(unittest.TestCase):
             measured(f"the page has {size} bytes, of {60 * 500} requests")
             self.assertLess(size, 200_000)
 
+    # How often the default law is refused is up to it and the machine, and few refusals tell no limit: with it figures_test has these
+    # two in simulated time. One that sends more than the limit is refused throughout, however late the machine is.
+
     def test_slots(self):
         http = "limit_conn_zone $binary_remote_addr zone=slots:1m;"
         with servers.nginx("limit_conn slots 20; limit_conn_status 429;", http, (100, 100)) as server, \
-                Work(gets(server, 2000)) as work:
-            self.agrees(work, self.of_log(server), 20, " at once")
+                Work(gets(server, 500)) as work:
+            self.agrees(work, self.of_log(server), 20, " at once", law="fixed(concurrency=25)")
 
     def test_windows(self):
         with counts_rejects(50) as server, Work(gets(server, 750)) as work:
@@ -128,7 +133,7 @@ class Report(unittest.TestCase):
     def test_a_limit_that_moves(self):
         with Mock("--schedule", "0s:rate=100/s,burst=10; 3s:rate=50/s,burst=10", "--latency",
                   "5ms..10ms", style="plain") as server, Work(gets(server, 750)) as work:
-            self.agrees(work, self.of_mock(server), 50)
+            self.agrees(work, self.of_mock(server), 50, law="fixed(rate=70/s)")
 
     def test_results_alone_and_hostile_text(self):
         with Work() as work:
