@@ -545,11 +545,15 @@ class world {
         c.told[slot] = {a.retry_after, a.remaining, a.reset};
     }
     auto const& net = scenario_.net;
-    auto const lost = a.after == duration::max() || (net.lost > 0 && unit(c.chance()) < net.lost);
-    if (lost) {
+    auto const lost = !a.comes() || (net.lost > 0 && unit(c.chance()) < net.lost);
+    auto const timeout = net.timeout.value_or(lost ? lost_after : duration::max());
+    if (lost || a.after > timeout) {
       answer.came = outcome::failure;
-      if (slot < c.told.size()) c.told[slot] = {};
-      events_.push(now_ + net.timeout, answer);
+      if (!lost && a.what == outcome::success && a.head < timeout && !c.hears_ends_only)
+        events_.push(now_ + a.head, {.what = kind::head, .client = e.client, .id = e.id});
+      else if (slot < c.told.size())
+        c.told[slot] = {};
+      events_.push(now_ + timeout, answer);
       return;
     }
     if (a.what == outcome::throttle && e.tries < c.of->sdk_retries) {

@@ -477,6 +477,17 @@ class Pipes(Case):
             done = subprocess.run(["bash", "-c", script], cwd=self.work.path, env=self.work.environment(), capture_output=True, timeout=30)
             self.assertEqual((done.returncode, sorted(done.stdout.splitlines(True))), (0, [b"a\n", b"b\n"]), done.stderr)
 
+    def test_where_the_job_log_is_full_and_nothing_reads_the_outputs_the_exit_code_is_the_first_of_both(self):
+        """Before: 74 instead of 141. Without SIGXFSZ, as where a disk is full."""
+        words = ("--progress", "none", "--cold", "--alone", "--joblog", "log", "--", "echo", ":::", "x" * 200)
+        read, unread = os.pipe()
+        os.close(read)
+        for out, code, said in ((subprocess.DEVNULL, 74, b"headway: cannot write log: File too large\n"), (unread, 141, b"")):
+            done = subprocess.run(["prlimit", "--fsize=100", BINARY, "exec", *words], cwd=self.work.path, env=self.work.environment(),
+                                  stdout=out, stderr=subprocess.PIPE, timeout=30, restore_signals=False)
+            self.assertEqual((done.returncode, done.stderr), (code, said))
+        os.close(unread)
+
     def test_what_ends_when_standard_output_is_full_has_its_result(self):
         """Before: one line of results, and `unknown` in the next run for 39 commands that had ended."""
         self.work.write(map(str, range(1, 41)))

@@ -109,6 +109,13 @@ class Said(unittest.TestCase):
             self.assertNotRegex(shown, r"out\w\r\x1b\[K")
             self.assertIn("\n8 succeeded", shown)  # before: `outh8 succeeded`
 
+    def test_what_ends_without_a_line_feed_is_ended_without_a_live_line_too(self):
+        """Before: `out 81 succeeded`, and what comes after the program stood behind `out 8`."""
+        with Work() as work:
+            for options in ("-q",), ("--progress", "none"):
+                shown = screen(work, "exec", *options, "--cold", "--alone", "--", "printf", "out %s", ":::", "8")
+                self.assertRegex(shown, r"(\A|\n)out 8\r\n(1 succeeded|\Z)", options)
+
     def test_json_names_the_host_the_reason_and_the_last_error(self):
         holder, dead = closed()
         with holder, Work([f"{dead}/{i}" for i in range(20)]) as work:

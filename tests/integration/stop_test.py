@@ -6,14 +6,15 @@ import pty
 import re
 import signal
 import struct
+import subprocess
 import termios
 import threading
 import time
 import unittest
 
 import servers
-from sockets import Scripted, Server
-from work import Work, gets, measured, post, succeeded, wait_for
+from sockets import Scripted, Server, ok
+from work import BINARY, Work, gets, measured, post, succeeded, wait_for
 
 JOBS = 150
 ALL = succeeded(JOBS)
@@ -193,6 +194,30 @@ class Stop(unittest.TestCase):
         self.assertEqual(set(outcomes), set(ALL))
         self.assertLess(len(unknown), 50)
         self.assertEqual(exit_code, 1 if unknown else 0)
+
+
+    def test_full_disk_and_no_reader(self):
+        """The exit code is the first of both. Before: 74. The second answer, which does not fit, ends once nothing reads."""
+        asked, gone = {"/2": threading.Event(), "/3": threading.Event()}, threading.Event()
+
+        def answer(request, _):
+            if request.path in asked:
+                asked[request.path].set()
+                gone.wait(30)
+            if request.path != "/3":
+                return ok()
+            wait_for(lambda: results.read_text().count("\n") == 2)  # the next is written after the second was to be printed
+            return ok(b"." * 100_000)
+
+        with Server(answer) as server, Work(gets(server, 3)) as work:
+            results = work.path / "journal.results.jsonl"
+            command = ["prlimit", "--fsize=65536", BINARY, "run", "jobs.txt", "--journal", "journal", "--out", "-", "--cold", "--alone"]
+            with subprocess.Popen(command, cwd=work.path, env=work.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                process.stdout.readline()
+                self.assertTrue(all(event.wait(30) for event in asked.values()))
+                process.stdout.close()
+                gone.set()
+                self.assertEqual((process.wait(30), process.stderr.read()), (141, b""))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace headway::sim {
@@ -237,6 +238,57 @@ TEST(simulation, what_breaks_is_given_up_as_headway_run_does) {
   s.attempts_max = 1000;
   s.budget = {.ratio = 0.1, .per_second = 0, .balance_max = 1, .balance = 1};
   EXPECT_GT(run(s, "exponential-full").given_up, 400);
+}
+
+using heard_at = std::vector<std::pair<duration, bool>>;
+
+/// With requests that come at once, on a wire that takes no time.
+figures run_at_once(scenario s, std::int64_t requests, std::size_t points_max) {
+  s.net.connect = s.net.jitter = s.net.wakes_late = 0ns;
+  s.groups = {group{.work = batch{.requests = requests}}};
+  s.told = {.rate = 0, .window = 100};
+  s.first_alone = 0ns;
+  return simulate(s, *contender_named("told"), {.points_max = points_max});
+}
+
+/// When the first `most` answers are heard, and which of them are good.
+heard_at heard(scenario const& s, std::int64_t requests, std::size_t most) {
+  heard_at all;
+  for (auto const& p : run_at_once(s, requests, most).points) all.emplace_back(p.at, p.served);
+  return all;
+}
+
+TEST(simulation, what_has_no_answer_at_the_timeout_has_failed_served_or_waiting) {
+  scenario s{.name = "a queue", .about = {}};
+  s.server.limits = {queue{.servers = 1, .waiting_max = 100}};
+  s.server.latency = spread{1s};
+  EXPECT_EQ(heard(s, 4, 4), (heard_at{{1s, true}, {2s, true}, {3s, true}, {4s, true}}));
+  s.net.timeout = 2500ms;  // when it works on the third; it works on the fourth, too
+  EXPECT_EQ(heard(s, 4, 5),
+            (heard_at{{1s, true}, {2s, true}, {2500ms, false}, {2500ms, false}, {5s, true}}));
+  s.net.timeout = 2s;
+  EXPECT_EQ(heard(s, 3, 3), (heard_at{{1s, true}, {2s, true}, {2s, false}}));
+  s.net.timeout = 4s;
+  EXPECT_EQ(heard(s, 4, 4), (heard_at{{1s, true}, {2s, true}, {3s, true}, {4s, true}}));
+}
+
+TEST(simulation, an_answer_that_is_lost_is_given_up_at_the_timeout_or_after_a_minute) {
+  scenario s{.name = "lost", .about = {}};
+  s.net.lost = 1;
+  s.server.latency = spread{2min};
+  EXPECT_EQ(heard(s, 1, 1), (heard_at{{1min, false}}));
+  s.net.timeout = 3s;
+  EXPECT_EQ(heard(s, 1, 1), (heard_at{{3s, false}}));
+  s.net.lost = 0;
+  s.server.head = distribution(spread{1s});  // it comes, and then too little
+  EXPECT_EQ(heard(s, 1, 1), (heard_at{{3s, false}}));
+  s.lasts = 2s;
+  auto const events = run_at_once(s, 1, 1).events;
+  s.server.head.reset();
+  EXPECT_EQ(run_at_once(s, 1, 1).events, events - 1);
+  s.lasts = 1h;
+  s.net.timeout.reset();
+  EXPECT_EQ(heard(s, 1, 1), (heard_at{{2min, true}}));
 }
 
 TEST(simulation, some_clients_are_nearer_than_others) {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/text.hpp"
 #include "base/wrong.hpp"
 
 namespace headway::app {

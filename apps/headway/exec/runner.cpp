@@ -81,8 +81,13 @@ class runner {
                           .explain = [this](std::int64_t line) { return explain(line); },
                           .act = [this](time_point now, command const& c) { act(now, c); }});
     say_what_is_done();
-    loop();
-    return conclude();
+    try {
+      loop();
+      return conclude();
+    } catch (fatal const&) {
+      if (outputs_->closed()) throw unprinted(EPIPE);  // before any other
+      throw;
+    }
   }
 
  private:

@@ -54,6 +54,26 @@ std::vector<std::pair<double, std::string_view>> reasons_of(traced_figures const
   return order;
 }
 
+/// What a file of several runs leaves open.
+std::vector<std::string> doubts_of(result_figures const& f) {
+  std::vector<std::string> all;
+  if (f.after_success > 0)
+    all.push_back(
+        fmt::format("Results after a success of the same id: {}. They are of another run, and "
+                    "count; a failure that has a later result of its id, of whichever run, does "
+                    "not.",
+                    f.after_success));
+  if (f.elsewhere > 0)
+    all.push_back(fmt::format(
+        "Results in the place of a failure of the same id with another URL: {}. Their "
+        "lines were corrected, or they are of another run; then those failures are missing here.",
+        f.elsewhere));
+  if (f.copies > 0)
+    all.push_back(fmt::format(
+        "Results that are copies of others, to the byte: {}. They do not count.", f.copies));
+  return all;
+}
+
 std::vector<std::string> summary_of(reported const& r) {
   std::vector<std::string> all;
   if (auto const& t = r.trace) {
@@ -80,6 +100,7 @@ std::vector<std::string> summary_of(reported const& r) {
                     seconds(f->waited / static_cast<double>(std::max<std::int64_t>(
                                             1, f->success + f->failed + f->unknown))),
                     seconds(f->p50), seconds(f->p99), seconds(f->max)));
+    for (auto& note : doubts_of(*f)) all.push_back(std::move(note));
   }
   return all;
 }

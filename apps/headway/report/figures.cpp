@@ -5,14 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <string_view>
+#include <system_error>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/fatal.hpp"
@@ -138,7 +142,7 @@ double per_second(std::optional<gcra> const& ceiling) {
 /// A result, until the next one is read.
 struct read_result {
   std::int64_t line = 0, status = 0, attempts = 0, throttled = 0;
-  std::string_view outcome{}, url{}, reason{}, id{};
+  std::string_view outcome{}, url{}, reason{}, id{}, text{};
   double waited = 0, latency = 0;  // milliseconds
 };
 
@@ -189,7 +193,7 @@ class results_file {
   }
 
   read_result read(std::string const& text, std::int64_t number) {
-    read_result r;
+    read_result r{.text = text};
     simdjson::dom::object o;
     auto const is = [](auto error) { return error == simdjson::SUCCESS; };
     if (!is(json_.parse(text).get(o)) || !is(o["outcome"].get(r.outcome)) ||
@@ -220,21 +224,92 @@ class results_file {
   simdjson::dom::parser json_;
 };
 
-/// Lines of JOBS, a bit each.
-class line_set {
+/// Ids, as numbers. A whole number below small_max is itself, any other text a hash above them.
+constexpr std::uint64_t small_max = std::uint64_t{1} << 26;
+
+std::uint64_t key_of(read_result const& r) {
+  if (r.id.empty()) return static_cast<std::uint64_t>(r.line);
+  std::uint64_t number = 0;
+  auto const* const end = r.id.data() + r.id.size();
+  auto const [at, error] = std::from_chars(r.id.data(), end, number);
+  if (error == std::errc() && at == end && number < small_max &&
+      (r.id.size() == 1 || r.id[0] != '0'))
+    return number;
+  return std::hash<std::string_view>{}(r.id) | small_max;
+}
+
+/// Which ids there are: a bit for a small number, eight bytes for any other id.
+class id_set {
  public:
-  /// False where it is there already.
-  bool add(std::int64_t line) {
-    auto const number = static_cast<std::uint64_t>(line);
-    auto& page = pages_[number / page_lines];
-    bool const known = page[number % page_lines];
-    page.set(number % page_lines);
-    return !known;
+  void add(std::uint64_t key) {
+    if (key >= small_max) return others_.push_back(key);
+    if (key >= small_.size()) small_.resize(key + 1);
+    if (small_[key]) again_.push_back(key);
+    small_[key] = true;
+  }
+  /// Returns those that were added more than once, ascending. It is called once.
+  std::vector<std::uint64_t> repeated() && {
+    std::ranges::sort(others_);
+    for (auto at = others_.begin(); (at = std::adjacent_find(at, others_.end())) != others_.end();
+         ++at)
+      again_.push_back(*at);
+    std::ranges::sort(again_);
+    again_.erase(std::unique(again_.begin(), again_.end()), again_.end());
+    return std::move(again_);
   }
 
  private:
-  static constexpr std::size_t page_lines = 1024;
-  std::unordered_map<std::uint64_t, std::bitset<page_lines>> pages_;
+  std::vector<bool> small_;
+  std::vector<std::uint64_t> others_, again_;
+};
+
+/// Results of ids that have several: which of them do not count.
+class repeats {
+ public:
+  explicit repeats(std::vector<std::uint64_t> ids) : ids_(std::move(ids)) {}
+
+  /// Takes the next result, in their order.
+  void add(std::int64_t number, read_result const& r) {
+    auto const key = key_of(r);
+    if (!std::ranges::binary_search(ids_, key)) return;
+    constexpr std::hash<std::string_view> hash;
+    if (!texts_.insert(hash(r.text)).second) {
+      ++copies;
+      return leave_out(number);
+    }
+    latest const now{number, r.outcome == "success", hash(r.url)};
+    auto const [at, first] = known_.try_emplace(key, now);
+    if (first) return;
+    auto const before = std::exchange(at->second, now);
+    if (before.success) {
+      ++after_success;
+      return;
+    }
+    if (before.url != now.url) ++elsewhere;
+    leave_out(before.number);
+  }
+  bool counts(std::int64_t number) const {
+    return !std::cmp_less(number, out_.size()) || !out_[static_cast<std::size_t>(number)];
+  }
+
+  std::int64_t copies = 0, after_success = 0, elsewhere = 0;  // as result_figures has them
+
+ private:
+  void leave_out(std::int64_t number) {
+    auto const at = static_cast<std::size_t>(number);
+    if (at >= out_.size()) out_.resize(at + 1);
+    out_[at] = true;
+  }
+
+  struct latest {
+    std::int64_t number;
+    bool success;
+    std::size_t url;
+  };
+  std::vector<std::uint64_t> const ids_;
+  std::unordered_map<std::uint64_t, latest> known_;
+  std::unordered_set<std::size_t> texts_;
+  std::vector<bool> out_;  // by number
 };
 
 /// The figures of results, one after the other.
@@ -362,20 +437,24 @@ void find_limit(traced_figures& f, recording const& r) {
 result_figures figures_of_results(std::string const& path) {
   results_file results(path);
   result_count all;
-  line_set seen;
-  std::vector<std::pair<std::int64_t, std::int64_t>> again;  // line, number: not the first of it
-  auto const many = results.each(results_max, [&](std::int64_t number, read_result const& r) {
-    if (!seen.add(r.line)) again.emplace_back(r.line, number);
+  id_set ids;
+  auto const many = results.each(results_max, [&](std::int64_t, read_result const& r) {
+    ids.add(key_of(r));
     all.add(r);
   });
+  auto again = std::move(ids).repeated();
   if (again.empty()) return std::move(all).figures();
-  std::ranges::sort(again);
+  repeats of(std::move(again));
+  results.each(many, [&](std::int64_t number, read_result const& r) { of.add(number, r); });
   result_count last;
   results.each(many, [&](std::int64_t number, read_result const& r) {
-    auto const next = std::ranges::upper_bound(again, std::pair(r.line, number));
-    if (next == again.end() || next->first != r.line) last.add(r);
+    if (of.counts(number)) last.add(r);
   });
-  return std::move(last).figures();
+  auto figures = std::move(last).figures();
+  figures.copies = of.copies;
+  figures.after_success = of.after_success;
+  figures.elsewhere = of.elsewhere;
+  return figures;
 }
 
 }  // namespace headway::app

@@ -75,14 +75,18 @@ struct ending_figures {
 struct result_figures {
   std::int64_t success = 0, failed = 0, unknown = 0;
   std::int64_t attempts = 0, throttled = 0;
+  std::int64_t copies = 0;           ///< of earlier results, to the byte; not counted
+  std::int64_t after_success = 0;    ///< of an id that had succeeded: of another run, and counted
+  std::int64_t elsewhere = 0;        ///< in the place of a failure of the same id with another URL
   double waited = 0;                 ///< seconds, of all requests together
   double p50 = 0, p99 = 0, max = 0;  ///< latency of the last attempts, seconds
   std::map<std::tuple<std::string, std::string, int>, ending_figures>
       endings{};  ///< by host, outcome and status
 };
 
-/// Reads a file of results; of several of one line the last one counts. Errors: fatal(exit_usage)
-/// that names file:line.
+/// Reads a file of results. An id that has not succeeded may have another result, which takes the
+/// place of the last one; a run never repeats what has, so what follows is another run's, and
+/// counts. Errors: fatal(exit_usage) that names file:line.
 result_figures figures_of_results(std::string const& path);
 
 }  // namespace headway::app

@@ -19,6 +19,20 @@ sim::behaviour halved() {
   return b;
 }
 
+/// In how many of 20 runs so many slots are found.
+int slots_found(sim::behaviour const& serves, int requests, double slots) {
+  temporary file;
+  int count = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    record(serves, "seek", requests, file.path, seed);
+    auto f = figures_of_trace(file.path);
+    find_limit(f, read_recording(file.path));
+    auto const& found = f.scopes.at(0);
+    count += found.met && found.slots == slots;
+  }
+  return count;
+}
+
 /// In how many of 20 runs the limit is found within 5 %.
 int near(sim::behaviour const& serves, int requests, double limit, double ceiling = 0) {
   temporary file;
@@ -50,6 +64,9 @@ TEST(figures, say_the_limit_that_was_met_last) {
         near(serves(sim::sliding_window{.count = count, .period = 1s, .counts_rejects = true}), 750,
              count),
         19);
+  auto slots = serves(sim::concurrency{.max_busy = 20});
+  slots.latency = {100ms, 100ms};
+  EXPECT_GE(slots_found(slots, 2000, 20), 20);
 }
 
 /// Of 50 runs on a server without a limit, whose refusals come by chance.

@@ -95,8 +95,13 @@ class runner {
                           .explain = [this](std::int64_t line) { return explain(line); },
                           .act = [this](time_point now, command const& c) { act(now, c); }});
     input_.tell(standing_, course_.began());
-    loop();
-    return conclude();
+    try {
+      loop();
+      return conclude();
+    } catch (fatal const&) {
+      if (out_->print_failure() == EPIPE) throw unprinted(EPIPE);  // before any other
+      throw;
+    }
   }
 
  private:

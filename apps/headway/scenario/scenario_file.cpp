@@ -315,7 +315,7 @@ sim::scenario read(section& in, std::string const& file, std::int64_t requests_m
   in.text("jitter", time_into(s.net.jitter));
   in.text("wakes-late", time_into(s.net.wakes_late));
   in.text("lost", share_into(s.net.lost));
-  in.text("timeout", span_into(s.net.timeout));
+  in.text("timeout", [&](auto v) { s.net.timeout = parse_bound(v); });
   in.text("misread", share_into(s.net.misread));
 
   in.node("clients", [&](toml::node const& n) {

@@ -81,14 +81,20 @@ struct group {
   friend bool operator==(group const&, group const&) = default;
 };
 
+/// See wire::timeout.
+inline constexpr duration lost_after = 60s;
+
 /// The way between client and server.
 struct wire {
   duration connect{};          ///< before the server hears of a request; see group::connect
   duration jitter = 200us;     ///< more of it, uniform
   duration wakes_late = 60us;  ///< delay of a client's timer, at most
   double lost = 0;             ///< share of answers that never arrive
-  duration timeout = 60s;      ///< until a client considers an answer lost
-  double misread = 0;          ///< share of good answers that a client considers throttles
+  /// From the arrival of a request until a client considers its answer lost, whether the server
+  /// works on it or lets it wait; the server works on. Absent: it has patience with answers that
+  /// come, and those that do not are lost after lost_after.
+  std::optional<duration> timeout{};
+  double misread = 0;  ///< share of good answers that a client considers throttles
   friend bool operator==(wire const&, wire const&) = default;
 };
 
