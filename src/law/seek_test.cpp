@@ -1284,6 +1284,18 @@ TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
   }
 }
 
+TEST(seek, a_window_that_others_use_shows_them) {
+  time_point now{1s};
+  seek law;
+  for (int n = 0; n < 20; ++n) answer(law, now, outcome::success);
+  refuse(law, now);
+  ASSERT_NE(law.doing(), seek::phase::crowd);
+  law.on_hint(now, {.remaining = 0, .reset = 5s});
+  EXPECT_NE(law.doing(), seek::phase::crowd);
+  law.on_hint(now, {.remaining = 0, .reset = 5s, .shared = true});
+  EXPECT_EQ(law.doing(), seek::phase::crowd);
+}
+
 // The row would go once it opens, and pass: a hundred permits more are asked of a limit of ten.
 TEST(seek, a_ramp_that_ends_in_a_hint_that_shuts_asks_for_no_slots) {
   for (bool const shut : {false, true}) {

@@ -278,8 +278,10 @@ struct seek {
     if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
-  /// Takes a server that says that it is shut for so long that this costs much.
+  /// Takes a server that says that it is shut for so long that this costs much, or a window that
+  /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {
+    if (said.shared) others.show();
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
