@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace headway {
@@ -52,8 +53,8 @@ TEST(fair_share, nor_is_one_that_is_not_spent) {
   fair_share s;
   take(s, 0s, 1, false);
   EXPECT_FALSE(s.shared());
-  s.begin(at(10s), 10s, 0);
-  EXPECT_EQ(s.held_until(all), none);
+  s.begin(at(10s), 10s, 1);
+  EXPECT_EQ(s.held_until(std::numeric_limits<std::uint64_t>::max()), none);
 }
 
 TEST(fair_share, what_flies_as_a_window_begins_is_of_the_new_one) {
