@@ -14,13 +14,13 @@ struct server {
   time_point now{10s};
   latency l{};
 
-  load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+  load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 10) {
     now += 10ms;
     if (l.mean == 0) l.mean = to_seconds(rtt);
     return l.judge(now, {.sent = {.sent = now - rtt}, .in_flight = in_flight, .rtt = rtt},
                    [&] { return how; });
   }
-  load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+  load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 10) {
     auto told = load::unknown;
     for (int i = 0; i < latency::block_answers && told == load::unknown; ++i)
       told = answer(rtt, how, in_flight);
@@ -40,6 +40,18 @@ TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
   s.block(50ms);
   EXPECT_EQ(s.block(100ms), load::unknown);
   EXPECT_EQ(s.block(100ms), load::queued);
+}
+
+// Behind a queue of 100/s ten fly where each takes 100 ms; once nothing goes the slow ones are
+// left.
+TEST(latency, that_doubles_where_fewer_fly_than_that_explains_is_no_queue) {
+  for (auto const& [fly, told] : {std::pair{6, load::queued}, {5, load::unknown}}) {
+    server s;
+    s.block(50ms);
+    s.block(50ms);
+    s.block(100ms, {.pace = 100}, fly);
+    EXPECT_EQ(s.block(100ms, {.pace = 100}, fly), told) << fly;
+  }
 }
 
 TEST(latency, one_slow_answer_of_a_block_tells_nothing) {
@@ -122,8 +134,8 @@ TEST(latency, a_ramp_is_full_only_once_slow_answers_and_the_block_before_could_b
     load told;
   } const cases[] = {{.7, 50ms, load::full},
                      {.4, 50ms, load::unknown},
-                     {4, 3s, load::unknown},
-                     {7, 3s, load::full}};
+                     {11, 3s, load::unknown},
+                     {12, 3s, load::full}};
   for (auto const& [seconds, slow, told] : cases) {
     latency::sending const ramp{.pace = 400, .seconds = seconds, .ramps = true};
     server s;
@@ -141,6 +153,17 @@ TEST(latency, a_ramp_is_full_at_once_where_the_soonest_answer_is_late_too) {
     s.block(50ms, ramp);
     s.block(50ms, ramp);
     EXPECT_EQ(s.block(rtt, ramp, 100), told) << rtt.count();
+  }
+}
+
+// A hold by a hint ends, or the caller's workers are as many as fly, and answers become slower.
+TEST(latency, a_late_answer_tells_of_a_full_ramp_once_only_the_law_held_it_for_as_long) {
+  for (auto const& [seconds, told] : {std::pair{.05, load::unknown}, {.06, load::full}}) {
+    latency::sending const ramp{.pace = 400, .seconds = seconds, .ramps = true};
+    server s;
+    s.block(50ms, ramp);
+    s.block(50ms, ramp);
+    EXPECT_EQ(s.block(100ms, ramp, 100), told) << seconds;
   }
 }
 
