@@ -1374,10 +1374,10 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
 }
 
 // 100 fly where 100/s take 50 ms each, and no more are answered. What goes late was held by a hint,
-// or waited for a worker of the caller's, unless it waited for a permit.
+// or waited for a worker of the caller's, unless half of the permits are out.
 TEST(seek, a_ramp_is_full_only_where_its_own_turns_or_permits_held_requests_back) {
   for (auto const& [late, room, full] :
-       {std::tuple{1000ms, 2048.0, true}, {10ms, 2048.0, false}, {10ms, 100.0, true}}) {
+       {std::tuple{1000ms, 210.0, true}, {10ms, 210.0, false}, {10ms, 190.0, true}}) {
     time_point const now{10s};
     seek law;
     law.wait = {.mean = .05,

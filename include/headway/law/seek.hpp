@@ -967,8 +967,8 @@ struct seek {
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
     auto const how = [&] {
-      // Where permits do not bind, a hint or the caller held back what went late.
-      auto const held = s.in_flight + 1 < allowed() ? turn.behind : last.at;
+      // Where permits hardly bind, a hint or the caller held back what went late.
+      auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
       auto const since = to_seconds(now - std::max({server.began, last.at, held}));
       return latency::sending{so_far.unit, pace(),       since,     ramping(),
                               top.slots,   !with.prompt, luck.out()};
