@@ -54,6 +54,31 @@ TEST(latency, that_doubles_where_fewer_fly_than_that_explains_is_no_queue) {
   }
 }
 
+TEST(latency, that_doubles_where_a_caller_with_no_more_in_flight_is_the_bottleneck_is_no_queue) {
+  struct {
+    bool app_limited;
+    int before, fly;  // when the latest answer was sent, and now
+    load told;
+  } const cases[] = {
+      {true, 10, 10, load::unknown}, {true, 9, 10, load::queued}, {false, 10, 10, load::queued}};
+  for (auto const& [app_limited, before, fly, told] : cases) {
+    server s;
+    s.block(50ms);
+    s.block(50ms);
+    auto is = load::unknown;
+    for (int i = 0; i < 2 * latency::block_answers; ++i) {
+      s.now += 10ms;
+      is = s.l.judge(s.now,
+                     {.sent = {.sent = s.now - 100ms, .in_flight = before},
+                      .in_flight = fly,
+                      .rtt = 100ms,
+                      .app_limited = app_limited},
+                     [] { return latency::sending{.pace = 100}; });
+    }
+    EXPECT_EQ(is, told) << app_limited << ' ' << before;
+  }
+}
+
 TEST(latency, one_slow_answer_of_a_block_tells_nothing) {
   server s;
   s.block(50ms);
@@ -99,11 +124,6 @@ TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
   s.block(50ms, ramp);
   s.block(50ms, ramp);
   EXPECT_EQ(s.block(50ms, ramp, 100), load::full);
-  server of_slots;
-  of_slots.block(50ms, ramp);
-  of_slots.block(50ms, ramp);
-  EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .seconds = 10, .ramps = true, .slots = true}, 100),
-            load::unknown);
 }
 
 TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {

@@ -1376,8 +1376,10 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
 // 100 fly where 100/s take 50 ms each, and no more are answered. What goes late was held by a hint,
 // or waited for a worker of the caller's, unless half of the permits are out.
 TEST(seek, a_ramp_is_full_only_where_its_own_turns_or_permits_held_requests_back) {
-  for (auto const& [late, room, full] :
-       {std::tuple{1000ms, 210.0, true}, {10ms, 210.0, false}, {10ms, 190.0, true}}) {
+  for (auto const& [late, room, slots, full] : {std::tuple{1000ms, 210.0, false, true},
+                                                {10ms, 210.0, false, false},
+                                                {10ms, 190.0, false, true},
+                                                {1000ms, 210.0, true, false}}) {
     time_point const now{10s};
     seek law;
     law.wait = {.mean = .05,
@@ -1390,6 +1392,7 @@ TEST(seek, a_ramp_is_full_only_where_its_own_turns_or_permits_held_requests_back
                 .answered = now,
                 .room = room};
     law.turn.behind = now - late;
+    law.top.slots = slots;
     law.on_success(now, {.sent = {.sent = now - 50ms}, .in_flight = 100, .rtt = 50ms}, 0);
     EXPECT_EQ(law.doing() == seek::phase::drain, full) << room;
   }

@@ -102,8 +102,8 @@ struct latency {
     double pace = 1;     ///< units per second
     double seconds = 0;  ///< since it began, the server opened, a refusal cut, or something besides
                          ///< the law held a request back
-    bool ramps = false;  ///< the level grows until it is refused
-    bool slots = false;  ///< the level is permits: what is delivered says nothing against it
+    bool ramps = false;  ///< the level, a rate, grows until it is refused; what is delivered says
+                         ///< nothing against permits
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
     int tests = 0;       ///< out of a row that went at once: they are no queue
   };
@@ -142,14 +142,16 @@ struct latency {
   load judge_block(sample const& s, sending const& how, double delivers, double lasted) noexcept {
     auto const before = std::exchange(delivered, delivers);
     if (base == 0) base = lowest;
-    auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
     auto const flies = s.in_flight - s.heard - how.tests;
-    // Of fewer only the slow ones are left, since nothing goes.
+    // Of fewer only the slow ones are left, since nothing goes; and where the caller's workers are
+    // as many as before, the server is slower.
     bool const late = lowest > higher * base + std::max(shortest, higher_by * mean) &&
-                      flies * how.unit > explains * delivers * lowest;
+                      flies * how.unit > explains * delivers * lowest &&
+                      !(s.app_limited && s.in_flight <= s.sent.in_flight);
     // Before, only fast ones have come, or the block before was another pace's.
     auto const told = late ? mean : std::max(known * lasted, unlike * (highest - lowest));
-    if (how.seconds > told && how.ramps && !how.slots && delivers < more * before &&
+    auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
+    if (how.seconds > told && how.ramps && delivers < more * before &&
         flies > flying * usual / how.unit * mean + flying_more)
       return load::full;
     if (!late) {

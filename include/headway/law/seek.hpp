@@ -970,8 +970,8 @@ struct seek {
       // Where permits hardly bind, a hint or the caller held back what went late.
       auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
       auto const since = to_seconds(now - std::max({server.began, last.at, held}));
-      return latency::sending{so_far.unit, pace(),       since,     ramping(),
-                              top.slots,   !with.prompt, luck.out()};
+      return latency::sending{so_far.unit,  pace(),    since, ramping() && !top.slots,
+                              !with.prompt, luck.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
