@@ -163,9 +163,8 @@ class blame {
     return false;
   }
   void sample(record const& r, bool refused) noexcept {
-    if (!fair(r) && !most_bad()) return;
-    if (r.refusals == 0) bad_.first(refused);
-    if (r.refusals == 1) bad_.second(refused);
+    if (r.refusals == 0 && fair(r)) bad_.first(refused);
+    if (r.refusals == 1 && (fair(r) || most_bad())) bad_.second(refused);
   }
   /// Takes a refusal of what went after the one before was heard.
   void compare(record& r) noexcept {

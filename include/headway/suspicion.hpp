@@ -18,11 +18,8 @@ namespace headway {
 /// Threads: a value. Source: design/003, "A request refused alone".
 class suspicion {
  public:
-  /// Takes the answer to a first attempt that went while others passed, or while most are bad.
-  void first(bool refused) noexcept {
-    firsts_.take(refused, firsts_max);
-    lately_.take(refused, lately_max);
-  }
+  /// Takes the answer to a first attempt that went while others passed.
+  void first(bool refused) noexcept { firsts_.take(refused, firsts_max); }
   /// Takes the answer to a second one.
   void second(bool refused) noexcept { seconds_.take(refused, seconds_max); }
 
@@ -31,11 +28,10 @@ class suspicion {
     auto const f = firsts_.share, r = seconds_.share;
     return f < r ? f * (1 - r) / (1 - f) : r;
   }
-  /// Returns b: 0 where first attempts are refused as often as second ones, or so often that
-  /// nothing tells.
+  /// Returns b: 0 where first attempts are refused as often as second ones.
   double bad() const noexcept {
     auto const p = limit();
-    return p < 1 && lately_.share < overrun ? (seconds_.share - p) / (1 - p) : 0;
+    return p < 1 ? (seconds_.share - p) / (1 - p) : 0;
   }
   /// Returns whether more than half of those that were refused once are bad.
   bool strong() const noexcept { return bad() > 0.5; }
@@ -49,10 +45,9 @@ class suspicion {
   friend bool operator==(suspicion const&, suspicion const&) = default;
 
  private:
-  static constexpr double firsts_max = 128, lately_max = 32, seconds_max = 16;  // answers
-  static constexpr int refusals_max = 32;  // more tell nothing more
+  static constexpr double firsts_max = 128, seconds_max = 16;  // that a share is of
+  static constexpr int refusals_max = 32;                      // more tell nothing more
   static constexpr double unlikely = 1e-9;
-  static constexpr double overrun = 0.6;  // of first attempts refused: a limit is overrun
 
   /// The share of the answers that are refusals. The latest count most.
   struct average {
@@ -64,7 +59,7 @@ class suspicion {
     }
     friend bool operator==(average const&, average const&) = default;
   };
-  average firsts_, lately_, seconds_;
+  average firsts_, seconds_;
 };
 
 }  // namespace headway
