@@ -276,17 +276,6 @@ TEST(blame, after_eight_first_refusals_in_a_row_all_are_the_limits) {
   }
 }
 
-// Where refusals are as slow as answers, second attempts go while the flight before them passes.
-TEST(blame, once_most_first_attempts_are_refused_whenever_they_went_nothing_tells) {
-  auto c = beside_bad_ones();
-  for (int i = 0; i < 40; ++i) {
-    auto one = c.b.begin(0);
-    c.refuse(one);
-    c.b.end(one);
-  }
-  EXPECT_FALSE(c.b.most_bad());
-}
-
 TEST(blame, what_went_while_nothing_passed_gives_no_evidence) {
   caller c;
   c.pass_others(100);

@@ -66,6 +66,17 @@ TEST(fair_share, what_flies_as_a_window_begins_is_of_the_new_one) {
   EXPECT_EQ(s.held_until(27 - 8), at(18750ms));
 }
 
+// An answer that took half of what is left to the reset ends what is known of a window.
+TEST(fair_share, a_window_that_is_told_of_anew_does_not_begin_again) {
+  for (auto const again : {9374ms, 9375ms}) {
+    fair_share s;
+    take(s, 0s, all, false);
+    s.begin(at(again), 10s - again, 1);
+    s.tell(at(again), all, true);
+    EXPECT_EQ(s.shared(), again == 9375ms) << again.count();
+  }
+}
+
 TEST(fair_share, a_part_grows_with_each_window_that_is_not_spent_until_it_is_all) {
   auto s = shared();
   std::uint64_t part = 26;
@@ -109,7 +120,7 @@ TEST(fair_share, that_a_window_became_smaller_is_known_some_windows_later) {
     s.send(16);
     s.tell(at(windows * 10s), 16, true);
   } while (s.shared() && windows < 20);
-  EXPECT_EQ(windows, 11);  // 64 (7/8)^11 < 16 + 2
+  EXPECT_EQ(windows, 5);  // 64 (3/4)^5 < 16 + 2
 }
 
 }  // namespace

@@ -23,9 +23,11 @@ class fair_share {
   /// Takes a send.
   void send(std::uint64_t units) noexcept { taken_ += units; }
 
-  /// Takes the first answer that tells of a window, which ends after `reset`. So much of what was
-  /// sent is of it, as far as is known.
+  /// Takes the first answer that tells of a window, which ends after `reset`, or of the same one
+  /// anew. So much of what was sent is of it, as far as is known.
   void begin(time_point now, duration reset, std::uint64_t taken) noexcept {
+    if (now < ends_) return;
+    ends_ = later(now, reset - reset / early);
     auto const took = taken_ - std::min(taken_, taken);
     if (shared_) part_ = took - took / given_up;
     if (part_ != all) part_ += window_ / gained + 1;
@@ -59,13 +61,15 @@ class fair_share {
   static constexpr auto all = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::uint64_t given_up = 4, gained = 64;  // one of so many
   static constexpr std::uint64_t slack = 2;                  // so few that others take are none
-  static constexpr std::uint64_t fades = 8;                  // a limit may have fallen
+  static constexpr std::uint64_t fades = 4;                  // a limit may have fallen
   static constexpr int last = 8;                             // part of a window, free for all
+  static constexpr int early = 16;  // … so much before its end the next may begin
   static constexpr duration shortest = 1s, longest = 10min;
 
   std::uint64_t part_ = all;             // that may go before the last eighth
   std::uint64_t taken_ = 0;              // sent in this window
   std::uint64_t window_ = 0;             // all of it, as far as is known
+  time_point ends_ = time_point::min();  // it does, about
   time_point free_ = time_point::min();  // its last eighth begins
   bool shared_ = false, asked_ = false;  // … was asked since
 };

@@ -200,7 +200,7 @@ struct naive_governor {
   }
   double bad() const {
     auto const p = by_limit();
-    return p < 1 && share(firsts, 32) < 0.6 ? (share(seconds, 16) - p) / (1 - p) : 0;
+    return p < 1 ? (share(seconds, 16) - p) / (1 - p) : 0;
   }
   bool most_bad() const {
     return bad() > 0.5;
@@ -213,8 +213,8 @@ struct naive_governor {
   }
   void note(request const& r, bool not_served) {
     bool const fair = r.witnessed && !r.vain(accepted);
-    if (r.throttles > 1 || !(fair || most_bad())) return;
-    (r.throttles == 0 ? firsts : seconds).push_back(not_served);
+    if (r.throttles == 0 && fair) firsts.push_back(not_served);
+    if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(not_served);
   }
   /// Returns whether its refusal is its own, and no limit's.
   bool blames(time_point now, request& r) {
