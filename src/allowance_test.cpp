@@ -237,6 +237,19 @@ TEST(allowance, a_bucket_whose_reset_is_in_whole_seconds_is_empty_for_its_share_
   EXPECT_EQ(empty(0), 250ms) << "of three the third was accepted, and one was left";
 }
 
+TEST(allowance, what_refills_is_not_shared_though_nothing_is_left_of_it) {
+  for (bool const refills : {true, false}) {
+    allowance a;
+    auto now = duration(0s);
+    for (std::int64_t const left : {11, refills ? 11 : 10, 0}) {
+      auto const place = a.send(at(now), 1);
+      now += 10ms;
+      hear(a, now, {.of = place, .remaining = left, .reset = 2s, .rtt = 10ms});
+    }
+    EXPECT_EQ(a.shared(), !refills);
+  }
+}
+
 TEST(allowance, what_refilled_is_a_window_once_its_reset_has_passed) {
   allowance a;
   auto now = duration(0s);

@@ -19,6 +19,8 @@ std::string_view to_string(reason why) noexcept {
       return "first answer";
     case reason::pace:
       return "pace";
+    case reason::others:
+      return "others";
     case reason::window:
       return "window";
     case reason::quota:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -210,6 +211,7 @@ struct counting_law {
   bool own = false;          // the last throttle
   bool again = false;        // likewise
   duration held{};           // likewise
+  bool shared = false;       // the last hint
   time_point paced = time_point::min();
   std::uint64_t sends = 0;  // its epochs
 
@@ -227,9 +229,29 @@ struct counting_law {
     ++throttles, own = s.own, again = s.again;
   }
   void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
-  void on_hint(time_point, hint const&) noexcept {}
+  void on_hint(time_point, hint const& h) noexcept { shared = h.shared; }
   friend bool operator==(counting_law const&, counting_law const&) = default;
 };
+
+// Of sixteen two went from here, so that three may go before the last eighth of the next window.
+TEST(governor, a_window_that_others_use_is_told_to_the_law_and_left_to_them_in_part) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const ask = [&](duration now, std::int64_t remaining, duration reset) {
+    auto const t = std::get<ticket>(g.submit(at(now)));
+    g.start(at(now), t, 0);
+    g.finish(at(now), t, {.advice = {.remaining = remaining, .reset = reset}}, 0);
+    return g.law_state().shared;
+  };
+  EXPECT_FALSE(ask(0s, 15, 10s));
+  EXPECT_TRUE(ask(1s, 0, 9s));
+  EXPECT_FALSE(ask(10s, 15, 10s));
+  EXPECT_FALSE(ask(10s, 14, 10s));
+  EXPECT_FALSE(ask(10s, 13, 10s));
+  std::ignore = g.submit(at(11s));
+  EXPECT_EQ(g.next(at(18750ms - 1ns)), std::nullopt);
+  EXPECT_EQ(g.why(at(11s)), (held_back{reason::others, at(18750ms)}));
+  EXPECT_NE(g.next(at(18750ms)), std::nullopt);
+}
 
 TEST(governor, a_head_teaches_once_and_the_end_gives_the_permit_back) {
   governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
@@ -1101,7 +1123,7 @@ TEST(governor, every_reason_has_a_name) {
   for (int i = 0; i <= static_cast<int>(reason::cancelled); ++i)
     all += std::string(to_string(static_cast<reason>(i))) + ", ";
   EXPECT_EQ(all,
-            "none, server hint, first answer, pace, window, quota, backoff, "
+            "none, server hint, first answer, pace, others, window, quota, backoff, "
             "this request refused alone, retry budget, queue, deadline, attempts, server broken, "
             "paused, cancelled, ");
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "headway/fair_share.hpp"
 #include "headway/time.hpp"
 
 namespace headway {
@@ -57,6 +58,7 @@ class allowance {
     if (asks) ++asking_;
     auto const units = static_cast<std::uint64_t>(cost);
     if (left_ != unknown) left_ -= std::min(left_, units);
+    share_.send(units);
     return {sent_ += units, std::exchange(flying_, flying_ + units), asks ? window_ : 0};
   }
 
@@ -97,6 +99,7 @@ class allowance {
     if (first) {
       span_ = reset;
       ends_ = until_;
+      share_.begin(now, reset, flying_ + static_cast<std::uint64_t>(a.cost));
     }
     if (!soon && taken_) {
       auto const most = most_ - std::min(most_, *taken_ + flying_);
@@ -105,6 +108,7 @@ class allowance {
       if (refills_) taken_.reset();
     }
     back_ = refills_ ? later(now, reset / (most_ + 1)) : until_;
+    if (!soon && !refills_) share_.tell(now - a.rtt, most_, left == 0);
   }
 
   /// Returns until when nothing of `cost` is left, as far as one knows; `time_point::min()` if
@@ -117,6 +121,14 @@ class allowance {
   time_point asks_until(std::int64_t cost) const noexcept {
     return lacks(cost) && asking_ > 0 ? until_ : time_point::min();
   }
+
+  /// Returns until when what is left is left to others, as far as a request of `cost` would take
+  /// it; `time_point::min()` if it is not.
+  time_point left_to_others_until(std::int64_t cost) const noexcept {
+    return share_.held_until(static_cast<std::uint64_t>(cost));
+  }
+  /// Returns whether others take of it, too.
+  bool shared() const noexcept { return share_.shared(); }
 
   friend bool operator==(allowance const&, allowance const&) = default;
 
@@ -136,6 +148,7 @@ class allowance {
   time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
   bool refills_ = false;                  // more was left than one window explains
   time_point back_ = time_point::min();   // when there is more: at the reset, or sooner
+  fair_share share_;                      // of a window that others use, too
   bool fresh_ = true;                     // no answer has come
   std::uint32_t window_ = 0;              // count of these
   int asking_ = 0;  // requests that fly and went since, while nothing is told of it

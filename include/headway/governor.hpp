@@ -44,6 +44,7 @@ enum class reason : std::uint8_t {
   server_hint,    ///< the server said when (Retry-After)
   first_answer,   ///< the first request of a scope flies alone
   pace,           ///< the law spaces the sends
+  others,         ///< the rest of a window is left to others that share it
   window,         ///< as many are out as the law allows
   quota,          ///< a ceiling that the caller set
   backoff,        ///< a retry waits out its backoff
@@ -384,10 +385,10 @@ class governor {
   time_point held_until(std::int64_t cost = 1) const noexcept {
     return std::max(hold_until_, told_.held_until(cost));
   }
-  /// Returns until when a new governor in its place could be faster, since a hint, the pace or the
-  /// ceiling holds its next request; in the past if none does.
+  /// Returns until when a new governor in its place could be faster, since a hint, others, the pace
+  /// or the ceiling holds its next request; in the past if none does.
   time_point busy_until() const noexcept {
-    auto const at = std::max(held_until(), law_.ready_at(1));
+    auto const at = std::max({held_until(), told_.left_to_others_until(1), law_.ready_at(1)});
     return settings_.rate_ceiling ? std::max(at, settings_.rate_ceiling->tat) : at;
   }
 
@@ -511,11 +512,12 @@ class governor {
 
   /// Holds the scope for a Retry-After, or until the reset of a limit with nothing left.
   void obey(time_point now, request const& r, attempt_result const& said) {
-    auto const& advice = said.advice;
+    auto advice = said.advice;
     if (advice.retry_after) hold(later(now, std::max(*advice.retry_after, 0ns)));
     if (tells(advice))
       told_.tell(now, {r.in_order, said.what == outcome::throttle ? 0 : r.terms.cost,
                        *advice.remaining, *advice.reset, r.flight.rtt});
+    advice.shared = tells(advice) && told_.shared();
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }
@@ -528,6 +530,7 @@ class governor {
     };
     at_least(broken_since() == never ? reason::pace : reason::server_broken, law_.ready_at(cost));
     if (settings_.rate_ceiling) at_least(reason::quota, settings_.rate_ceiling->lends_at(cost));
+    at_least(reason::others, told_.left_to_others_until(cost));
     at_least(reason::server_hint, held_until(cost));
     return latest;
   }

@@ -82,6 +82,18 @@ TEST_F(machine_pace_test, what_a_server_asks_one_to_wait_all_wait) {
   EXPECT_TRUE(b.claim(start + 5s, 1, u));
 }
 
+TEST_F(machine_pace_test, a_window_that_members_share_is_not_shared_with_others) {
+  machine_pace a(within(), "k", law(10));
+  {
+    machine_pace const b(within(), "k", law(10));
+    a.on_hint(start, {.shared = true});
+    EXPECT_FALSE(std::get<seek>(a.law().choice).others.shown);
+  }
+  machine_pace alone(within(), "another key", law(10));
+  alone.on_hint(start, {.shared = true});
+  EXPECT_TRUE(std::get<seek>(alone.law().choice).others.shown);
+}
+
 TEST_F(machine_pace_test, the_least_recently_served_goes_first) {
   machine_pace a(within(), "k", law(10));
   machine_pace b(within(), "k", law(10));

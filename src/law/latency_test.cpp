@@ -14,13 +14,13 @@ struct server {
   time_point now{10s};
   latency l{};
 
-  load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+  load answer(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 10) {
     now += 10ms;
     if (l.mean == 0) l.mean = to_seconds(rtt);
     return l.judge(now, {.sent = {.sent = now - rtt}, .in_flight = in_flight, .rtt = rtt},
                    [&] { return how; });
   }
-  load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 1) {
+  load block(duration rtt, latency::sending const& how = {.pace = 100}, int in_flight = 10) {
     auto told = load::unknown;
     for (int i = 0; i < latency::block_answers && told == load::unknown; ++i)
       told = answer(rtt, how, in_flight);
@@ -40,6 +40,43 @@ TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
   s.block(50ms);
   EXPECT_EQ(s.block(100ms), load::unknown);
   EXPECT_EQ(s.block(100ms), load::queued);
+}
+
+// Behind a queue of 100/s ten fly where each takes 100 ms; once nothing goes the slow ones are
+// left.
+TEST(latency, that_doubles_where_fewer_fly_than_that_explains_is_no_queue) {
+  for (auto const& [fly, told] : {std::pair{6, load::queued}, {5, load::unknown}}) {
+    server s;
+    s.block(50ms);
+    s.block(50ms);
+    s.block(100ms, {.pace = 100}, fly);
+    EXPECT_EQ(s.block(100ms, {.pace = 100}, fly), told) << fly;
+  }
+}
+
+TEST(latency, that_doubles_where_a_caller_with_no_more_in_flight_is_the_bottleneck_is_no_queue) {
+  struct {
+    bool app_limited;
+    int before, fly;  // when the latest answer was sent, and now
+    load told;
+  } const cases[] = {
+      {true, 10, 10, load::unknown}, {true, 9, 10, load::queued}, {false, 10, 10, load::queued}};
+  for (auto const& [app_limited, before, fly, told] : cases) {
+    server s;
+    s.block(50ms);
+    s.block(50ms);
+    auto is = load::unknown;
+    for (int i = 0; i < 2 * latency::block_answers; ++i) {
+      s.now += 10ms;
+      is = s.l.judge(s.now,
+                     {.sent = {.sent = s.now - 100ms, .in_flight = before},
+                      .in_flight = fly,
+                      .rtt = 100ms,
+                      .app_limited = app_limited},
+                     [] { return latency::sending{.pace = 100}; });
+    }
+    EXPECT_EQ(is, told) << app_limited << ' ' << before;
+  }
 }
 
 TEST(latency, one_slow_answer_of_a_block_tells_nothing) {
@@ -87,11 +124,6 @@ TEST(latency, a_ramp_that_has_many_out_and_delivers_no_more_is_full) {
   s.block(50ms, ramp);
   s.block(50ms, ramp);
   EXPECT_EQ(s.block(50ms, ramp, 100), load::full);
-  server of_slots;
-  of_slots.block(50ms, ramp);
-  of_slots.block(50ms, ramp);
-  EXPECT_EQ(of_slots.block(50ms, {.pace = 400, .seconds = 10, .ramps = true, .slots = true}, 100),
-            load::unknown);
 }
 
 TEST(latency, a_ramp_that_is_dealt_ahead_has_as_many_out_as_its_pace_says) {
@@ -122,8 +154,8 @@ TEST(latency, a_ramp_is_full_only_once_slow_answers_and_the_block_before_could_b
     load told;
   } const cases[] = {{.7, 50ms, load::full},
                      {.4, 50ms, load::unknown},
-                     {4, 3s, load::unknown},
-                     {7, 3s, load::full}};
+                     {11, 3s, load::unknown},
+                     {12, 3s, load::full}};
   for (auto const& [seconds, slow, told] : cases) {
     latency::sending const ramp{.pace = 400, .seconds = seconds, .ramps = true};
     server s;
@@ -141,6 +173,17 @@ TEST(latency, a_ramp_is_full_at_once_where_the_soonest_answer_is_late_too) {
     s.block(50ms, ramp);
     s.block(50ms, ramp);
     EXPECT_EQ(s.block(rtt, ramp, 100), told) << rtt.count();
+  }
+}
+
+// A hold by a hint ends, or the caller's workers are as many as fly, and answers become slower.
+TEST(latency, a_late_answer_tells_of_a_full_ramp_once_only_the_law_held_it_for_as_long) {
+  for (auto const& [seconds, told] : {std::pair{.05, load::unknown}, {.06, load::full}}) {
+    latency::sending const ramp{.pace = 400, .seconds = seconds, .ramps = true};
+    server s;
+    s.block(50ms, ramp);
+    s.block(50ms, ramp);
+    EXPECT_EQ(s.block(100ms, ramp, 100), told) << seconds;
   }
 }
 

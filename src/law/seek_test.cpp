@@ -893,6 +893,16 @@ TEST(seek, a_known_limit_is_not_doubled) {
   EXPECT_LT(*std::max_element(by.begin(), by.end()), 1.1);
 }
 
+TEST(seek, a_memory_that_is_wrong_is_dropped_where_a_share_is_left_to_others_too) {
+  time_point now{1s};
+  seek law{.leave = 0.3};
+  law.remember({.rate = 100, .latency = 0.05}, 0s);
+  law.top.settled = true;
+  answer_row(law, now, 1, 1);
+  EXPECT_FALSE(law.top.warm);
+  EXPECT_EQ(law.level, seek{}.level);
+}
+
 /// Returns the ceiling that company hears of where twenty go in 400 ms, of which so many have come
 /// back, and the next is refused after `took`.
 double heard_of(int came_back, duration took) {
@@ -1284,6 +1294,18 @@ TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
   }
 }
 
+TEST(seek, a_window_that_others_use_shows_them) {
+  time_point now{1s};
+  seek law;
+  for (int n = 0; n < 20; ++n) answer(law, now, outcome::success);
+  refuse(law, now);
+  ASSERT_NE(law.doing(), seek::phase::crowd);
+  law.on_hint(now, {.remaining = 0, .reset = 5s});
+  EXPECT_NE(law.doing(), seek::phase::crowd);
+  law.on_hint(now, {.remaining = 0, .reset = 5s, .shared = true});
+  EXPECT_EQ(law.doing(), seek::phase::crowd);
+}
+
 // The row would go once it opens, and pass: a hundred permits more are asked of a limit of ten.
 TEST(seek, a_ramp_that_ends_in_a_hint_that_shuts_asks_for_no_slots) {
   for (bool const shut : {false, true}) {
@@ -1361,6 +1383,31 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   }
   EXPECT_EQ(law.doing(), seek::phase::drain);
   EXPECT_LT(law.level, level / 2);
+}
+
+// 100 fly where 100/s take 50 ms each, and no more are answered. What goes late was held by a hint,
+// or waited for a worker of the caller's, unless half of the permits are out.
+TEST(seek, a_ramp_is_full_only_where_its_own_turns_or_permits_held_requests_back) {
+  for (auto const& [late, room, slots, full] : {std::tuple{1000ms, 210.0, false, true},
+                                                {10ms, 210.0, false, false},
+                                                {10ms, 190.0, false, true},
+                                                {1000ms, 210.0, true, false}}) {
+    time_point const now{10s};
+    seek law;
+    law.wait = {.mean = .05,
+                .base = .05,
+                .lowest = .05,
+                .highest = .05,
+                .answers = latency::block_answers - 1,
+                .delivered = 100,
+                .block = now - 240ms,
+                .answered = now,
+                .room = room};
+    law.turn.behind = now - late;
+    law.top.slots = slots;
+    law.on_success(now, {.sent = {.sent = now - 50ms}, .in_flight = 100, .rtt = 50ms}, 0);
+    EXPECT_EQ(law.doing() == seek::phase::drain, full) << room;
+  }
 }
 
 // A server that shuts answers nothing more but what it had taken before, the slowest last.

@@ -214,7 +214,9 @@ void paged_pace::on_hint(time_point now, hint const& h) noexcept {
   act(now, [&](common_pace& all) {
     if (h.retry_after)
       all.held = std::max(all.held, later(now, std::max(*h.retry_after, duration(0))));
-    all.law.on_hint(now, h);
+    auto of_all = h;
+    of_all.shared = h.shared && all.size() == 1;  // members are no others: the law knows of them
+    all.law.on_hint(now, of_all);
   });
 }
 

@@ -65,6 +65,8 @@ struct naive_governor {
   time_point ends = time_point::min();
   bool unheard = true;                  // no answer has come
   std::optional<std::int64_t> taken{};  // of it, by what was accepted, or broke
+  bool refills = false;                 // more was left than a window explains
+  fair_share of_window{};               // tested by itself
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
   std::int64_t accepted = 0;
@@ -251,6 +253,7 @@ struct naive_governor {
     if (in_flight() >= settings.in_flight_max) hold(reason::quota, never);
     if (in_flight() >= law.allowed()) hold(reason::window, never);
     if (untold() && *remaining < r->terms.cost) hold(reason::server_hint, resets);
+    hold(reason::others, of_window.held_until(static_cast<std::uint64_t>(r->terms.cost)));
     if (first_sent && !answered && settings.first_alone > 0ns)
       hold(reason::first_answer, *first_sent + settings.first_alone);
     hold(r->rests, r->ready_since);
@@ -306,6 +309,7 @@ struct naive_governor {
     r.witnessed = std::exchange(passed_last, accepted_sent > refused_sent);
     ++sends;
     r.sent = sent += r.terms.cost;
+    of_window.send(static_cast<std::uint64_t>(r.terms.cost));
     if (remaining) remaining = std::max(*remaining - r.terms.cost, std::int64_t{0});
     if (settings.rate_ceiling) settings.rate_ceiling->take(now, r.terms.cost);
     if (!first_sent) first_sent = now;
@@ -331,7 +335,7 @@ struct naive_governor {
             r.throttles > 0};
   }
   void obey(time_point now, request const& r, hint const& advice, duration rtt, bool throttled) {
-    auto const& [wait, left, reset] = advice;
+    auto const& [wait, left, reset, shared] = advice;
     if (wait) held_until = std::max(held_until, later(now, std::max(*wait, duration(0))));
     bool const soon = reset && *reset <= 2 * rtt;
     auto const is_left = std::max(left.value_or(0) - (sent - r.sent), std::int64_t{0});
@@ -348,16 +352,25 @@ struct naive_governor {
       remaining.reset();
       if (!soon) remaining = is_left;
       if (!soon && taken) {
-        auto const of_window = std::max(most - *taken - unheard_of(r), std::int64_t{0});
-        if (*remaining <= of_window + r.beside)
-          remaining = std::min(*remaining, of_window);
-        else
+        auto const of_it = std::max(most - *taken - unheard_of(r), std::int64_t{0});
+        refills = *remaining > of_it + r.beside;
+        if (refills)
           taken.reset();
+        else
+          remaining = std::min(*remaining, of_it);
       }
       resets = later(now, std::max(*reset, duration(0)));
-      if (first) ends = resets, span = std::max(*reset, duration(0));
+      if (first) {
+        ends = resets, span = std::max(*reset, duration(0));
+        auto const went = unheard_of(r) + (throttled ? 0 : r.terms.cost);
+        of_window.begin(now, span, static_cast<std::uint64_t>(went));
+      }
+      if (!soon && !refills)
+        of_window.tell(now - rtt, static_cast<std::uint64_t>(most), is_left == 0);
     }
-    if (wait || left || reset) law.on_hint(now, advice);
+    auto said = advice;
+    said.shared = left && reset && of_window.shared();
+    if (wait || left || reset) law.on_hint(now, said);
   }
   void succeed(time_point now, request& by, sample const& s, fraction u) {
     note(by, false);

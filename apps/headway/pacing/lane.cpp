@@ -23,6 +23,8 @@ std::string_view words_of(reason held) noexcept {
   switch (held) {
     case reason::server_hint:
       return "the server asks to wait";
+    case reason::others:
+      return "the rest of this window is left to others that share it";
     case reason::paused:
       return "paused by headway ctl";
     case reason::window:

@@ -37,11 +37,13 @@ struct latency {
   static constexpr int drain_answers = 8;      ///< … after a pause
   static constexpr double silence = 4;         ///< answers' times, and turns: a block begins anew
   static constexpr double more = 1.25;         ///< times as much: a ramp delivers more
-  static constexpr double known = 2;           ///< blocks, or their answers' range, have gone by
+  static constexpr double known = 2;           ///< blocks have gone by, and …
+  static constexpr double unlike = 4;          ///< … times their answers' range
   static constexpr double flying = 1.75;       ///< times what flies at what is delivered …
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
   static constexpr double higher = 1.5;        ///< times the base …
-  static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high
+  static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high, …
+  static constexpr double explains = 0.5;      ///< … of what that explains flies, at least
   static constexpr int high_blocks = 2;        ///< blocks in a row that are
   static constexpr double base_fall = 4;       ///< blocks: a lower base is soon believed, …
   static constexpr double base_rise = 32;      ///< … a higher one late
@@ -98,9 +100,10 @@ struct latency {
   struct sending {
     double unit = 1;     ///< mean cost of a request
     double pace = 1;     ///< units per second
-    double seconds = 0;  ///< since it began, the server opened, or a refusal cut
-    bool ramps = false;  ///< the level grows until it is refused
-    bool slots = false;  ///< the level is permits: what is delivered says nothing against it
+    double seconds = 0;  ///< since it began, the server opened, a refusal cut, or something besides
+                         ///< the law held a request back
+    bool ramps = false;  ///< the level, a rate, grows until it is refused; what is delivered says
+                         ///< nothing against permits
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
     int tests = 0;       ///< out of a row that went at once: they are no queue
   };
@@ -138,16 +141,18 @@ struct latency {
 
   load judge_block(sample const& s, sending const& how, double delivers, double lasted) noexcept {
     auto const before = std::exchange(delivered, delivers);
-    if (base == 0) {
-      base = lowest;
-      return load::unknown;
-    }
+    if (base == 0) base = lowest;
+    auto const flies = s.in_flight - s.heard - how.tests;
+    // Of fewer only the slow ones are left, since nothing goes; and where the caller's workers are
+    // as many as before, the server is slower.
+    bool const late = lowest > higher * base + std::max(shortest, higher_by * mean) &&
+                      flies * how.unit > explains * delivers * lowest &&
+                      !(s.app_limited && s.in_flight <= s.sent.in_flight);
+    // Before, only fast ones have come, or the block before was another pace's.
+    auto const told = late ? mean : std::max(known * lasted, unlike * (highest - lowest));
     auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
-    bool const late = lowest > higher * base + std::max(shortest, higher_by * mean);
-    // Else, before, only fast ones have come, or the block before was another pace's.
-    bool const tells = late || how.seconds > known * std::max(highest - lowest, lasted);
-    if (tells && how.ramps && !how.slots && delivers < more * before &&
-        s.in_flight - s.heard - how.tests > flying * usual / how.unit * mean + flying_more)
+    if (how.seconds > told && how.ramps && delivers < more * before &&
+        flies > flying * usual / how.unit * mean + flying_more)
       return load::full;
     if (!late) {
       base += (lowest - base) / (lowest < base ? base_fall : base_rise);

@@ -278,8 +278,10 @@ struct seek {
     if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
-  /// Takes a server that says that it is shut for so long that this costs much.
+  /// Takes a server that says that it is shut for so long that this costs much, or a window that
+  /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {
+    if (said.shared) others.show();
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
@@ -665,14 +667,13 @@ struct seek {
                     .flight = static_cast<int>(after),
                     .doubted = doubts > 0,
                     .test = test};
-    if (answered < cuts::hardly && std::exchange(top.warm, false)) {
+    bool const wrong = answered < cuts::hardly && std::exchange(top.warm, false);
+    bool const yields = leave > 0 && top.settled;
+    if (wrong)
       forget(now);
-      return true;
-    }
-    if (leave > 0 && top.settled) {
+    else if (yields)
       yield(now);
-      return true;
-    }
+    if (wrong || yields) return true;
     auto const before = level;
     cut(now, s, r);
     luck.cut();
@@ -967,10 +968,12 @@ struct seek {
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
       level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
-    auto const since = to_seconds(now - std::max(server.began, last.at));
-    auto const how = [this, since] {
-      return latency::sending{so_far.unit, pace(),       since,     ramping(),
-                              top.slots,   !with.prompt, luck.out()};
+    auto const how = [&] {
+      // Where permits hardly bind, a hint or the caller held back what went late.
+      auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
+      auto const since = to_seconds(now - std::max({server.began, last.at, held}));
+      return latency::sending{so_far.unit,  pace(),    since, ramping() && !top.slots,
+                              !with.prompt, luck.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
