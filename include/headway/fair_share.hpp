@@ -49,8 +49,7 @@ class fair_share {
 
   /// Returns until when `units` more are above its part; `time_point::min()` if they are not.
   time_point held_until(std::uint64_t units) const noexcept {
-    bool const above = part_ != all && part_ - std::min(part_, taken_) < units;
-    return above ? free_ : time_point::min();
+    return part_ != all && part_ - std::min(part_, taken_) < units ? free_ : time_point::min();
   }
   /// Returns whether others have taken of the present window, which is spent.
   bool shared() const noexcept { return shared_; }

@@ -667,13 +667,14 @@ struct seek {
                     .flight = static_cast<int>(after),
                     .doubted = doubts > 0,
                     .test = test};
-    bool const wrong = answered < cuts::hardly && std::exchange(top.warm, false);
-    bool const yields = leave > 0 && top.settled;
-    if (wrong)
+    if (answered < cuts::hardly && std::exchange(top.warm, false)) {
       forget(now);
-    else if (yields)
+      return true;
+    }
+    if (leave > 0 && top.settled) {
       yield(now);
-    if (wrong || yields) return true;
+      return true;
+    }
     auto const before = level;
     cut(now, s, r);
     luck.cut();
