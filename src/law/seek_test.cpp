@@ -1921,6 +1921,20 @@ TEST(seek, a_refusal_after_some_were_accepted_far_below_what_a_cycle_told_shows_
   }
 }
 
+TEST(seek, a_refusal_at_fewer_permits_tells_nothing_of_a_rate) {
+  time_point now{1s};
+  auto law = touched_at(2);
+  law.top.slots = true;
+  law.so_far.unit = 10;
+  law.others.tell(100);
+  accept(law, now, 1);
+  auto sent = law.take(now, 10, 0);
+  sent.in_flight = 2;
+  law.on_throttle(now += 50ms, {.sent = sent, .in_flight = 2, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_TRUE(law.top.slots);
+  EXPECT_FALSE(law.others.crowd());
+}
+
 TEST(seek, three_openings_that_gave_just_as_many_show_that_none_share_the_window) {
   for (int const equal : {spurt::own_proof - 1, spurt::own_proof}) {
     time_point now{1s};
