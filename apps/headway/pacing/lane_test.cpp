@@ -256,6 +256,46 @@ TEST_F(lane_test, a_head_tells_of_quotas_once_and_its_end_gives_the_permit_back)
   EXPECT_EQ(with_law.why(now + 15s).until, now + 21s) << "the reset is as old as the head";
 }
 
+// Of three windows the second is spent, though two of sixteen went from here; of the third three
+// may.
+TEST(lane, leaves_a_part_of_a_quota_to_others_and_its_law_knows_of_them) {
+  for (auto const wait_max : {duration(15min), duration(5s)}) {
+    auto l = test_lane("seek", {.first_alone = 0ns}, quota_book(), wait_max);
+    rng chance{1};
+    time_point const began{1h};
+    auto const ask = [&](duration at, double remaining, duration reset) {
+      auto const now = began + at;
+      auto const t = std::get<ticket>(l.submit(now, {}, 0));
+      l.open(now, true);
+      EXPECT_TRUE(l.next(now, chance));
+      judgement const told{
+          .quotas = {{.name = "requests", .limit = 16, .remaining = remaining, .reset = reset}}};
+      l.settle(now, t, told, {.status = 200}, chance());
+    };
+    auto const knows = [&] { return std::get<seek>(l.law_state().choice).others.shown; };
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    EXPECT_FALSE(knows());
+    ask(11s, 0, 9s);
+    EXPECT_TRUE(knows());
+    ask(20s, 15, 10s);
+    ask(21s, 14, 9s);
+    ask(22s, 13, 8s);
+    auto const now = began + 23s;
+    l.submit(now, {}, 0);
+    l.open(now, true);
+    EXPECT_EQ(l.next(now, chance).has_value(), wait_max < 5750ms) << "nor for longer than that";
+    l.rest(now, true);
+    EXPECT_FALSE(l.parked());
+    if (wait_max < 5750ms) continue;
+    EXPECT_EQ(l.why(now).why, reason::others);
+    EXPECT_EQ(l.hindered(now).why, "the rest of this window is left to others that share it");
+    EXPECT_EQ(l.hindered(now).until, l.wake());
+    l.open(l.wake(), true);
+    EXPECT_TRUE(l.next(l.wake(), chance));
+  }
+}
+
 // ── a ban ───────────────────────────────────────────────────────────────────────────────────────
 
 TEST(ban, is_a_403_right_after_throttles_where_requests_were_served_before) {

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -408,6 +412,177 @@ TEST(quota_book, begins_with_what_it_knew) {
       {.name = "tokens", .limit = 90000, .remaining = 80000, .reset = 7s}};
   second.settle(at(2s), again, {.bytes = 400}, {.quotas = more});
   EXPECT_LE(second.ready_at(at(2s), costing(79000)).until, at(2s)) << "what is told holds";
+}
+
+// ── others ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Sixteen in ten seconds, of which others take, too.
+struct shared_window : testing::Test {
+  /// A request that is answered at once.
+  void ask(duration now, double remaining, duration reset, request_size const& size = {},
+           std::string const& name = "requests") {
+    auto receipt = book.take(at(now), size);
+    auto const says = told(name, 16, remaining, reset);
+    book.settle(at(now), receipt, size, {.quotas = {&says, 1}});
+  }
+  /// Until when one more waits for others; `now` if for none.
+  duration waits(duration now, request_size const& size = {}, duration patience = 1h) {
+    auto const held = book.ready_at(at(now), size, patience);
+    return held.why == reason::others ? std::max(now, held.until - at(0s)) : now;
+  }
+  /// Three windows: of the second two go from here, and nothing is left.
+  void share() {
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    ask(11s, 0, 9s);
+    EXPECT_EQ(book.shared(), !with_others);
+    ask(20s, 15, 10s);
+  }
+
+  quota_book book;
+  bool with_others = false;
+};
+
+TEST_F(shared_window, is_left_to_others_in_part_until_its_last_eighth) {
+  share();
+  EXPECT_FALSE(book.shared());
+  ask(20s, 14, 10s);
+  EXPECT_EQ(waits(20s), 20s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(21s), 28750ms);
+  EXPECT_EQ(book.busy_until(), at(28750ms));
+  EXPECT_LE(book.ready_at(at(28750ms), {}).until, at(28750ms));
+}
+
+TEST_F(shared_window, shows_no_others_where_all_of_it_went_from_here) {
+  for (auto window = 0s; window < 50s; window += 10s)
+    for (int i = 1; i <= 16; ++i) {
+      EXPECT_EQ(waits(window + 1s), window + 1s);
+      ask(window + 1s, 16 - i, 9s);
+      EXPECT_FALSE(book.shared());
+    }
+}
+
+// What went before the first answer is not counted.
+TEST_F(shared_window, shows_no_others_before_the_second_one) {
+  ask(0s, 15, 10s);
+  ask(1s, 0, 9s);
+  EXPECT_FALSE(book.shared());
+  for (int i = 1; i <= 16; ++i) {
+    EXPECT_EQ(waits(10s), 10s);
+    ask(10s, 16 - i, 10s);
+  }
+}
+
+TEST_F(shared_window, is_not_left_to_those_that_share_the_pace) {
+  book.share_pace(with_others = true);
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(20s), 20s);
+  EXPECT_LT(book.busy_until(), at(20s));
+  book.share_pace(false);
+  EXPECT_EQ(waits(20s), 28750ms);
+}
+
+TEST_F(shared_window, is_not_left_to_others_for_longer_than_our_patience) {
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(20s, {}, 8750ms), 28750ms);
+  EXPECT_EQ(waits(20s, {}, 8749ms), 20s);
+}
+
+TEST_F(shared_window, counts_units) {
+  share();
+  book = by_tokens();
+  ask(0s, 13, 10s, costing(3), "tokens");
+  ask(10s, 13, 10s, costing(3), "tokens");
+  ask(11s, 0, 9s, costing(3), "tokens");
+  EXPECT_TRUE(book.shared());
+  ask(20s, 13, 10s, costing(3), "tokens");  // of six: a quarter less, and one more
+  EXPECT_EQ(waits(20s, costing(4)), 28750ms);
+  EXPECT_EQ(waits(20s, costing(3)), 20s);
+}
+
+TEST_F(shared_window, begins_with_its_first_answer_only) {
+  share();
+  ask(25s, 14, 5s);
+  ask(26s, 13, 4s);
+  EXPECT_EQ(waits(26s), 28750ms);
+}
+
+/// An answer that is as old as what it tells of is perhaps of the window before.
+TEST_F(shared_window, hears_nothing_from_slow_answers) {
+  share();
+  auto receipt = book.take(at(20s), {});
+  auto const says = told("requests", 16, 0, 4s);
+  book.settle(at(24s), receipt, {}, {.quotas = {&says, 1}});
+  EXPECT_FALSE(book.shared());
+}
+
+TEST_F(shared_window, is_none_where_it_refills) {
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  auto receipt = book.take(at(21s), {});
+  auto says = told("requests", 16, 12, 9s);
+  says.period = 10s;
+  book.settle(at(21s), receipt, {}, {.quotas = {&says, 1}});
+  EXPECT_EQ(waits(21s), 21s);
+}
+
+TEST_F(shared_window, of_less_than_a_second_or_more_than_ten_minutes_has_no_parts) {
+  for (auto const length : {duration(999ms), duration(1s), duration(10min), duration(601s)}) {
+    book = quota_book();
+    for (int window = 0; window < 4; ++window) {
+      ask(window * length, 15, length);
+      ask(window * length, window == 3 ? 14 : 0, length);
+    }
+    ask(3 * length, 13, length);
+    EXPECT_EQ(waits(3 * length) > 3 * length, length == 1s || length == 10min) << length.count();
+  }
+}
+
+// Our own requests to another partition are no others.
+TEST_F(shared_window, is_judged_by_answers_to_what_was_counted_of_it) {
+  auto const tell_of = [&](duration now, std::string partition, double remaining) {
+    auto state = told("requests", 16, remaining, 10s - now % 10s);
+    state.partition = std::move(partition);
+    tell(book, now, state);
+  };
+  for (auto window = 0s; window < 50s; window += 10s) {
+    for (int i = 1; i <= 16; ++i) {
+      tell_of(window + 1s, ":A:", 16 - i);
+      tell_of(window + 1s, ":B:", 16 - i);
+      EXPECT_FALSE(book.shared()) << i;
+    }
+  }
+}
+
+TEST_F(shared_window, holds_nothing_for_long_whatever_it_says) {
+  rng chance(11);
+  auto const one_of = [&](auto const& all) { return all[chance() % std::size(all)]; };
+  double const limits[] = {1, 2, 50, 1e12}, remain[] = {0, 0, 0, 1, 5, 1e12, -7};
+  duration const resets[] = {0s, -5s, 1ns, 1s, 2s, 10s, 10min, 1h, duration::max(), -1h};
+  time_point now = at(0s);
+  int held_back = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    auto const held = book.ready_at(now, {});
+    if (held.why == reason::others && held.until > now) {
+      ++held_back;
+      ASSERT_LE(held.until, now + duration(10min) * 7 / 8);
+      auto const then = book.ready_at(held.until, {});
+      ASSERT_TRUE(then.until <= held.until || then.why == reason::quota);
+    }
+    if (held.until != never) now = std::max(now, held.until);
+    if (i % 100 == 0) book = quota_book(), now = at(0s);
+    auto receipt = book.take(now, {});
+    now += one_of(std::array<duration, 4>{0s, 1ms, 100ms, 3s});
+    auto const says = told("requests", one_of(limits), one_of(remain), one_of(resets));
+    book.settle(now, receipt, {}, {.quotas = {&says, 1}, .refused = chance() % 4 == 0});
+  }
+  EXPECT_GT(held_back, 0) << "it tries nothing";
 }
 
 }  // namespace
