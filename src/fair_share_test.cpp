@@ -24,6 +24,11 @@ void take(fair_share& s, duration begin, std::uint64_t units, bool spent) {
   s.tell(at(begin + 1s), all, spent);
 }
 
+/// When what is left of a window of ten seconds is for all, for one that had such a part of it.
+time_point free_after(duration begin, std::uint64_t part) {
+  return at(begin + 8750ms + duration(625ms) / all * static_cast<std::int64_t>(part));
+}
+
 /// A window that others have taken half of, and the next one, which begins at 10 s.
 fair_share shared() {
   fair_share s;
@@ -36,7 +41,7 @@ TEST(fair_share, three_quarters_and_a_64th_of_it_more_go_before_its_last_eighth)
   auto s = shared();
   s.send(26);  // of 32 and of 64, and one
   EXPECT_EQ(s.held_until(0), none);
-  EXPECT_EQ(s.held_until(1), at(18750ms));
+  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
 }
 
 TEST(fair_share, a_window_of_which_all_went_from_here_is_not_shared) {
@@ -45,7 +50,7 @@ TEST(fair_share, a_window_of_which_all_went_from_here_is_not_shared) {
     take(s, 0s, all - others, true);
     EXPECT_EQ(s.shared(), others > 3) << others;  // a 64th and two are none
     s.begin(at(10s), 10s, 0);
-    EXPECT_EQ(s.held_until(all), others > 3 ? at(18750ms) : none) << others;
+    EXPECT_EQ(s.held_until(all) != none, others > 3) << others;
   }
 }
 
@@ -63,7 +68,7 @@ TEST(fair_share, what_flies_as_a_window_begins_is_of_the_new_one) {
   s.send(8);  // after the end, and not heard of yet
   s.begin(at(10s), 10s, 8);
   EXPECT_EQ(s.held_until(26 - 8), none);
-  EXPECT_EQ(s.held_until(27 - 8), at(18750ms));
+  EXPECT_EQ(s.held_until(27 - 8), free_after(10s, 26));
 }
 
 // An answer that took half of what is left to the reset ends what is known of a window.
@@ -84,7 +89,7 @@ TEST(fair_share, a_part_grows_with_each_window_that_is_not_spent_until_it_is_all
     s.tell(at(begin - 9s), all, false);
     s.begin(at(begin), 10s, 0);
     EXPECT_EQ(s.held_until(part), none);
-    EXPECT_EQ(s.held_until(part + 1), at(begin + 8750ms));
+    EXPECT_EQ(s.held_until(part + 1), free_after(begin, part));
   }
   s.tell(at(1000s), all, false);
   s.begin(at(1001s), 10s, 0);
@@ -95,10 +100,29 @@ TEST(fair_share, one_that_is_held_learns_by_the_first_answer_in_the_last_eighth)
   for (bool const first : {true, false}) {
     auto s = shared();
     s.send(26);
-    if (!first) s.tell(at(18750ms), all, false);
-    s.tell(at(19s), all, true);
+    if (!first) s.tell(free_after(10s, 26), all, false);
+    s.tell(free_after(10s, 26) + 1ms, all, true);
     EXPECT_EQ(s.shared(), first);
   }
+}
+
+// Others have taken it, perhaps, since the last answer told.
+TEST(fair_share, in_the_last_eighth_one_asks_and_the_others_wait_for_its_answer) {
+  auto s = shared();
+  s.send(26);
+  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
+  s.send(1);
+  EXPECT_EQ(s.held_until(1), at(19375ms)) << "until the next window may begin";
+  s.tell(free_after(10s, 26), all, false);
+  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
+}
+
+TEST(fair_share, a_small_part_has_the_last_eighth_sooner) {
+  auto large = shared(), small = shared();
+  small.tell(at(11s), all, true);
+  small.begin(at(20s), 10s, 0);
+  large.begin(at(20s), 10s, 0);
+  EXPECT_LT(small.held_until(all), large.held_until(all));
 }
 
 TEST(fair_share, a_window_of_less_than_a_second_or_more_than_ten_minutes_has_no_parts) {
