@@ -138,8 +138,9 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size,
     }
     if (q.alone && !q.told)
       at_least(q, q.alone->sent.ready_at(now, std::min(*cost, q.alone->limit), q.alone->limit));
-    if (q.share && !shares_pace_)
-      if (auto const until = q.share->held_until(whole(*cost)); until <= later(now, patience))
+    auto const* const common = q.common && !shares_pace_ ? &*q.common : nullptr;
+    if (common != nullptr)
+      if (auto const until = common->share.held_until(whole(*cost)); until <= later(now, patience))
         at_least(q, until, reason::others);
     if (q.told) {
       auto const& t = *q.told;
@@ -149,7 +150,9 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size,
       if (t.refills)
         at_least(q, when(now, wanted - level, t.per_second));
       else if (t.full != never && t.full > now)
-        at_least(q, t.full);
+        at_least(q, common != nullptr && common->known() && q.flies <= 0
+                        ? std::min(t.full, common->ends)
+                        : t.full);
       else if (flying_ > 0)
         at_least(q, never);
     }
@@ -165,14 +168,14 @@ time_point quota_book::busy_until() const noexcept {
       at = std::max(at, when(q.set->as_of, q.set->burst - q.set->level, q.set->per_second));
     if (q.told && !q.told->refills && q.told->level < 1 && q.told->full != never)
       at = std::max(at, q.told->full);
-    if (q.share && !shares_pace_) at = std::max(at, q.share->held_until(1));
+    if (q.common && !shares_pace_) at = std::max(at, q.common->share.held_until(1));
   }
   return at;
 }
 
 bool quota_book::shared() const noexcept {
   return !shares_pace_ && std::ranges::any_of(quotas_, [](auto const& q) {
-    return q.ours && q.share && q.share->shared();
+    return q.ours && q.common && q.common->share.shared();
   });
 }
 
@@ -206,7 +209,10 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
       q.set->level -= *cost;
     }
     if (q.alone) q.alone->sent.add(now, *cost);
-    if (q.share) q.share->send(whole(*cost));
+    if (q.common) {
+      q.common->share.send(whole(*cost));
+      if (q.common->ends <= now) q.common->ends = never;
+    }
     if (q.told) {
       auto& t = *q.told;
       auto const is_back = !t.refills && t.full <= now;
@@ -432,7 +438,7 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told,
   t.level = t.refills ? remaining - (q.taken - went.mark) : t.remaining - q.flies;
   t.as_of = now;
   if (t.refills)
-    q.share.reset();
+    q.common.reset();
   else
     share(now, q, reset, begins, went, sent);
 }
@@ -443,10 +449,15 @@ void quota_book::share(time_point now, quota& q, duration reset, bool begins,
                        quota_receipt::entry const& went, time_point sent) {
   auto const rtt = now - sent;
   if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
-  if (begins && !q.share) q.share.emplace();
-  if (!q.share) return;
-  if (begins) q.share->begin(now, reset, whole(q.flies + went.cost));
-  q.share->tell(sent, whole(q.told->remaining + went.cost), q.told->level < 1);
+  if (begins && !q.common) q.common.emplace();
+  if (!q.common) return;
+  auto& [mine, ends] = *q.common;
+  if (begins) {
+    mine.begin(now, reset, whole(q.flies + went.cost));
+    ends = never;
+  }
+  mine.tell(sent, whole(q.told->remaining + went.cost), q.told->level < 1);
+  ends = std::min(ends, later(now, reset));
 }
 
 std::vector<quota_book::standing> quota_book::look(time_point now) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,9 +69,10 @@ struct quota_receipt {
 /// each window of its length; one of concurrent requests bounds those in flight; of several
 /// partitions of a quota the one told last is ours. Where what remains falls faster than they say,
 /// they are raised. An answer's count is taken to be as old as the answer: later than it can be. Of
-/// a window that others use, too, a part goes and the rest is left to them (fair_share). No clock,
-/// no I/O. Threads: distinct objects safe. Source: platform.openai.com and docs.anthropic.com on
-/// rate limits, as of 2026-06.
+/// a window that others use, too, a part goes and the rest is left to them (fair_share); and since
+/// resets are told in seconds, rounded up, one request asks at the soonest that was told whether it
+/// is back. No clock, no I/O. Threads: distinct objects safe. Source: platform.openai.com and
+/// docs.anthropic.com on rate limits, as of 2026-06.
 class quota_book {
  public:
   /// per_byte: rules of thumb of what a byte of a request's body costs.
@@ -174,6 +176,17 @@ class quota_book {
 
     void refill(time_point now) noexcept;
   };
+  /// A told window, as far as others use it, too.
+  struct common_window {
+    fair_share share{};
+    time_point ends = never;  ///< by the soonest reset that was told; never: it was asked then
+
+    /// Returns whether others have taken of it lately.
+    bool known() const noexcept {
+      constexpr auto any = std::numeric_limits<std::uint64_t>::max();
+      return share.shared() || share.held_until(any) != time_point::min();
+    }
+  };
   /// A policy that was told without what remains of it.
   struct policy {
     double limit = 0;
@@ -194,7 +207,7 @@ class quota_book {
     double flies = 0;   ///< of that what has no answer: perhaps counted, perhaps not
     double dearer = 1;  ///< the server charges so many times what answers say, at least 1
     time_point hold = time_point::min();
-    std::optional<fair_share> share{};  ///< from the second window on
+    std::optional<common_window> common{};  ///< from the second window on
   };
 
   quota* named(std::string_view name, std::string_view partition);

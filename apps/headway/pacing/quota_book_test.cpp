@@ -418,6 +418,8 @@ TEST(quota_book, begins_with_what_it_knew) {
 
 /// Sixteen in ten seconds, of which others take, too.
 struct shared_window : testing::Test {
+  /// The last eighth of the third one, for a part of so many.
+  static duration last_eighth(int part) { return 28750ms + duration(625ms) / 16 * part; }
   /// A request that is answered at once.
   void ask(duration now, double remaining, duration reset, request_size const& size = {},
            std::string const& name = "requests") {
@@ -449,9 +451,9 @@ TEST_F(shared_window, is_left_to_others_in_part_until_its_last_eighth) {
   ask(20s, 14, 10s);
   EXPECT_EQ(waits(20s), 20s);
   ask(20s, 13, 10s);
-  EXPECT_EQ(waits(21s), 28750ms);
-  EXPECT_EQ(book.busy_until(), at(28750ms));
-  EXPECT_LE(book.ready_at(at(28750ms), {}).until, at(28750ms));
+  EXPECT_EQ(waits(21s), last_eighth(3));
+  EXPECT_EQ(book.busy_until(), at(last_eighth(3)));
+  EXPECT_LE(book.ready_at(at(last_eighth(3)), {}).until, at(last_eighth(3)));
 }
 
 TEST_F(shared_window, shows_no_others_where_all_of_it_went_from_here) {
@@ -482,15 +484,15 @@ TEST_F(shared_window, is_not_left_to_those_that_share_the_pace) {
   EXPECT_EQ(waits(20s), 20s);
   EXPECT_LT(book.busy_until(), at(20s));
   book.share_pace(false);
-  EXPECT_EQ(waits(20s), 28750ms);
+  EXPECT_EQ(waits(20s), last_eighth(3));
 }
 
 TEST_F(shared_window, is_not_left_to_others_for_longer_than_our_patience) {
   share();
   ask(20s, 14, 10s);
   ask(20s, 13, 10s);
-  EXPECT_EQ(waits(20s, {}, 8750ms), 28750ms);
-  EXPECT_EQ(waits(20s, {}, 8749ms), 20s);
+  EXPECT_EQ(waits(20s, {}, last_eighth(3) - 20s), last_eighth(3));
+  EXPECT_EQ(waits(20s, {}, last_eighth(3) - 20s - 1ns), 20s);
 }
 
 TEST_F(shared_window, counts_units) {
@@ -501,7 +503,7 @@ TEST_F(shared_window, counts_units) {
   ask(11s, 0, 9s, costing(3), "tokens");
   EXPECT_TRUE(book.shared());
   ask(20s, 13, 10s, costing(3), "tokens");  // of six: a quarter less, and one more
-  EXPECT_EQ(waits(20s, costing(4)), 28750ms);
+  EXPECT_EQ(waits(20s, costing(4)), last_eighth(6));
   EXPECT_EQ(waits(20s, costing(3)), 20s);
 }
 
@@ -509,7 +511,29 @@ TEST_F(shared_window, begins_with_its_first_answer_only) {
   share();
   ask(25s, 14, 5s);
   ask(26s, 13, 4s);
-  EXPECT_EQ(waits(26s), 28750ms);
+  EXPECT_EQ(waits(26s), last_eighth(3));
+}
+
+// Seconds are rounded up: what is told last is told as too late.
+TEST_F(shared_window, is_asked_by_one_request_at_the_soonest_end_that_was_told) {
+  ask(0s, 15, 10s);
+  ask(10s, 15, 10s);
+  ask(19100ms, 0, 1s);
+  EXPECT_TRUE(book.shared());
+  EXPECT_EQ(book.ready_at(at(19200ms), {}).until, at(20s));
+  auto receipt = book.take(at(20s), {});
+  EXPECT_EQ(book.ready_at(at(20s), {}).until, at(20100ms)) << "one asks";
+  auto const says = told("requests", 16, 0, 1s);
+  book.settle(at(20s), receipt, {}, {.quotas = {&says, 1}, .refused = true});
+  EXPECT_EQ(book.ready_at(at(20s), {}).until, at(21s)) << "it was too soon";
+}
+
+TEST_F(shared_window, is_waited_for_until_the_latest_end_where_there_are_no_others) {
+  for (auto window : {0s, 10s}) {
+    for (int i = 1; i < 16; ++i) ask(window, 16 - i, 10s);
+    ask(window + 9100ms, 0, 1s);
+    EXPECT_EQ(book.ready_at(at(window + 9200ms), {}).until, at(window + 10100ms));
+  }
 }
 
 /// An answer that is as old as what it tells of is perhaps of the window before.
@@ -571,7 +595,7 @@ TEST_F(shared_window, holds_nothing_for_long_whatever_it_says) {
     auto const held = book.ready_at(now, {});
     if (held.why == reason::others && held.until > now) {
       ++held_back;
-      ASSERT_LE(held.until, now + duration(10min) * 7 / 8);
+      ASSERT_LE(held.until, now + duration(10min) * 15 / 16);
       auto const then = book.ready_at(held.until, {});
       ASSERT_TRUE(then.until <= held.until || then.why == reason::quota);
     }
