@@ -37,11 +37,11 @@ fair_share shared() {
   return s;
 }
 
-TEST(fair_share, three_quarters_and_a_64th_of_it_more_go_before_its_last_eighth) {
+TEST(fair_share, three_quarters_and_a_64th_of_it_more_go_before_one_asks_for_more) {
   auto s = shared();
   s.send(26);  // of 32 and of 64, and one
   EXPECT_EQ(s.held_until(0), none);
-  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
+  EXPECT_EQ(s.held_until(1), at(17500ms));
 }
 
 TEST(fair_share, a_window_of_which_all_went_from_here_is_not_shared) {
@@ -68,7 +68,7 @@ TEST(fair_share, what_flies_as_a_window_begins_is_of_the_new_one) {
   s.send(8);  // after the end, and not heard of yet
   s.begin(at(10s), 10s, 8);
   EXPECT_EQ(s.held_until(26 - 8), none);
-  EXPECT_EQ(s.held_until(27 - 8), free_after(10s, 26));
+  EXPECT_EQ(s.held_until(27 - 8), at(17500ms));
 }
 
 // An answer that took half of what is left to the reset ends what is known of a window.
@@ -89,40 +89,41 @@ TEST(fair_share, a_part_grows_with_each_window_that_is_not_spent_until_it_is_all
     s.tell(at(begin - 9s), all, false);
     s.begin(at(begin), 10s, 0);
     EXPECT_EQ(s.held_until(part), none);
-    EXPECT_EQ(s.held_until(part + 1), free_after(begin, part));
+    EXPECT_EQ(s.held_until(part + 1), at(begin + 7500ms));
   }
   s.tell(at(1000s), all, false);
   s.begin(at(1001s), 10s, 0);
   EXPECT_EQ(s.held_until(100 * all), none);
 }
 
-TEST(fair_share, one_that_is_held_learns_by_the_first_answer_in_the_last_eighth) {
+// What others take of the last eighth is no sign that the parts are too large.
+TEST(fair_share, one_that_is_held_learns_by_the_first_answer_from_three_quarters_on) {
   for (bool const first : {true, false}) {
     auto s = shared();
     s.send(26);
-    if (!first) s.tell(free_after(10s, 26), all, false);
-    s.tell(free_after(10s, 26) + 1ms, all, true);
+    if (!first) s.tell(at(17500ms), all, false);
+    s.tell(at(17501ms), all, true);
     EXPECT_EQ(s.shared(), first);
   }
 }
 
-// Others have taken it, perhaps, since the last answer told.
-TEST(fair_share, in_the_last_eighth_one_asks_and_the_others_wait_for_its_answer) {
+TEST(fair_share, one_asks_and_the_others_wait_for_the_last_eighth) {
   auto s = shared();
-  s.send(26);
+  s.send(27);
   EXPECT_EQ(s.held_until(1), free_after(10s, 26));
-  s.send(1);
-  EXPECT_EQ(s.held_until(1), at(19375ms)) << "until the next window may begin";
-  s.tell(free_after(10s, 26), all, false);
-  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
+  auto of_few = shared();  // it was told, before its part was sent
+  of_few.tell(at(17500ms), all, false);
+  EXPECT_EQ(of_few.held_until(27), free_after(10s, 26));
 }
 
 TEST(fair_share, a_small_part_has_the_last_eighth_sooner) {
-  auto large = shared(), small = shared();
-  small.tell(at(11s), all, true);
-  small.begin(at(20s), 10s, 0);
-  large.begin(at(20s), 10s, 0);
-  EXPECT_LT(small.held_until(all), large.held_until(all));
+  for (bool const small : {true, false}) {
+    auto s = shared();
+    s.tell(at(11s), all, small);
+    s.begin(at(20s), 10s, 0);
+    s.send(all);
+    EXPECT_EQ(s.held_until(1), free_after(20s, small ? 2 : 28));
+  }
 }
 
 TEST(fair_share, a_window_of_less_than_a_second_or_more_than_ten_minutes_has_no_parts) {

@@ -247,10 +247,14 @@ TEST(governor, a_window_that_others_use_is_told_to_the_law_and_left_to_them_in_p
   EXPECT_FALSE(ask(10s, 15, 10s));
   EXPECT_FALSE(ask(10s, 14, 10s));
   EXPECT_FALSE(ask(10s, 13, 10s));
-  std::ignore = g.submit(at(11s));
+  auto const asks = std::get<ticket>(g.submit(at(11s)));
+  EXPECT_EQ(g.next(at(17500ms - 1ns)), std::nullopt);
+  EXPECT_EQ(g.why(at(11s)), (held_back{reason::others, at(17500ms)}));
+  g.start(at(17500ms), asks, 0);
+  g.finish(at(17500ms), asks, {.advice = {.remaining = 12, .reset = 2500ms}}, 0);
+  std::ignore = g.submit(at(17501ms));
   auto const last_eighth = at(18750ms + duration(625ms) / 16 * 3);
-  EXPECT_EQ(g.next(last_eighth - 1ns), std::nullopt);
-  EXPECT_EQ(g.why(at(11s)), (held_back{reason::others, last_eighth}));
+  EXPECT_EQ(g.why(at(17501ms)), (held_back{reason::others, last_eighth}));
   EXPECT_NE(g.next(last_eighth), std::nullopt);
 }
 

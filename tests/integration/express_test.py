@@ -1,6 +1,8 @@
 """express-rate-limit in each mode of its headers: obeyed, by the log of its application."""
 import json
+import signal
 import threading
+import time
 import unittest
 from collections import Counter
 
@@ -33,6 +35,31 @@ class Express(unittest.TestCase):
                     self.assertEqual(log.twice(), [])
                     self.assertLessEqual(log.throttled_share(), 0.01)
                     self.assertLessEqual(log.busiest(0.9 * WINDOW_MS / 1000), 2 * LIMIT)
+
+
+class TwoClients(unittest.TestCase):
+    """Of one window, by its policy: what one leaves is the other's, and none takes all of it for long."""
+
+    SECONDS = 12
+
+    def test_share_it(self):
+        with npm.express_rate_limit(50, 2000) as servers, Work() as first, Work() as second:
+            server = servers["draft-8"]
+            runs = []
+            for name, work in (("first", first), ("second", second)):
+                work.write(f"{server.url}/{name}/{i}" for i in range(1000))
+                runs.append(work.start("--cold", "--alone"))
+                time.sleep(2.5)  # the first has a window for itself
+            time.sleep(self.SECONDS - 2.5)
+            for run, work in zip(runs, (first, second)):
+                run.send_signal(signal.SIGINT)
+                work.wait(run)
+            accepted = server.log().accepted()
+            late = [r for r in accepted if r.start > accepted[-1].end - self.SECONDS / 2]
+            shares = Counter(r.path.split("/")[1] for r in late)
+            measured(f"two clients, the last {len(late)} of {len(accepted)}: {dict(shares)}")
+            self.assertGreater(min(shares["first"], shares["second"]), len(late) / 5)
+            self.assertIn("others", first.stderr() + second.stderr(), "the reason to wait")
 
 
 ITEMS = 500

@@ -150,7 +150,7 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size,
       if (t.refills)
         at_least(q, when(now, wanted - level, t.per_second));
       else if (t.full != never && t.full > now)
-        at_least(q, common != nullptr && common->known() && q.flies <= 0
+        at_least(q, common != nullptr && common->known() && !common->asked && q.flies <= 0
                         ? std::min(t.full, common->ends)
                         : t.full);
       else if (flying_ > 0)
@@ -211,7 +211,7 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
     if (q.alone) q.alone->sent.add(now, *cost);
     if (q.common) {
       q.common->share.send(whole(*cost));
-      if (q.common->ends <= now) q.common->ends = never;
+      q.common->asked |= q.common->ends <= now;
     }
     if (q.told) {
       auto& t = *q.told;
@@ -451,13 +451,19 @@ void quota_book::share(time_point now, quota& q, duration reset, bool begins,
   if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
   if (begins && !q.common) q.common.emplace();
   if (!q.common) return;
-  auto& [mine, ends] = *q.common;
+  auto& c = *q.common;
+  auto const end = later(now, reset);
+  auto const end_min = reset % 1s == 0ns ? later(end, -1s) : end;  // seconds are rounded up
   if (begins) {
-    mine.begin(now, reset, whole(q.flies + went.cost));
-    ends = never;
+    c.about = later(c.about, c.length);
+    if (c.about < now) c.about = end;  // none went for a while
+    c.length = std::max(c.length, reset);
   }
-  mine.tell(sent, whole(q.told->remaining + went.cost), q.told->level < 1);
-  ends = std::min(ends, later(now, reset));
+  c.about = std::clamp(c.about, end_min, end);
+  if (begins) c.share.begin(now, c.about - now, whole(q.flies + went.cost));
+  c.share.tell(sent, whole(q.told->limit), q.told->level < 1);
+  c.ends = begins || c.asked ? end : std::min(c.ends, end);
+  c.asked = false;
 }
 
 std::vector<quota_book::standing> quota_book::look(time_point now) const {

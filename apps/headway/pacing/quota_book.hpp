@@ -179,7 +179,10 @@ class quota_book {
   /// A told window, as far as others use it, too.
   struct common_window {
     fair_share share{};
-    time_point ends = never;  ///< by the soonest reset that was told; never: it was asked then
+    duration length{};         ///< the longest reset that was told
+    time_point ends = never;   ///< by the soonest reset that was told of it
+    time_point about = never;  ///< it does, if it began as soon as the one before had ended
+    bool asked = false;        ///< … whether it is back, since `ends`
 
     /// Returns whether others have taken of it lately.
     bool known() const noexcept {

@@ -418,8 +418,7 @@ TEST(quota_book, begins_with_what_it_knew) {
 
 /// Sixteen in ten seconds, of which others take, too.
 struct shared_window : testing::Test {
-  /// The last eighth of the third one, for a part of so many.
-  static duration last_eighth(int part) { return 28750ms + duration(625ms) / 16 * part; }
+  static constexpr duration asked = 27500ms;  // the third one, whether anything is left
   /// A request that is answered at once.
   void ask(duration now, double remaining, duration reset, request_size const& size = {},
            std::string const& name = "requests") {
@@ -451,9 +450,12 @@ TEST_F(shared_window, is_left_to_others_in_part_until_its_last_eighth) {
   ask(20s, 14, 10s);
   EXPECT_EQ(waits(20s), 20s);
   ask(20s, 13, 10s);
-  EXPECT_EQ(waits(21s), last_eighth(3));
-  EXPECT_EQ(book.busy_until(), at(last_eighth(3)));
-  EXPECT_LE(book.ready_at(at(last_eighth(3)), {}).until, at(last_eighth(3)));
+  EXPECT_EQ(waits(21s), asked);
+  EXPECT_EQ(book.busy_until(), at(asked));
+  ask(asked, 12, 2500ms);
+  auto const last_eighth = 28750ms + duration(625ms) / 16 * 3;  // of a part of three
+  EXPECT_EQ(waits(asked), last_eighth);
+  EXPECT_LE(book.ready_at(at(last_eighth), {}).until, at(last_eighth));
 }
 
 TEST_F(shared_window, shows_no_others_where_all_of_it_went_from_here) {
@@ -484,15 +486,15 @@ TEST_F(shared_window, is_not_left_to_those_that_share_the_pace) {
   EXPECT_EQ(waits(20s), 20s);
   EXPECT_LT(book.busy_until(), at(20s));
   book.share_pace(false);
-  EXPECT_EQ(waits(20s), last_eighth(3));
+  EXPECT_EQ(waits(20s), asked);
 }
 
 TEST_F(shared_window, is_not_left_to_others_for_longer_than_our_patience) {
   share();
   ask(20s, 14, 10s);
   ask(20s, 13, 10s);
-  EXPECT_EQ(waits(20s, {}, last_eighth(3) - 20s), last_eighth(3));
-  EXPECT_EQ(waits(20s, {}, last_eighth(3) - 20s - 1ns), 20s);
+  EXPECT_EQ(waits(20s, {}, asked - 20s), asked);
+  EXPECT_EQ(waits(20s, {}, asked - 20s - 1ns), 20s);
 }
 
 TEST_F(shared_window, counts_units) {
@@ -503,7 +505,7 @@ TEST_F(shared_window, counts_units) {
   ask(11s, 0, 9s, costing(3), "tokens");
   EXPECT_TRUE(book.shared());
   ask(20s, 13, 10s, costing(3), "tokens");  // of six: a quarter less, and one more
-  EXPECT_EQ(waits(20s, costing(4)), last_eighth(6));
+  EXPECT_EQ(waits(20s, costing(4)), asked);
   EXPECT_EQ(waits(20s, costing(3)), 20s);
 }
 
@@ -511,7 +513,7 @@ TEST_F(shared_window, begins_with_its_first_answer_only) {
   share();
   ask(25s, 14, 5s);
   ask(26s, 13, 4s);
-  EXPECT_EQ(waits(26s), last_eighth(3));
+  EXPECT_EQ(waits(26s), asked);
 }
 
 // Seconds are rounded up: what is told last is told as too late.
