@@ -401,9 +401,9 @@ TEST(lane, shares_a_window_that_a_policy_tells) {
     int limit;
     duration window;
     std::size_t clients;
-  } const servers[] = {{50, 2s, 2}, {50, 2s, 3}, {100, 10s, 2}};
+  } const servers[] = {{50, 2s, 2}, {50, 2s, 3}, {100, 10s, 2}, {100, 10s, 4}, {300, 1min, 2}};
   for (auto const& [limit, window, clients] : servers)
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       shared_server server(limit, window, clients, seed);
       server.run(40);
       EXPECT_GE(server.jain(), 0.9) << limit << " for " << clients << ", seed " << seed;

@@ -449,11 +449,11 @@ void quota_book::share(time_point now, quota& q, duration reset, bool begins,
                        quota_receipt::entry const& went, time_point sent) {
   auto const rtt = now - sent;
   if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
-  if (begins && !q.common) q.common.emplace();
-  if (!q.common) return;
-  auto& c = *q.common;
   auto const end = later(now, reset);
   auto const end_min = reset % 1s == 0ns ? later(end, -1s) : end;  // seconds are rounded up
+  if (begins && !q.common && end_min > now) q.common.emplace();
+  if (!q.common) return;
+  auto& c = *q.common;
   if (begins) {
     c.about = later(c.about, c.length);
     if (c.about < now) c.about = end;  // none went for a while
