@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -264,44 +265,99 @@ TEST_F(lane_test, a_head_tells_of_quotas_once_and_its_end_gives_the_permit_back)
   EXPECT_EQ(with_law.why(now + 15s).until, now + 21s) << "the reset is as old as the head";
 }
 
-// Of three windows the second is spent, though two of sixteen went from here; of the third three
-// may.
-TEST(lane, leaves_a_part_of_a_quota_to_others_and_its_law_knows_of_them) {
-  for (auto const wait_max : {duration(15min), duration(4s)}) {
-    auto l = test_lane("seek", {.first_alone = 0ns}, quota_book(), wait_max);
-    rng chance{1};
-    time_point const began{1h};
-    auto const ask = [&](duration at, double remaining, duration reset) {
-      auto const now = began + at;
-      auto const t = std::get<ticket>(l.submit(now, {}, 0));
-      l.open(now, true);
-      EXPECT_TRUE(l.next(now, chance));
-      judgement const told{
-          .quotas = {{.name = "requests", .limit = 16, .remaining = remaining, .reset = reset}}};
-      l.settle(now, t, told, {.status = 200}, chance());
-    };
-    auto const knows = [&] { return std::get<seek>(l.law_state().choice).others.shown; };
+/// Sixteen in ten seconds. Of three windows the second is spent, though two went from here: of the
+/// third three may go.
+struct lane_of_many {
+  explicit lane_of_many(duration wait_max = 15min)
+      : l(test_lane("seek", {.first_alone = 0ns}, quota_book(), wait_max)) {}
+
+  void ask(duration at, double remaining, duration reset) {
+    auto const now = began + at;
+    auto const t = std::get<ticket>(l.submit(now, {}, 0));
+    l.open(now, true);
+    EXPECT_TRUE(l.next(now, chance));
+    judgement const told{
+        .quotas = {{.name = "requests", .limit = 16, .remaining = remaining, .reset = reset}},
+        .in_fields = 1};
+    if (by_head) l.hear(now, t, told, 200, chance());
+    l.settle(now, t, told, {.status = 200}, chance());
+  }
+  bool knows_others() const { return std::get<seek>(l.law_state().choice).others.shown; }
+  void two_windows() {
     ask(0s, 15, 10s);
     ask(10s, 15, 10s);
-    EXPECT_FALSE(knows());
+    EXPECT_FALSE(knows_others());
     ask(11s, 0, 9s);
-    EXPECT_TRUE(knows());
+  }
+  /// Returns whether a fourth one goes in the third.
+  bool goes_on() {
     ask(20s, 15, 10s);
     ask(21s, 14, 9s);
     ask(22s, 13, 8s);
-    auto const now = began + 23s;
-    l.submit(now, {}, 0);
-    l.open(now, true);
-    EXPECT_EQ(l.next(now, chance).has_value(), wait_max < 4500ms) << "nor for longer than that";
-    l.rest(now, true);
+    l.submit(began + 23s, {}, 0);
+    l.open(began + 23s, true);
+    auto const goes = l.next(began + 23s, chance).has_value();
+    l.rest(began + 23s, true);
     EXPECT_FALSE(l.parked());
-    if (wait_max < 4500ms) continue;
-    EXPECT_EQ(l.why(now).why, reason::others);
-    EXPECT_EQ(l.hindered(now).why, "the rest of this window is left to others that share it");
-    EXPECT_EQ(l.hindered(now).until, l.wake());
-    l.open(l.wake(), true);
-    EXPECT_TRUE(l.next(l.wake(), chance));
+    return goes;
   }
+
+  time_point const began{1h};
+  rng chance{1};
+  bool by_head = false;
+  lane l;
+};
+
+TEST(lane, leaves_a_part_of_a_quota_to_others_and_its_law_knows_of_them) {
+  for (bool const by_head : {true, false}) {
+    lane_of_many to;
+    to.by_head = by_head;
+    to.two_windows();
+    EXPECT_TRUE(to.knows_others());
+    EXPECT_FALSE(to.goes_on());
+    auto& l = to.l;
+    EXPECT_EQ(l.why(to.began + 23s), (held_back{reason::others, l.wake()}));
+    auto const told = l.hindered(to.began + 23s);
+    EXPECT_EQ(told.why, "the rest of this window is left to others that share it");
+    EXPECT_EQ(told.until, l.wake());
+    l.open(l.wake(), true);
+    EXPECT_TRUE(l.next(l.wake(), to.chance));
+  }
+}
+
+TEST(lane, leaves_nothing_to_others_for_longer_than_its_patience) {
+  lane_of_many to(4s);
+  to.two_windows();
+  EXPECT_TRUE(to.goes_on());
+}
+
+/// A pace that others share, in which only their number matters.
+struct accompanied final : pace {
+  explicit accompanied(any_law l) : law_(std::move(l)) {}
+  void refresh(time_point, int, int) noexcept override {}
+  bool claim(time_point, std::int64_t, fraction) noexcept override { return true; }
+  void hold(time_point) noexcept override {}
+  time_point held_until() const noexcept override { return time_point::min(); }
+  time_point look_again(time_point) const noexcept override { return never; }
+  int company() const noexcept override { return 1; }
+  any_law const& law() const noexcept override { return law_; }
+  time_point ready_at(std::int64_t cost) const noexcept override { return law_.ready_at(cost); }
+  double allowed() const noexcept override { return law_.allowed(); }
+  stamp take(time_point now, std::int64_t cost, fraction u) noexcept override {
+    return law_.take(now, cost, u);
+  }
+  void on_success(time_point, sample const&, fraction) noexcept override {}
+  void on_throttle(time_point, sample const&, resource, fraction) noexcept override {}
+  void on_failure(time_point, sample const&, fraction) noexcept override {}
+  void on_hint(time_point, hint const&) noexcept override {}
+  any_law law_;
+};
+
+TEST(lane, leaves_nothing_to_those_that_share_its_pace) {
+  lane_of_many to;
+  to.l.leave(to.began, 0, {.with = std::make_shared<accompanied>(to.l.law_state())});
+  to.two_windows();
+  EXPECT_TRUE(to.goes_on());
 }
 
 /// Clients of one window that a policy tells, with seconds rounded up, as express-rate-limit does;
@@ -368,8 +424,11 @@ struct shared_server {
       auto const ok = left_ > 0;
       left_ -= ok, all_[i].accepted.back() += ok;
       auto const reset = std::chrono::ceil<std::chrono::seconds>(ends_ - now_);
-      judgement says{
-          .quotas = {{.name = "requests", .limit = limit_, .remaining = left_, .reset = reset}}};
+      judgement says{.quotas = {{.name = "requests",
+                                 .limit = limit_,
+                                 .remaining = left_,
+                                 .reset = reset,
+                                 .window = window_}}};
       if (!ok) says.what = reaction::rate, says.hold = reset;
       auto const at = now_ + from_seconds(0.005 + 0.02 * unit(chance_()));
       flying_.push({at, i, turn->number, now_, std::move(says), ok ? 200 : 429});

@@ -440,14 +440,16 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told,
   if (t.refills)
     q.common.reset();
   else
-    share(now, q, reset, begins, went, sent);
+    share(now, q, told, begins, went, sent);
 }
 
 /// Takes what an answer tells of a window, for the part of it that is ours. What went before the
 /// first one was told of is not known: it has no part.
-void quota_book::share(time_point now, quota& q, duration reset, bool begins,
+void quota_book::share(time_point now, quota& q, http::quota const& told, bool begins,
                        quota_receipt::entry const& went, time_point sent) {
   auto const rtt = now - sent;
+  auto const reset = std::max(*told.reset, 0ns);
+  auto const length = told.window.value_or(reset);
   if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
   auto const end = later(now, reset);
   auto const end_min = reset % 1s == 0ns ? later(end, -1s) : end;  // seconds are rounded up
@@ -455,12 +457,11 @@ void quota_book::share(time_point now, quota& q, duration reset, bool begins,
   if (!q.common) return;
   auto& c = *q.common;
   if (begins) {
-    c.about = later(c.about, c.length);
+    c.about = later(c.about, length);
     if (c.about < now) c.about = end;  // none went for a while
-    c.length = std::max(c.length, reset);
   }
   c.about = std::clamp(c.about, end_min, end);
-  if (begins) c.share.begin(now, c.about - now, whole(q.flies + went.cost));
+  if (begins) c.share.begin(later(c.about, -length), length, whole(q.flies + went.cost));
   c.share.tell(sent, whole(q.told->limit), q.told->level < 1);
   c.ends = begins || c.asked ? end : std::min(c.ends, end);
   c.asked = false;

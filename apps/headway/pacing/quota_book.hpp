@@ -179,7 +179,6 @@ class quota_book {
   /// A told window, as far as others use it, too.
   struct common_window {
     fair_share share{};
-    duration length{};         ///< the longest reset that was told
     time_point ends = never;   ///< by the soonest reset that was told of it
     time_point about = never;  ///< it does, if it began as soon as the one before had ended
     bool asked = false;        ///< … whether it is back, since `ends`
@@ -220,7 +219,7 @@ class quota_book {
   void listen_to_policy(time_point now, quota&, http::quota const&) const;
   static void listen(time_point now, quota&, http::quota const&, quota_receipt::entry const& went,
                      time_point sent);
-  static void share(time_point now, quota&, duration reset, bool begins,
+  static void share(time_point now, quota&, http::quota const&, bool begins,
                     quota_receipt::entry const& went, time_point sent);
   /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request
   /// took of it.
