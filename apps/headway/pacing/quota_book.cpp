@@ -453,7 +453,7 @@ void quota_book::share(time_point now, quota& q, http::quota const& told, bool b
   if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
   auto const end = later(now, reset);
   auto const end_min = reset % 1s == 0ns ? later(end, -1s) : end;  // seconds are rounded up
-  if (begins && !q.common && end_min > now) q.common.emplace();
+  if (begins && !q.common && end_min > now) q.common = common_window{};
   if (!q.common) return;
   auto& c = *q.common;
   if (begins) {
