@@ -51,7 +51,7 @@ std::optional<double> units_of(std::span<quota_units const> all, std::string_vie
 
 /// As fair_share counts them.
 std::uint64_t whole(double units) noexcept {
-  return static_cast<std::uint64_t>(std::clamp(units, 0.0, 1e15) + 0.5);
+  return static_cast<std::uint64_t>(std::llround(std::clamp(units, 0.0, 1e15)));
 }
 
 /// When `units` are there that come at `per_second`, surely later than `now`.
