@@ -463,7 +463,7 @@ void quota_book::share(time_point now, quota& q, http::quota const& told, bool b
   c.about = std::clamp(c.about, end_min, end);
   if (begins) c.share.begin(later(c.about, -length), length, whole(q.flies + went.cost));
   c.share.tell(sent, whole(q.told->limit), q.told->level < 1);
-  c.ends = begins || c.asked ? end : std::min(c.ends, end);
+  c.ends = std::clamp(begins || c.asked ? end : c.ends, end_min, end);
   c.asked = false;
 }
 

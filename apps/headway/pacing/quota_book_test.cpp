@@ -535,6 +535,18 @@ TEST_F(shared_window, is_asked_by_one_request_at_the_soonest_end_that_was_told) 
   EXPECT_EQ(book.ready_at(at(20s), {}).until, at(21s)) << "it was too soon";
 }
 
+TEST_F(shared_window, that_is_made_longer_is_not_asked_before_it_may_end) {
+  for (auto const& [reset, at_least] : {std::pair(duration(5s), duration(23100ms)),
+                                        std::pair(duration(1500ms), duration(20600ms))}) {
+    book = quota_book();
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    ask(19100ms, 0, reset);
+    EXPECT_TRUE(book.shared());
+    EXPECT_EQ(book.ready_at(at(19200ms), {}).until, at(at_least)) << to_seconds(reset);
+  }
+}
+
 TEST_F(shared_window, is_waited_for_until_the_latest_end_where_there_are_no_others) {
   for (auto window : {0s, 10s}) {
     for (int i = 1; i < 16; ++i) ask(window, 16 - i, 10s);
