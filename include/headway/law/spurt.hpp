@@ -5,8 +5,9 @@
 
 namespace headway {
 
-/// Tells whether others share a window: for two cycles, from one opening to the next, requests go
-/// faster, in the second one faster still.
+/// Knows a window by its openings: its length, whether it is one's own, or whether others share it.
+/// To tell that, requests go faster for two cycles, from one opening to the next, in the second one
+/// faster still.
 ///
 /// A window that is one's own accepts as many whatever the pace, so that this costs nothing. Of one
 /// that is shared it takes more: a client with the share s of it gets 2 (1 + s/4) / (5/4 (1 + s))
@@ -28,10 +29,9 @@ struct spurt {
   static constexpr double often = 0.25;   ///< share of the cycles that a spurt may follow
   static constexpr double requests = 16;  ///< in a cycle, at least, to tell anything
   static constexpr double more = 0.07;    ///< accepted, and two requests: there are others
-
   static constexpr double about = 0.2;    ///< of a window: a cycle that differs less is one …
-  static constexpr double several = 1.6;  ///< … and more times as long, several
-  static constexpr double few = 3;        ///< requests that are as many by chance
+  static constexpr double several = 1.6;  ///< … and so many times as long and more, several
+  static constexpr double few = 3;        ///< requests, which are as many by chance
   static constexpr int proof = 2;         ///< cycles in a row that show a window …
   static constexpr int own_proof = 3;     ///< … and that it is one's own
   static constexpr int most = 8;          ///< cycles that are counted
