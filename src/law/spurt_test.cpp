@@ -24,7 +24,7 @@ TEST(spurt, follows_two_cycles_that_are_as_long) {
   spurt s;
   EXPECT_FALSE(cycle(s, 100));
   EXPECT_EQ(s.factor(), 1);
-  EXPECT_FALSE(cycle(s, 100, 11.9));
+  EXPECT_FALSE(cycle(s, 100, 10.9));
   EXPECT_EQ(s.factor(), spurt::first);
   EXPECT_FALSE(cycle(s, 100));
   EXPECT_EQ(s.factor(), spurt::second);
@@ -40,7 +40,7 @@ TEST(spurt, follows_no_other_cycle) {
     return s.step;
   };
   EXPECT_EQ(steps_after(100, 10, 1, 0), 1);
-  EXPECT_EQ(steps_after(100, 12.1, 1, 0), 0);            // longer
+  EXPECT_EQ(steps_after(100, 11.1, 1, 0), 0);            // longer
   EXPECT_EQ(steps_after(spurt::requests, 10, 1, 0), 0);  // too few to tell
   EXPECT_EQ(steps_after(100, 10, 2, 0), 0);              // refused at a rate, too
   EXPECT_EQ(steps_after(100, 10, 1, spurt::often), 0);

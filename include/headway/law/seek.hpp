@@ -495,7 +495,7 @@ struct seek {
     top.at = luck.ceiling;
     top.calm = {};
     top.resumed = top.at > 0;
-    if (luck.known() || !others.crowd()) others = {};
+    if (luck.known() || !others.shown) others = {};
   }
 
   /// Begins the search anew at a rate that a limit of its own accepts, or below it.
@@ -906,7 +906,7 @@ struct seek {
         level = std::min(level, top.rest());  // not a ramp above it
       }
     }
-    if (again) others.tell(rate_of(level));
+    if (again) others.tell(c.least);
     top.calm.asks = false;
     turn.hurry(now, unit / pace());
   }

@@ -27,6 +27,7 @@ struct spurt {
   static constexpr double first = 1.25;   ///< times the pace
   static constexpr double second = 2;     ///< times the pace
   static constexpr double often = 0.25;   ///< share of the cycles that a spurt may follow
+  static constexpr double alike = 0.1;    ///< of a cycle: another that differs less is as long
   static constexpr double requests = 16;  ///< in a cycle, at least, to tell anything
   static constexpr double more = 0.07;    ///< accepted, and two requests: there are others
   static constexpr double about = 0.2;    ///< of a window: a cycle that differs less is one …
@@ -54,7 +55,8 @@ struct spurt {
     if (one || even == 0) length = lasted;
     bool const as_many = accepted > few * unit && std::abs(accepted - units) < unit / 2;
     equal = as_many ? std::min(equal + 1, most) : 0;
-    bool const regular = one && closings <= 1 && accepted > requests * unit;
+    bool const regular =
+        std::abs(lasted - seconds) < alike * seconds && closings <= 1 && accepted > requests * unit;
     auto const enough = (1 + more) * units + 2 * unit;
     bool const shows =
         regular && step == 2 && accepted > enough && accepted * seconds > enough * lasted;
