@@ -120,7 +120,7 @@ TEST(company, gives_a_stride_back_in_the_time_of_a_window_that_is_longer) {
   EXPECT_EQ(c.stride_seconds(), company::seconds);
   for (auto const& [length, even, seconds] : {std::tuple{60.0, spurt::proof, 60.0},
                                               {60.0, spurt::proof - 1, company::seconds},
-                                              {10.0, spurt::proof, company::seconds}}) {
+                                              {24.0, spurt::proof, company::seconds}}) {
     c.window = {.length = length, .even = even};
     EXPECT_EQ(c.stride_seconds(), seconds) << length << ' ' << even;
   }
