@@ -257,6 +257,25 @@ TEST(blame, what_is_left_once_the_good_ones_are_done_is_refused_for_its_own_sake
   for (auto const& each : left) EXPECT_TRUE(each.rests || each.alone()) << "each waits";
 }
 
+// A bucket that gives one in 20 s was asked 8 times a second for hours, since each line seemed bad.
+TEST(blame, where_nine_of_ten_answers_are_refusals_none_is_a_requests_own) {
+  auto c = beside_bad_ones(30);
+  auto bad = c.b.begin(0);
+  c.refuse(bad);
+  c.pass_others();
+  EXPECT_TRUE(c.refuse(bad));
+  int asked = 0;
+  for (bool own = true; own && asked < 1000; ++asked) {
+    for (int i = 0; i < 19; ++i) own = c.refuse(bad);
+    c.pass_others(1);
+  }
+  EXPECT_GT(asked, 4) << "ten in a row tell nothing";
+  EXPECT_LT(asked, 20);
+  EXPECT_FALSE(bad.rests);
+  c.pass_others(20);
+  EXPECT_TRUE(c.refuse(bad)) << "others pass again";
+}
+
 TEST(blame, after_eight_first_refusals_in_a_row_all_are_the_limits) {
   auto c = beside_bad_ones();
   for (int row = 0; row < 2; ++row) {

@@ -24,6 +24,11 @@ void take(fair_share& s, duration begin, std::uint64_t units, bool spent) {
   s.tell(at(begin + 1s), all, spent);
 }
 
+/// When what is left of a window of ten seconds is for all, for one that had such a part of it.
+time_point free_after(duration begin, std::uint64_t part) {
+  return at(begin + 8750ms + duration(625ms) / all * static_cast<std::int64_t>(part));
+}
+
 /// A window that others have taken half of, and the next one, which begins at 10 s.
 fair_share shared() {
   fair_share s;
@@ -32,11 +37,11 @@ fair_share shared() {
   return s;
 }
 
-TEST(fair_share, three_quarters_and_a_64th_of_it_more_go_before_its_last_eighth) {
+TEST(fair_share, three_quarters_and_a_64th_of_it_more_go_before_one_asks_for_more) {
   auto s = shared();
   s.send(26);  // of 32 and of 64, and one
   EXPECT_EQ(s.held_until(0), none);
-  EXPECT_EQ(s.held_until(1), at(18750ms));
+  EXPECT_EQ(s.held_until(1), at(17500ms));
 }
 
 TEST(fair_share, a_window_of_which_all_went_from_here_is_not_shared) {
@@ -45,7 +50,7 @@ TEST(fair_share, a_window_of_which_all_went_from_here_is_not_shared) {
     take(s, 0s, all - others, true);
     EXPECT_EQ(s.shared(), others > 3) << others;  // a 64th and two are none
     s.begin(at(10s), 10s, 0);
-    EXPECT_EQ(s.held_until(all), others > 3 ? at(18750ms) : none) << others;
+    EXPECT_EQ(s.held_until(all) != none, others > 3) << others;
   }
 }
 
@@ -63,7 +68,7 @@ TEST(fair_share, what_flies_as_a_window_begins_is_of_the_new_one) {
   s.send(8);  // after the end, and not heard of yet
   s.begin(at(10s), 10s, 8);
   EXPECT_EQ(s.held_until(26 - 8), none);
-  EXPECT_EQ(s.held_until(27 - 8), at(18750ms));
+  EXPECT_EQ(s.held_until(27 - 8), at(17500ms));
 }
 
 // An answer that took half of what is left to the reset ends what is known of a window.
@@ -84,20 +89,40 @@ TEST(fair_share, a_part_grows_with_each_window_that_is_not_spent_until_it_is_all
     s.tell(at(begin - 9s), all, false);
     s.begin(at(begin), 10s, 0);
     EXPECT_EQ(s.held_until(part), none);
-    EXPECT_EQ(s.held_until(part + 1), at(begin + 8750ms));
+    EXPECT_EQ(s.held_until(part + 1), at(begin + 7500ms));
   }
   s.tell(at(1000s), all, false);
   s.begin(at(1001s), 10s, 0);
   EXPECT_EQ(s.held_until(100 * all), none);
 }
 
-TEST(fair_share, one_that_is_held_learns_by_the_first_answer_in_the_last_eighth) {
+// What others take of the last eighth is no sign that the parts are too large.
+TEST(fair_share, one_that_is_held_learns_by_the_first_answer_from_three_quarters_on) {
   for (bool const first : {true, false}) {
     auto s = shared();
     s.send(26);
-    if (!first) s.tell(at(18750ms), all, false);
-    s.tell(at(19s), all, true);
+    if (!first) s.tell(at(17500ms), all, false);
+    s.tell(at(17501ms), all, true);
     EXPECT_EQ(s.shared(), first);
+  }
+}
+
+TEST(fair_share, one_asks_and_the_others_wait_for_the_last_eighth) {
+  auto s = shared();
+  s.send(27);
+  EXPECT_EQ(s.held_until(1), free_after(10s, 26));
+  auto of_few = shared();  // it was told, before its part was sent
+  of_few.tell(at(17500ms), all, false);
+  EXPECT_EQ(of_few.held_until(27), free_after(10s, 26));
+}
+
+TEST(fair_share, a_small_part_has_the_last_eighth_sooner) {
+  for (bool const small : {true, false}) {
+    auto s = shared();
+    s.tell(at(11s), all, small);
+    s.begin(at(20s), 10s, 0);
+    s.send(all);
+    EXPECT_EQ(s.held_until(1), free_after(20s, small ? 2 : 28));
   }
 }
 

@@ -247,10 +247,23 @@ TEST(governor, a_window_that_others_use_is_told_to_the_law_and_left_to_them_in_p
   EXPECT_FALSE(ask(10s, 15, 10s));
   EXPECT_FALSE(ask(10s, 14, 10s));
   EXPECT_FALSE(ask(10s, 13, 10s));
-  std::ignore = g.submit(at(11s));
-  EXPECT_EQ(g.next(at(18750ms - 1ns)), std::nullopt);
-  EXPECT_EQ(g.why(at(11s)), (held_back{reason::others, at(18750ms)}));
-  EXPECT_NE(g.next(at(18750ms)), std::nullopt);
+  auto const asks = std::get<ticket>(g.submit(at(11s)));
+  EXPECT_EQ(g.next(at(17500ms - 1ns)), std::nullopt);
+  EXPECT_EQ(g.why(at(11s)), (held_back{reason::others, at(17500ms)}));
+  g.start(at(17500ms), asks, 0);
+  g.finish(at(17500ms), asks, {.advice = {.remaining = 12, .reset = 2500ms}}, 0);
+  std::ignore = g.submit(at(17501ms));
+  auto const last_eighth = at(18750ms + duration(625ms) / 16 * 3);
+  EXPECT_EQ(g.why(at(17501ms)), (held_back{reason::others, last_eighth}));
+  EXPECT_NE(g.next(last_eighth), std::nullopt);
+}
+
+TEST(governor, a_law_hears_of_others_that_the_caller_knows_of) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  auto const t = std::get<ticket>(g.submit(at(0s)));
+  g.start(at(0s), t, 0);
+  g.finish(at(0s), t, {.advice = {.shared = true}}, 0);
+  EXPECT_TRUE(g.law_state().shared);
 }
 
 TEST(governor, a_head_teaches_once_and_the_end_gives_the_permit_back) {

@@ -26,6 +26,9 @@ namespace headway {
 /// accepted since the one before. Where only such requests are left, nothing is accepted between
 /// their refusals: then it counts refusals in vain.
 ///
+/// Where nine tenths of the latest answers are refusals, none is a request's own: whatever is
+/// suspected, the pace is too fast.
+///
 /// Lines that are refused in their turn, one after another, may be alike: a tenant's block of a
 /// file. So others are asked *aside*, before their turn: eight, and eight times as many as passed
 /// at each next refusal. Once eight have passed, a refusal of one in its turn is its own. A server
@@ -65,6 +68,8 @@ class blame {
                                              ///< lines refused, not 4; 1 / 3: 15 % bad 30, not 12
   static constexpr int seldom = 8;           ///< one of so many aside was refused before
   static constexpr int firsts_max = 8;       ///< first refusals in a row that may be their own
+  static constexpr double latest = 64;       ///< answers, of which …
+  static constexpr double nearly_all = 0.9;  ///< … so many are refusals: the pace is too fast
   static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
@@ -75,6 +80,7 @@ class blame {
   /// Takes a success of what went at `sent`.
   void accept(record& r, time_point sent) noexcept {
     sample(r, false);
+    lately_ -= lately_ / latest;
     if (std::exchange(r.telling, 0) >= proof) proven_ = std::max(proven_ - 2, -disproof);
     accepted_sent_ = std::max(accepted_sent_, sent);
     ++lead_;
@@ -87,7 +93,8 @@ class blame {
   /// Takes a refusal of what went at `sent`. Returns whether it is the request's own.
   bool refuse(time_point now, record& r, time_point sent) noexcept {
     sample(r, true);
-    bool const own = is_own(now, r);
+    lately_ += (1 - lately_) / latest;
+    bool const own = is_own(now, r) && lately_ < nearly_all;
     r.rests = own && !asides_pass(r) && r.refusals > 0 && (vain(r) || most_bad());
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
@@ -178,6 +185,7 @@ class blame {
   }
 
   suspicion bad_;
+  double lately_ = 0;       // share of refusals
   std::uint32_t lead_ = 0;  // successes, less refusals that did not show one alone; modulo 2^32
   std::uint64_t accepted_ = 0;
   int firsts_ = 0;     // first refusals since anything was accepted

@@ -517,7 +517,7 @@ class governor {
     if (tells(advice))
       told_.tell(now, {r.in_order, said.what == outcome::throttle ? 0 : r.terms.cost,
                        *advice.remaining, *advice.reset, r.flight.rtt});
-    advice.shared = tells(advice) && told_.shared();
+    advice.shared |= tells(advice) && told_.shared();
     if (advice != hint{}) law_.on_hint(now, advice);
   }
   static bool tells(hint const& h) noexcept { return h.remaining && h.reset; }

@@ -25,7 +25,7 @@ struct hint {
   std::optional<duration> retry_after{};    ///< wait this long
   std::optional<std::int64_t> remaining{};  ///< units left of the limit that has the least left
   std::optional<duration> reset{};          ///< until all of it is back
-  bool shared = false;                      ///< others take of it, as the governor finds
+  bool shared = false;  ///< others take of it, as the caller or the governor finds
   friend bool operator==(hint const&, hint const&) = default;
 };
 

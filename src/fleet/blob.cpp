@@ -300,13 +300,17 @@ void fields(C& c, typename C::template as<company::ceilings>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<company>& x) {
-  auto& [all, lasting, brief, shown, window] = x;
+  auto& [all, lasting, brief, shown, told, window] = x;
   fields(c, all);
   fields(c, lasting);
   c.flags(brief, shown);
   c.real(window.seconds, 0);
   c.real(window.units);
   c.whole(window.step, 0, 2);
+  c.real(window.length, 0);
+  c.whole(window.even, 0, spurt::most);
+  c.whole(window.equal, 0, spurt::most);
+  c.real(told, 0);
 }
 
 template <class C>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <tuple>
 #include <utility>
 
 namespace headway {
@@ -86,6 +87,43 @@ TEST(company, that_a_spurt_has_shown_lasts_until_ceilings_stay) {
   for (int i = 0; i < 100; ++i) c.met(100, 1000, false, 10, 0.05);
   EXPECT_FALSE(c.crowd());
   EXPECT_FALSE(c.shown);
+}
+
+TEST(company, is_shown_by_a_refusal_at_half_of_what_a_cycle_told) {
+  auto const refused = [](double told, double rate, double unit) {
+    company c;
+    c.tell(told);
+    c.tell(told / 2);  // the most counts
+    c.refused(rate, unit);
+    return c.crowd();
+  };
+  EXPECT_TRUE(refused(0.25, 0.12, 1));
+  EXPECT_FALSE(refused(0.25, 0.13, 1));
+  EXPECT_FALSE(refused(0, 0.12, 1)) << "none told";
+  EXPECT_FALSE(refused(10, company::seldom / company::seconds, 1)) << "shares are known so well";
+  EXPECT_TRUE(refused(10, company::seldom / company::seconds, 2)) << "requests of two units";
+}
+
+TEST(company, that_was_shown_by_a_refusal_is_shown_again_by_half_of_that) {
+  company c;
+  c.tell(0.25);
+  c.refused(0.1, 1);
+  c.all.variation = c.lasting.variation = 0;
+  c.refused(0.06, 1);
+  EXPECT_FALSE(c.crowd());
+  c.refused(0.049, 1);
+  EXPECT_TRUE(c.crowd());
+}
+
+TEST(company, gives_a_stride_back_in_the_time_of_a_window_that_is_longer) {
+  company c;
+  EXPECT_EQ(c.stride_seconds(), company::seconds);
+  for (auto const& [length, even, seconds] : {std::tuple{60.0, spurt::proof, 60.0},
+                                              {60.0, spurt::proof - 1, company::seconds},
+                                              {24.0, spurt::proof, company::seconds}}) {
+    c.window = {.length = length, .even = even};
+    EXPECT_EQ(c.stride_seconds(), seconds) << length << ' ' << even;
+  }
 }
 
 TEST(company, the_stride_has_bounds) {

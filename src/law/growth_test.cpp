@@ -62,9 +62,14 @@ TEST(growth, a_climb_is_faster_each_time_that_its_reject_does_not_come) {
 
 TEST(growth, a_stride_is_given_back_in_a_time_whatever_the_rate) {
   growth const g{.rate = 50, .unit = 1, .answer = 0.01};
-  EXPECT_DOUBLE_EQ(g.stride(0.9, 0.1), 50 * company::seconds);
-  EXPECT_DOUBLE_EQ(g.stride(1.05, 0.1), 50 * company::seconds / 2);
-  EXPECT_DOUBLE_EQ(g.stride(3, 0.1), 50 * company::seconds / company::haste_max);
+  company others;
+  others.show();
+  ASSERT_NEAR(others.stride(), 0.1, 1e-9);
+  EXPECT_DOUBLE_EQ(g.stride(0.9, others), 50 * company::seconds);
+  EXPECT_DOUBLE_EQ(g.stride(1.05, others), 50 * company::seconds / 2);
+  EXPECT_DOUBLE_EQ(g.stride(3, others), 50 * company::seconds / company::haste_max);
+  others.window = {.length = 60, .even = spurt::proof};
+  EXPECT_DOUBLE_EQ(g.stride(0.9, others), 50 * 60) << "that of a window";
 }
 
 }  // namespace

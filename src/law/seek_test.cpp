@@ -1873,6 +1873,84 @@ TEST(seek, a_request_s_own_refusal_begins_the_search_anew_but_where_a_known_serv
   }
 }
 
+// Else one of those that share a limit forgot them at each bad request, and starved. What only
+// varies may be slots that are not named yet.
+TEST(seek, a_search_that_begins_anew_keeps_others_that_were_shown_but_where_chance_explains_them) {
+  for (bool const shown : {true, false})
+    for (bool const chance : {true, false}) {
+      auto law = touched_at(2);
+      law.others.show();
+      law.others.shown = shown;
+      law.luck.usual = chance ? 0.1 : 0;
+      time_point const now{1s};
+      law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
+      EXPECT_EQ(law.others.crowd(), shown && !chance) << shown << chance;
+    }
+}
+
+/// A law whose server has shut for the second time.
+seek shut_again(time_point& now) {
+  auto law = refused_after(200, now);
+  while (!law.server.shut) refuse(law, now);
+  now += 30s;
+  for (int i = 0; i < 8; ++i) answer(law, now, outcome::success);
+  while (!law.server.shut) refuse(law, now);
+  now += 30s;
+  return law;
+}
+
+TEST(seek, the_second_cycle_tells_a_rate_and_the_first_one_that_began_with_a_burst_none) {
+  time_point now{1s};
+  auto first = refused_after(200, now);
+  refuse(first, now);
+  now += 30s;
+  answer(first, now, outcome::success);
+  EXPECT_EQ(first.others.told, 0);
+  auto second = shut_again(now = time_point{1s});
+  auto const accepted = second.server.accepted;
+  auto const seconds = to_seconds(std::max(now, second.ready_at(1)) - second.server.began);
+  answer(second, now, outcome::success);
+  EXPECT_NEAR(second.others.told, accepted / seconds, 1e-6) << "of all of it";
+}
+
+TEST(seek, a_refusal_after_some_were_accepted_far_below_what_a_cycle_told_shows_others) {
+  for (bool const some : {true, false}) {
+    time_point now{1s};
+    auto law = touched_at(0.1);
+    law.others.tell(0.25);
+    if (some) accept(law, now, 1);
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.others.crowd(), some);
+  }
+}
+
+TEST(seek, a_refusal_at_fewer_permits_tells_nothing_of_a_rate) {
+  time_point now{1s};
+  auto law = touched_at(2);
+  law.top.slots = true;
+  law.so_far.unit = 10;
+  law.others.tell(100);
+  accept(law, now, 1);
+  auto sent = law.take(now, 10, 0);
+  sent.in_flight = 2;
+  law.on_throttle(now += 50ms, {.sent = sent, .in_flight = 2, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_TRUE(law.top.slots);
+  EXPECT_FALSE(law.others.crowd());
+}
+
+TEST(seek, three_openings_that_gave_just_as_many_show_that_none_share_the_window) {
+  for (int const equal : {spurt::own_proof - 1, spurt::own_proof}) {
+    time_point now{1s};
+    auto law = shut_again(now);
+    law.others.show();
+    law.others.window.units = law.server.accepted;
+    law.others.window.equal = equal - 1;
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.others.crowd(), equal < spurt::own_proof);
+    EXPECT_EQ(law.others.window.equal, equal) << "the window is the same";
+  }
+}
+
 // Bad requests are spread over a file as chance is over answers.
 TEST(seek, the_first_refusal_of_a_bad_request_counts_as_chance_and_no_later_one) {
   for (bool const again : {false, true}) {

@@ -71,18 +71,42 @@ TEST(spurt, that_takes_as_many_shows_none) {
   EXPECT_FALSE(cycle(few, 23));  // two requests tell nothing
 }
 
-TEST(spurt, knows_a_window_that_gives_as_many_as_before) {
+TEST(spurt, knows_a_window_of_ones_own_by_three_cycles_that_give_just_as_many) {
   spurt s;
-  EXPECT_FALSE(s.gives_as_many(1000, 1));  // there is none before it
-  cycle(s, 1000);
-  EXPECT_TRUE(s.gives_as_many(990, 1));
-  EXPECT_TRUE(s.gives_as_many(1010, 1));
-  EXPECT_FALSE(s.gives_as_many(989, 1));
-  cycle(s, 20);
-  EXPECT_TRUE(s.gives_as_many(19, 1));  // one request
-  EXPECT_FALSE(s.gives_as_many(18, 1));
-  cycle(s, spurt::requests);
-  EXPECT_FALSE(s.gives_as_many(spurt::requests, 1));  // too few to tell
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(s.own()) << i;
+    cycle(s, 20);
+  }
+  EXPECT_TRUE(s.own());
+  cycle(s, 21);
+  EXPECT_FALSE(s.own());
+  for (int i = 0; i < 9; ++i) cycle(s, spurt::few);
+  EXPECT_FALSE(s.own()) << "so few are as many by chance";
+}
+
+TEST(spurt, knows_a_windows_length_by_cycles_that_are_as_long_or_several_times_so) {
+  spurt s;
+  cycle(s, 100, 60);
+  cycle(s, 100, 65);
+  EXPECT_EQ(s.window(), 0) << "one may be as long by chance";
+  cycle(s, 200, 121);
+  EXPECT_EQ(s.window(), 65);
+  cycle(s, 100, 58);
+  EXPECT_EQ(s.window(), 58) << "the latest is the best";
+}
+
+TEST(spurt, knows_no_window_where_cycles_are_of_any_length_or_refused_between_as_by_a_rate) {
+  auto const after = [](double seconds, int closings) {
+    spurt s;
+    for (int i = 0; i < 3; ++i) cycle(s, 100, 60);
+    EXPECT_EQ(s.window(), 60);
+    for (int i = 0; i < 2; ++i) cycle(s, 100, seconds, closings);
+    return s.window();
+  };
+  EXPECT_EQ(after(40, 1), 0);
+  EXPECT_EQ(after(85, 1), 0);
+  EXPECT_EQ(after(60, 2), 0);
+  EXPECT_EQ(after(60, 1), 60);
 }
 
 // A longer cycle accepts more, and no more a second.

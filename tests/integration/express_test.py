@@ -1,6 +1,9 @@
 """express-rate-limit in each mode of its headers: obeyed, by the log of its application."""
 import json
+import os
+import signal
 import threading
+import time
 import unittest
 from collections import Counter
 
@@ -33,6 +36,33 @@ class Express(unittest.TestCase):
                     self.assertEqual(log.twice(), [])
                     self.assertLessEqual(log.throttled_share(), 0.01)
                     self.assertLessEqual(log.busiest(0.9 * WINDOW_MS / 1000), 2 * LIMIT)
+
+
+class TwoClients(unittest.TestCase):
+    """Two clients of one window that a policy tells: each leaves a part of it to the other, and says so."""
+
+    SECONDS = 80 if os.environ.get("HEADWAY_LONG") else 12
+
+    def test_share_it(self):
+        with npm.express_rate_limit(50, 2000) as servers, Work() as first, Work() as second:
+            server = servers["draft-8"]
+            runs = []
+            for name, work in (("first", first), ("second", second)):
+                work.write(f"{server.url}/{name}/{i}" for i in range(50 * self.SECONDS))
+                runs.append(work.start("--cold", "--alone"))
+                time.sleep(2.5)  # the first has a window for itself
+            time.sleep(self.SECONDS - 2.5)
+            for run, work in zip(runs, (first, second)):
+                run.send_signal(signal.SIGINT)
+                work.wait(run)
+            accepted = server.log().accepted()
+            late = [r for r in accepted if r.start > accepted[-1].end - self.SECONDS / 2]
+            shares = Counter(r.path.split("/")[1] for r in late)
+            measured(f"two clients, the last {len(late)} of {len(accepted)}: {dict(shares)}")
+            for work in (first, second):
+                self.assertRegex(work.stderr(), r"held back by: .*\bothers \d+ %")
+            if self.SECONDS > 60:  # parts become equal in some ten windows
+                self.assertGreater(min(shares.values()), len(late) / 4)
 
 
 ITEMS = 500

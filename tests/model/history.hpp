@@ -81,6 +81,7 @@ struct naive_governor {
   int proven = 0;                         // refused three times while others passed, less …
   double limits = 0;                      // of refusals whose doing is not known: a limit's, so far
   std::vector<bool> firsts{}, seconds{};  // refused: of first and of second attempts
+  double refused_lately = 0;              // … of all
   std::optional<time_point> first_sent{};
   bool answered = false;
 
@@ -374,6 +375,7 @@ struct naive_governor {
   }
   void succeed(time_point now, request& by, sample const& s, fraction u) {
     note(by, false);
+    refused_lately -= refused_lately / 64;
     if (by.telling >= 3) proven = std::max(proven - 2, -16);
     by.telling = 0;
     auto heard = s;
@@ -407,7 +409,9 @@ struct naive_governor {
     bool const many = waiting() >= 8 && head()->failures == 0;
     r->flying = false;
     bool const throttled = result.what == outcome::throttle;
-    s.own = throttled && blames(now, *r);
+    if (throttled) refused_lately += (1 - refused_lately) / 64;
+    s.own = throttled && blames(now, *r) && refused_lately < 0.9;
+    if (throttled && !s.own) r->stays_apart = false;
     if (throttled) {
       if (r->permit.sent >= refused_at) compare(*r);
       refused_at = std::max(refused_at, now);

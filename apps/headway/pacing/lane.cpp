@@ -66,6 +66,7 @@ void lane::open(time_point now, bool may_send) {
   look_at_others(now, may_send);
   if (auto const fleet = hosts(); fleet && fleet->members > 0)  // those cut off spend theirs, too
     parts_.quotas.take_part(now, 1.0 / (fleet->members + fleet->unheard));
+  parts_.quotas.share_pace(company() > 0);
 }
 
 std::optional<lane::turn> lane::next(time_point now, rng& chance) {
@@ -97,10 +98,10 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
         governor.cancel(now, *first);
         return turn{e.number, turn::kind::never, std::move(*why)};
       }
-      if (auto const until = quotas.ready_at(now, e.what.size).until; until > now) {
-        held_ = {reason::quota, until};
+      if (auto const held = quotas.ready_at(now, e.what.size, parts_.wait_max); held.until > now) {
+        held_ = {held.why, held.until};
         e.held = true;
-        e.held_until = until;
+        e.held_until = held.until;
         return std::nullopt;
       }
     }
@@ -180,6 +181,7 @@ void lane::hear(time_point now, ticket t, judgement const& said, int status, fra
   auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
   parts_.quotas.hear(now, e.receipt, head.quotas);
+  taught.advice.shared = parts_.quotas.shared();
   taught.held_elsewhere = held_elsewhere(now, e);
   parts_.governor.learn(now, t, taught, u);
   wake_ = now;
@@ -210,6 +212,7 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
   auto const ours = blamed && refused_in_a_row_ <= refused_in_a_row_max;
   taught.held_elsewhere = ours || (!refused && held_elsewhere(now, e));
   if (ours && told.hold <= parts_.wait_max) taught.advice = {};  // the quotas wait for it
+  taught.advice.shared = parts_.quotas.shared();
   taught.may_retry = end.may_repeat;
   auto const cuts = cuts_of(law_state());
   settled result{taught.what, parts_.governor.finish(now, t, taught, u)};

@@ -2,7 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <queue>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "pacing/test_lane.hpp"
@@ -254,6 +263,210 @@ TEST_F(lane_test, a_head_tells_of_quotas_once_and_its_end_gives_the_permit_back)
   with_law.open(now + 15s, true);
   EXPECT_FALSE(with_law.next(now + 15s, chance));
   EXPECT_EQ(with_law.why(now + 15s).until, now + 21s) << "the reset is as old as the head";
+}
+
+/// Sixteen in ten seconds. Of three windows the second is spent, though two went from here: of the
+/// third three may go.
+struct lane_of_many {
+  explicit lane_of_many(duration wait_max = 15min)
+      : l(test_lane("seek", {.first_alone = 0ns}, quota_book(), wait_max)) {}
+
+  void ask(duration at, double remaining, duration reset) {
+    auto const now = began + at;
+    auto const t = std::get<ticket>(l.submit(now, {}, 0));
+    l.open(now, true);
+    EXPECT_TRUE(l.next(now, chance));
+    judgement const told{
+        .quotas = {{.name = "requests", .limit = 16, .remaining = remaining, .reset = reset}},
+        .in_fields = 1};
+    if (by_head) l.hear(now, t, told, 200, chance());
+    l.settle(now, t, told, {.status = 200}, chance());
+  }
+  bool knows_others() const { return std::get<seek>(l.law_state().choice).others.shown; }
+  void two_windows() {
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    EXPECT_FALSE(knows_others());
+    ask(11s, 0, 9s);
+  }
+  /// Returns whether a fourth one goes in the third.
+  bool goes_on() {
+    ask(20s, 15, 10s);
+    ask(21s, 14, 9s);
+    ask(22s, 13, 8s);
+    l.submit(began + 23s, {}, 0);
+    l.open(began + 23s, true);
+    auto const goes = l.next(began + 23s, chance).has_value();
+    l.rest(began + 23s, true);
+    EXPECT_FALSE(l.parked());
+    return goes;
+  }
+
+  time_point const began{1h};
+  rng chance{1};
+  bool by_head = false;
+  lane l;
+};
+
+TEST(lane, leaves_a_part_of_a_quota_to_others_and_its_law_knows_of_them) {
+  for (bool const by_head : {true, false}) {
+    lane_of_many to;
+    to.by_head = by_head;
+    to.two_windows();
+    EXPECT_TRUE(to.knows_others());
+    EXPECT_FALSE(to.goes_on());
+    auto& l = to.l;
+    EXPECT_EQ(l.why(to.began + 23s), (held_back{reason::others, l.wake()}));
+    auto const told = l.hindered(to.began + 23s);
+    EXPECT_EQ(told.why, "the rest of this window is left to others that share it");
+    EXPECT_EQ(told.until, l.wake());
+    l.open(l.wake(), true);
+    EXPECT_TRUE(l.next(l.wake(), to.chance));
+  }
+}
+
+TEST(lane, leaves_nothing_to_others_for_longer_than_its_patience) {
+  lane_of_many to(4s);
+  to.two_windows();
+  EXPECT_TRUE(to.goes_on());
+}
+
+/// A pace that others share, in which only their number matters.
+struct accompanied final : pace {
+  explicit accompanied(any_law l) : law_(std::move(l)) {}
+  void refresh(time_point, int, int) noexcept override {}
+  bool claim(time_point, std::int64_t, fraction) noexcept override { return true; }
+  void hold(time_point) noexcept override {}
+  time_point held_until() const noexcept override { return time_point::min(); }
+  time_point look_again(time_point) const noexcept override { return never; }
+  int company() const noexcept override { return 1; }
+  any_law const& law() const noexcept override { return law_; }
+  time_point ready_at(std::int64_t cost) const noexcept override { return law_.ready_at(cost); }
+  double allowed() const noexcept override { return law_.allowed(); }
+  stamp take(time_point now, std::int64_t cost, fraction u) noexcept override {
+    return law_.take(now, cost, u);
+  }
+  void on_success(time_point, sample const&, fraction) noexcept override {}
+  void on_throttle(time_point, sample const&, resource, fraction) noexcept override {}
+  void on_failure(time_point, sample const&, fraction) noexcept override {}
+  void on_hint(time_point, hint const&) noexcept override {}
+  any_law law_;
+};
+
+TEST(lane, leaves_nothing_to_those_that_share_its_pace) {
+  lane_of_many to;
+  to.l.leave(to.began, 0, {.with = std::make_shared<accompanied>(to.l.law_state())});
+  to.two_windows();
+  EXPECT_TRUE(to.goes_on());
+}
+
+/// Clients of one window that a policy tells, with seconds rounded up, as express-rate-limit does;
+/// each has lines enough.
+struct shared_server {
+  struct client {
+    lane l;
+    std::vector<ticket> lines{};  // by their number
+    std::vector<int> accepted{};  // in each window
+  };
+  struct answer {
+    time_point at;
+    std::size_t to;
+    std::uint32_t line;
+    time_point sent;
+    judgement says;
+    int status;
+    bool operator<(answer const& b) const noexcept { return at > b.at; }
+  };
+
+  shared_server(int limit, duration window, std::size_t clients, std::uint64_t seed)
+      : limit_(limit), window_(window), chance_{seed} {
+    for (std::size_t i = 0; i < clients; ++i) {
+      all_.push_back({.l = test_lane()});
+      for (std::uint32_t n = 0; n < 50; ++n)
+        all_[i].lines.push_back(std::get<ticket>(all_[i].l.submit(now_, {}, n)));
+    }
+  }
+
+  /// Until so many windows are over.
+  void run(std::size_t windows) {
+    while (windows_ <= windows) {
+      for (std::size_t i = 0; i < all_.size(); ++i) send(i);
+      auto next = flying_.empty() ? never : flying_.top().at;
+      for (auto const& c : all_) next = std::min(next, c.l.wake());
+      ASSERT_GT(next, now_);
+      ASSERT_NE(next, never);
+      now_ = next;
+      while (!flying_.empty() && flying_.top().at <= now_) hear();
+    }
+  }
+
+  /// Of what was accepted in the later half of the windows.
+  double jain() const {
+    double sum = 0, squares = 0;
+    for (auto const& c : all_) {
+      auto const half = c.accepted.begin() + static_cast<std::ptrdiff_t>(c.accepted.size() / 2);
+      auto const n = static_cast<double>(std::accumulate(half, c.accepted.end(), 0));
+      sum += n, squares += n * n;
+    }
+    return sum * sum / (static_cast<double>(all_.size()) * squares);
+  }
+
+ private:
+  void send(std::size_t i) {
+    auto& l = all_[i].l;
+    if (!l.due(now_)) return;
+    l.open(now_, true);
+    while (auto const turn = l.next(now_, chance_)) {
+      if (now_ >= ends_) {
+        ends_ = now_ + window_, left_ = limit_, ++windows_;
+        for (auto& c : all_) c.accepted.resize(windows_);
+      }
+      auto const ok = left_ > 0;
+      left_ -= ok, all_[i].accepted.back() += ok;
+      auto const reset = std::chrono::ceil<std::chrono::seconds>(ends_ - now_);
+      judgement says{.quotas = {{.name = "requests",
+                                 .limit = limit_,
+                                 .remaining = left_,
+                                 .reset = reset,
+                                 .window = window_}}};
+      if (!ok) says.what = reaction::rate, says.hold = reset;
+      auto const at = now_ + from_seconds(0.005 + 0.02 * unit(chance_()));
+      flying_.push({at, i, turn->number, now_, std::move(says), ok ? 200 : 429});
+    }
+    l.rest(now_, true);
+  }
+  void hear() {
+    auto const a = flying_.top();
+    flying_.pop();
+    auto& [l, lines, accepted] = all_[a.to];
+    auto const got =
+        l.settle(now_, lines[a.line], a.says, {.status = a.status, .sent = a.sent}, chance_());
+    if (got.ruling.what == verdict::done)
+      lines[a.line] = std::get<ticket>(l.submit(now_, {}, a.line));
+  }
+
+  int limit_;
+  duration window_;
+  rng chance_;
+  time_point now_{1h}, ends_{};
+  int left_ = 0;
+  std::size_t windows_ = 0;
+  std::vector<client> all_{};
+  std::priority_queue<answer> flying_{};
+};
+
+TEST(lane, shares_a_window_that_a_policy_tells) {
+  struct {
+    int limit;
+    duration window;
+    std::size_t clients;
+  } const servers[] = {{50, 2s, 2}, {50, 2s, 3}, {100, 10s, 2}, {100, 10s, 4}, {300, 1min, 2}};
+  for (auto const& [limit, window, clients] : servers)
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      shared_server server(limit, window, clients, seed);
+      server.run(40);
+      EXPECT_GE(server.jain(), 0.9) << limit << " for " << clients << ", seed " << seed;
+    }
 }
 
 // ── a ban ───────────────────────────────────────────────────────────────────────────────────────

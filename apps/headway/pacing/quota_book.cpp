@@ -49,6 +49,11 @@ std::optional<double> units_of(std::span<quota_units const> all, std::string_vie
   return std::nullopt;
 }
 
+/// As fair_share counts them.
+std::uint64_t whole(double units) noexcept {
+  return static_cast<std::uint64_t>(std::llround(std::clamp(units, 0.0, 1e15)));
+}
+
 /// When `units` are there that come at `per_second`, surely later than `now`.
 time_point when(time_point now, double units, double per_second) noexcept {
   return later(now, from_seconds(std::max(units, 0.0) / per_second) + 1us);
@@ -114,10 +119,11 @@ void quota_book::take_part(time_point now, double part) noexcept {
     }
 }
 
-quota_book::held quota_book::ready_at(time_point now, request_size const& size) const {
+quota_book::held quota_book::ready_at(time_point now, request_size const& size,
+                                      duration patience) const {
   held latest;
-  auto const at_least = [&](quota const& q, time_point until) {
-    if (until > latest.until) latest = {q.name, until};
+  auto const at_least = [&](quota const& q, time_point until, reason why = reason::quota) {
+    if (until > latest.until) latest = {q.name, until, why};
   };
   for (auto const& q : quotas_) {
     if (q.hold > now) at_least(q, q.hold);
@@ -132,6 +138,10 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size) 
     }
     if (q.alone && !q.told)
       at_least(q, q.alone->sent.ready_at(now, std::min(*cost, q.alone->limit), q.alone->limit));
+    auto const* const common = q.common && !shares_pace_ ? &*q.common : nullptr;
+    if (common != nullptr)
+      if (auto const until = common->share.held_until(whole(*cost)); until <= later(now, patience))
+        at_least(q, until, reason::others);
     if (q.told) {
       auto const& t = *q.told;
       auto const wanted = std::min(*cost, t.limit) * (1 - 1e-9);
@@ -140,7 +150,9 @@ quota_book::held quota_book::ready_at(time_point now, request_size const& size) 
       if (t.refills)
         at_least(q, when(now, wanted - level, t.per_second));
       else if (t.full != never && t.full > now)
-        at_least(q, t.full);
+        at_least(q, common != nullptr && common->known() && !common->asked && q.flies <= 0
+                        ? std::min(t.full, common->ends)
+                        : t.full);
       else if (flying_ > 0)
         at_least(q, never);
     }
@@ -156,8 +168,15 @@ time_point quota_book::busy_until() const noexcept {
       at = std::max(at, when(q.set->as_of, q.set->burst - q.set->level, q.set->per_second));
     if (q.told && !q.told->refills && q.told->level < 1 && q.told->full != never)
       at = std::max(at, q.told->full);
+    if (q.common && !shares_pace_) at = std::max(at, q.common->share.held_until(1));
   }
   return at;
+}
+
+bool quota_book::shared() const noexcept {
+  return !shares_pace_ && std::ranges::any_of(quotas_, [](auto const& q) {
+    return q.ours && q.common && q.common->share.shared();
+  });
 }
 
 std::optional<std::string> quota_book::never_fits(request_size const& size) const {
@@ -190,6 +209,10 @@ quota_receipt quota_book::take(time_point now, request_size const& size) {
       q.set->level -= *cost;
     }
     if (q.alone) q.alone->sent.add(now, *cost);
+    if (q.common) {
+      q.common->share.send(whole(*cost));
+      q.common->asked |= q.common->ends <= now;
+    }
     if (q.told) {
       auto& t = *q.told;
       auto const is_back = !t.refills && t.full <= now;
@@ -407,12 +430,41 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told,
   // remained, less all that flies, is there. More than what flew beside a request is new.
   auto const risen = went.mark > t.mark && remaining > t.remaining + went.beside;
   auto const one_window = !fresh && !t.refills && now < t.full && !risen;
+  auto const begins = !fresh && (!one_window || t.full == never);
   t.remaining = one_window ? std::min(t.remaining, remaining) : remaining;
   t.mark = std::max(t.mark, went.mark);
   t.sent = sent;
   t.full = later(now, reset);
   t.level = t.refills ? remaining - (q.taken - went.mark) : t.remaining - q.flies;
   t.as_of = now;
+  if (t.refills)
+    q.common.reset();
+  else
+    share(now, q, told, begins, went, sent);
+}
+
+/// Takes what an answer tells of a window, for the part of it that is ours. What went before the
+/// first one was told of is not known: it has no part.
+void quota_book::share(time_point now, quota& q, http::quota const& told, bool begins,
+                       quota_receipt::entry const& went, time_point sent) {
+  auto const rtt = now - sent;
+  auto const reset = std::max(*told.reset, 0ns);
+  auto const length = told.window.value_or(reset);
+  if (reset - rtt <= rtt || went.cost <= 0) return;  // of another window, perhaps, or partition
+  auto const end = later(now, reset);
+  auto const end_min = reset % 1s == 0ns ? later(end, -1s) : end;  // seconds are rounded up
+  if (begins && !q.common && end_min > now) q.common = common_window{};
+  if (!q.common) return;
+  auto& c = *q.common;
+  if (begins) {
+    c.about = later(c.about, length);
+    if (c.about < now) c.about = end;  // none went for a while
+  }
+  c.about = std::clamp(c.about, end_min, end);
+  if (begins) c.share.begin(later(c.about, -length), length, whole(q.flies + went.cost));
+  c.share.tell(sent, whole(q.told->limit), q.told->level < 1);
+  c.ends = std::clamp(begins || c.asked ? end : c.ends, end_min, end);
+  c.asked = false;
 }
 
 std::vector<quota_book::standing> quota_book::look(time_point now) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "headway/fair_share.hpp"
+#include "headway/governor.hpp"
 #include "headway/http/advice.hpp"
 #include "headway/time.hpp"
 #include "pacing/cost_model.hpp"
@@ -65,8 +68,10 @@ struct quota_receipt {
 /// that nothing of the quota is lost. A policy that is told without what remains is a ceiling for
 /// each window of its length; one of concurrent requests bounds those in flight; of several
 /// partitions of a quota the one told last is ours. Where what remains falls faster than they say,
-/// they are raised. An answer's count is taken to be as old as the answer: later than it can be. No
-/// clock, no I/O. Threads: distinct objects safe. Source: platform.openai.com and
+/// they are raised. An answer's count is taken to be as old as the answer: later than it can be. Of
+/// a window that others use, too, a part goes and the rest is left to them (fair_share); and since
+/// resets are told in seconds, rounded up, one request asks at the soonest that was told whether it
+/// is back. No clock, no I/O. Threads: distinct objects safe. Source: platform.openai.com and
 /// docs.anthropic.com on rate limits, as of 2026-06.
 class quota_book {
  public:
@@ -76,13 +81,18 @@ class quota_book {
 
   /// Spends that part of the ceilings from now on: the rest is for hosts that share them.
   void take_part(time_point now, double part) noexcept;
+  /// Takes whether others share its owner's pace from now on. These are no others to leave a part
+  /// to, and this book does not know what they send: it leaves none.
+  void share_pace(bool yes) noexcept { shares_pace_ = yes; }
 
   struct held {
     std::string_view quota{};              ///< that binds; valid as long as the book
     time_point until = time_point::min();  ///< `never`: until an answer
+    reason why = reason::quota;            ///< or `others`: what is left is left to them
   };
-  /// What holds the request back, and until when: not later than `now` where it may go.
-  held ready_at(time_point now, request_size const&) const;
+  /// What holds the request back, and until when: not later than `now` where it may go. Nothing is
+  /// left to others for longer than `patience`.
+  held ready_at(time_point now, request_size const&, duration patience = duration::max()) const;
 
   /// Until when a book that knows nothing could let something go sooner.
   time_point busy_until() const noexcept;
@@ -113,6 +123,9 @@ class quota_book {
   std::vector<known_quota> knows() const;
   /// Begins with what an earlier run knew, `age` ago; what answers tell takes its place.
   void remember(time_point now, std::span<known_quota const>, duration age);
+
+  /// Returns whether others have taken of a window that is spent now.
+  bool shared() const noexcept;
 
   /// What was learned, for people; "" if nothing.
   std::string findings() const;
@@ -163,6 +176,19 @@ class quota_book {
 
     void refill(time_point now) noexcept;
   };
+  /// A told window, as far as others use it, too.
+  struct common_window {
+    fair_share share{};
+    time_point ends = never;   ///< by the soonest reset that was told of it
+    time_point about = never;  ///< it does, if it began as soon as the one before had ended
+    bool asked = false;        ///< … whether it is back, since `ends`
+
+    /// Returns whether others have taken of it lately.
+    bool known() const noexcept {
+      constexpr auto any = std::numeric_limits<std::uint64_t>::max();
+      return share.shared() || share.held_until(any) != time_point::min();
+    }
+  };
   /// A policy that was told without what remains of it.
   struct policy {
     double limit = 0;
@@ -183,6 +209,7 @@ class quota_book {
     double flies = 0;   ///< of that what has no answer: perhaps counted, perhaps not
     double dearer = 1;  ///< the server charges so many times what answers say, at least 1
     time_point hold = time_point::min();
+    std::optional<common_window> common{};  ///< from the second window on
   };
 
   quota* named(std::string_view name, std::string_view partition);
@@ -192,6 +219,8 @@ class quota_book {
   void listen_to_policy(time_point now, quota&, http::quota const&) const;
   static void listen(time_point now, quota&, http::quota const&, quota_receipt::entry const& went,
                      time_point sent);
+  static void share(time_point now, quota&, http::quota const&, bool begins,
+                    quota_receipt::entry const& went, time_point sent);
   /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request
   /// took of it.
   std::pair<quota*, quota_receipt::entry> take_told(time_point now, quota_receipt&,
@@ -201,6 +230,7 @@ class quota_book {
   std::vector<quota> quotas_;
   int flying_ = 0;
   double part_ = 1;  // of the ceilings
+  bool shares_pace_ = false;
 };
 
 }  // namespace headway::app

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -408,6 +412,222 @@ TEST(quota_book, begins_with_what_it_knew) {
       {.name = "tokens", .limit = 90000, .remaining = 80000, .reset = 7s}};
   second.settle(at(2s), again, {.bytes = 400}, {.quotas = more});
   EXPECT_LE(second.ready_at(at(2s), costing(79000)).until, at(2s)) << "what is told holds";
+}
+
+// ── others ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Sixteen in ten seconds, of which others take, too.
+struct shared_window : testing::Test {
+  static constexpr duration asked = 27500ms;  // the third one, whether anything is left
+  /// A request that is answered at once.
+  void ask(duration now, double remaining, duration reset, request_size const& size = {},
+           std::string const& name = "requests") {
+    auto receipt = book.take(at(now), size);
+    auto const says = told(name, 16, remaining, reset);
+    book.settle(at(now), receipt, size, {.quotas = {&says, 1}});
+  }
+  /// Until when one more waits for others; `now` if for none.
+  duration waits(duration now, request_size const& size = {}, duration patience = 1h) {
+    auto const held = book.ready_at(at(now), size, patience);
+    return held.why == reason::others ? std::max(now, held.until - at(0s)) : now;
+  }
+  /// Three windows: of the second two go from here, and nothing is left.
+  void share() {
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    ask(11s, 0, 9s);
+    EXPECT_EQ(book.shared(), !with_others);
+    ask(20s, 15, 10s);
+  }
+
+  quota_book book;
+  bool with_others = false;
+};
+
+TEST_F(shared_window, is_left_to_others_in_part_until_its_last_eighth) {
+  share();
+  EXPECT_FALSE(book.shared());
+  ask(20s, 14, 10s);
+  EXPECT_EQ(waits(20s), 20s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(21s), asked);
+  EXPECT_EQ(book.busy_until(), at(asked));
+  ask(asked, 12, 2500ms);
+  auto const last_eighth = 28750ms + duration(625ms) / 16 * 3;  // of a part of three
+  EXPECT_EQ(waits(asked), last_eighth);
+  EXPECT_LE(book.ready_at(at(last_eighth), {}).until, at(last_eighth));
+}
+
+TEST_F(shared_window, shows_no_others_where_all_of_it_went_from_here) {
+  for (auto window = 0s; window < 50s; window += 10s)
+    for (int i = 1; i <= 16; ++i) {
+      EXPECT_EQ(waits(window + 1s), window + 1s);
+      ask(window + 1s, 16 - i, 9s);
+      EXPECT_FALSE(book.shared());
+    }
+}
+
+// What went before it was told of was of it, perhaps.
+TEST_F(shared_window, shows_no_others_before_the_second_one) {
+  std::vector<quota_ceiling> const ours{{"requests", 1000, 1s, 1000}};
+  book = quota_book(ours);
+  for (int i = 0; i < 10; ++i) {
+    auto receipt = book.take(at(0s), {});
+    book.settle(at(0s), receipt, {}, {});
+  }
+  for (int i = 11; i <= 16; ++i) ask(1s, 16 - i, 9s);
+  EXPECT_FALSE(book.shared());
+  for (int i = 1; i <= 16; ++i) {
+    EXPECT_EQ(waits(10s), 10s);
+    ask(10s, 16 - i, 10s);
+  }
+}
+
+TEST_F(shared_window, is_not_left_to_those_that_share_the_pace) {
+  book.share_pace(with_others = true);
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(20s), 20s);
+  EXPECT_LT(book.busy_until(), at(20s));
+  book.share_pace(false);
+  EXPECT_EQ(waits(20s), asked);
+}
+
+TEST_F(shared_window, is_not_left_to_others_for_longer_than_our_patience) {
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  EXPECT_EQ(waits(20s, {}, asked - 20s), asked);
+  EXPECT_EQ(waits(20s, {}, asked - 20s - 1ns), 20s);
+}
+
+TEST_F(shared_window, counts_units) {
+  share();
+  book = by_tokens();
+  ask(0s, 13, 10s, costing(3), "tokens");
+  ask(10s, 13, 10s, costing(3), "tokens");
+  ask(11s, 0, 9s, costing(3), "tokens");
+  EXPECT_TRUE(book.shared());
+  ask(20s, 13, 10s, costing(3), "tokens");  // of six: a quarter less, and one more
+  EXPECT_EQ(waits(20s, costing(4)), asked);
+  EXPECT_EQ(waits(20s, costing(3)), 20s);
+}
+
+TEST_F(shared_window, begins_with_its_first_answer_only) {
+  share();
+  ask(25s, 14, 5s);
+  ask(26s, 13, 4s);
+  EXPECT_EQ(waits(26s), asked);
+}
+
+// Seconds are rounded up: what is told last is told as too late.
+TEST_F(shared_window, is_asked_by_one_request_at_the_soonest_end_that_was_told) {
+  ask(0s, 15, 10s);
+  ask(10s, 15, 10s);
+  ask(19100ms, 0, 1s);
+  EXPECT_TRUE(book.shared());
+  EXPECT_EQ(book.ready_at(at(19200ms), {}).until, at(20s));
+  auto receipt = book.take(at(20s), {});
+  EXPECT_EQ(book.ready_at(at(20s), {}).until, at(20100ms)) << "one asks";
+  auto const says = told("requests", 16, 0, 1s);
+  book.settle(at(20s), receipt, {}, {.quotas = {&says, 1}, .refused = true});
+  EXPECT_EQ(book.ready_at(at(20s), {}).until, at(21s)) << "it was too soon";
+}
+
+TEST_F(shared_window, that_is_made_longer_is_not_asked_before_it_may_end) {
+  for (auto const& [reset, at_least] : {std::pair(duration(5s), duration(23100ms)),
+                                        std::pair(duration(1500ms), duration(20600ms))}) {
+    book = quota_book();
+    ask(0s, 15, 10s);
+    ask(10s, 15, 10s);
+    ask(19100ms, 0, reset);
+    EXPECT_TRUE(book.shared());
+    EXPECT_EQ(book.ready_at(at(19200ms), {}).until, at(at_least)) << to_seconds(reset);
+  }
+}
+
+TEST_F(shared_window, is_waited_for_until_the_latest_end_where_there_are_no_others) {
+  for (auto window : {0s, 10s}) {
+    for (int i = 1; i < 16; ++i) ask(window, 16 - i, 10s);
+    ask(window + 9100ms, 0, 1s);
+    EXPECT_EQ(book.ready_at(at(window + 9200ms), {}).until, at(window + 10100ms));
+  }
+}
+
+/// An answer that is as old as what it tells of is perhaps of the window before.
+TEST_F(shared_window, hears_nothing_from_slow_answers) {
+  share();
+  auto receipt = book.take(at(20s), {});
+  auto const says = told("requests", 16, 0, 4s);
+  book.settle(at(24s), receipt, {}, {.quotas = {&says, 1}});
+  EXPECT_FALSE(book.shared());
+}
+
+TEST_F(shared_window, is_none_where_it_refills) {
+  share();
+  ask(20s, 14, 10s);
+  ask(20s, 13, 10s);
+  auto receipt = book.take(at(21s), {});
+  auto says = told("requests", 16, 12, 9s);
+  says.period = 10s;
+  book.settle(at(21s), receipt, {}, {.quotas = {&says, 1}});
+  EXPECT_EQ(waits(21s), 21s);
+}
+
+TEST_F(shared_window, of_a_second_or_more_than_ten_minutes_has_no_parts) {
+  // A window of one second may end at once, as far as whole seconds tell.
+  for (auto const length :
+       {duration(999ms), duration(1s), duration(1001ms), duration(10min), duration(601s)}) {
+    book = quota_book();
+    for (int window = 0; window < 4; ++window) {
+      ask(window * length, 15, length);
+      ask(window * length, window == 3 ? 14 : 0, length);
+    }
+    ask(3 * length, 13, length);
+    EXPECT_EQ(waits(3 * length) > 3 * length, length == 1001ms || length == 10min)
+        << length.count();
+  }
+}
+
+// What we sent to another partition is not counted of this one.
+TEST_F(shared_window, is_judged_by_answers_to_what_was_counted_of_it) {
+  auto const tell_of = [&](duration now, std::string partition, double remaining) {
+    auto state = told("requests", 16, remaining, 10s - now % 10s);
+    state.partition = std::move(partition);
+    tell(book, now, state);
+  };
+  for (auto window = 0s; window < 50s; window += 10s)
+    for (int i = 1; i <= 4; ++i) {
+      tell_of(window + 1s, ":A:", 16 - i);
+      tell_of(window + 1s, ":B:", 16 - 4 * i);
+      EXPECT_FALSE(book.shared()) << i;
+    }
+}
+
+TEST_F(shared_window, holds_nothing_for_long_whatever_it_says) {
+  rng chance(11);
+  auto const one_of = [&](auto const& all) { return all[chance() % std::size(all)]; };
+  double const limits[] = {1, 2, 50, 1e12}, remain[] = {0, 0, 0, 1, 5, 1e12, -7};
+  duration const resets[] = {0s, -5s, 1ns, 1s, 2s, 10s, 10min, 1h, duration::max(), -1h};
+  time_point now = at(0s);
+  int held_back = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    auto const held = book.ready_at(now, {});
+    if (held.why == reason::others && held.until > now) {
+      ++held_back;
+      ASSERT_LE(held.until, now + duration(10min) * 15 / 16);
+      auto const then = book.ready_at(held.until, {});
+      ASSERT_TRUE(then.until <= held.until || then.why == reason::quota);
+    }
+    if (held.until != never) now = std::max(now, held.until);
+    if (i % 100 == 0) book = quota_book(), now = at(0s);
+    auto receipt = book.take(now, {});
+    now += one_of(std::array<duration, 4>{0s, 1ms, 100ms, 3s});
+    auto const says = told("requests", one_of(limits), one_of(remain), one_of(resets));
+    book.settle(now, receipt, {}, {.quotas = {&says, 1}, .refused = chance() % 4 == 0});
+  }
+  EXPECT_GT(held_back, 0) << "it tries nothing";
 }
 
 }  // namespace

@@ -177,6 +177,7 @@ void trace::result(ticket t, attempt_result const& r) {
   if (r.advice.remaining)
     fmt::format_to(out, FMT_COMPILE(R"(,"remaining":{})"), *r.advice.remaining);
   if (r.advice.reset) fmt::format_to(out, FMT_COMPILE(R"(,"reset":{})"), r.advice.reset->count());
+  if (r.advice.shared) lines_ += R"(,"shared":true)";
   if (!r.may_retry) lines_ += R"(,"may_retry":false)";
   if (r.held_elsewhere) lines_ += R"(,"held_elsewhere":true)";
 }

@@ -120,7 +120,8 @@ TEST(trace, reads_back_every_call) {
               ticket{1ULL << 40});
     to.submit(3, began + 2ns, {}, refused{reason::quota, never});
     to.start(3, began + 3ns, ticket{7}, ~fraction{0});
-    to.learn(3, began + 4ns, ticket{7}, {.advice = {.remaining = 5, .reset = 1s}}, 10, true);
+    to.learn(3, began + 4ns, ticket{7}, {.advice = {.remaining = 5, .reset = 1s, .shared = true}},
+             10, true);
     to.finish(3, began + 5ns, ticket{7}, told, 11, {verdict::retry, reason::backoff, began + 1s},
               {});
     to.finish(3, began + 6ns, ticket{7}, {}, 12, {}, {});
@@ -151,7 +152,7 @@ TEST(trace, reads_back_every_call) {
   EXPECT_FALSE(read[1].ended);
   EXPECT_TRUE(read[2].ended);
   EXPECT_EQ(read[3].u, ~fraction{0});
-  EXPECT_EQ(read[4].result.advice, (hint{.remaining = 5, .reset = 1s}));
+  EXPECT_EQ(read[4].result.advice, (hint{.remaining = 5, .reset = 1s, .shared = true}));
   EXPECT_EQ(read[4].u, 10U);
   EXPECT_FALSE(read[4].ended);
   EXPECT_EQ(read[5].result.what, told.what);

@@ -246,6 +246,7 @@ std::optional<traced_call> trace_reader::next() {
     if (o.has("remaining"))
       c.result.advice.remaining = o.whole("remaining", any_of_type<std::int64_t>);
     if (o.has("reset")) c.result.advice.reset = duration(o.whole("reset"));
+    if (o.has("shared")) c.result.advice.shared = o.flag("shared");
     if (o.has("may_retry")) c.result.may_retry = o.flag("may_retry");
     if (o.has("held_elsewhere")) c.result.held_elsewhere = o.flag("held_elsewhere");
   }

@@ -41,6 +41,7 @@ struct company {
   ceilings lasting{};  ///< of counts that were not short
   bool brief = false;  ///< the latest count was short, and the one since then is
   bool shown = false;  ///< a spurt or a row of tests has shown them
+  double told = 0;     ///< units per second, by a cycle, or refused since if more; 0: none yet
   spurt window{};      ///< that asks whether a window is shared
   friend bool operator==(company const&, company const&) = default;
 
@@ -57,7 +58,10 @@ struct company {
   static constexpr double stride_max = 0.25;   ///< of the level
   static constexpr double crowded = 0.05;      ///< a longer stride than this: a crowd
   static constexpr double seconds = 12;        ///< to grow by a stride, whatever the rate
-  static constexpr double haste_max = 32;  ///< times as fast, above the ceiling; 8: batch-6 1.40
+  static constexpr double fallen = 2;       ///< times a rate that is refused, a cycle told: others
+  static constexpr double seldom = 4;       ///< requests in those seconds: shares differ by chance
+  static constexpr double long_window = 2;  ///< times that; 1: of 200 in 20 s Jain .95, not .99
+  static constexpr double haste_max = 32;   ///< times as fast, above the ceiling; 8: batch-6 1.40
   static constexpr double shown_variation = 0.04;  ///< of what a spurt or a row has shown
   static constexpr double saved_times = 1.4;       ///< 1.1: rate-32 .77 after 5 min, not .82
 
@@ -81,6 +85,15 @@ struct company {
     all.variation = std::max(all.variation, shown_variation);
     lasting.variation = std::max(lasting.variation, shown_variation);
   }
+  /// Takes a rate that a cycle told.
+  void tell(double rate) noexcept { told = std::max(told, rate); }
+  /// Takes a refusal at a rate, after some were accepted. A limit of one's own accepts half of what
+  /// a cycle told.
+  void refused(double rate, double unit) noexcept {
+    if (seconds * rate >= seldom * unit || told <= fallen * rate) return;
+    show();
+    told = rate;
+  }
   /// Takes an acceptance `lasted` seconds after the latest refusal.
   void accepted(double lasted, double answer) noexcept {
     brief = brief && is_brief(lasted, answer);
@@ -90,6 +103,12 @@ struct company {
   /// ceiling is uncertain.
   double stride() const noexcept {
     return std::clamp(std::sqrt(gain * (brief ? all : lasting).variation), stride_min, stride_max);
+  }
+
+  /// Returns the seconds in which a stride is given back: a window cuts each client once, whatever
+  /// it takes.
+  double stride_seconds() const noexcept {
+    return window.window() > long_window * seconds ? window.window() : seconds;
   }
 
   /// Returns whether the ceiling varies as it does among others.

@@ -73,12 +73,12 @@ struct growth {
     return std::max(needed, least);
   }
 
-  /// Returns the units in which a stride of others' is given back: `company::seconds` of them, and
+  /// Returns the units in which a stride of others' is given back: those of `stride_seconds()`, and
   /// above the ceiling half for each stride, to a bound.
-  double stride(double above, double length) const noexcept {
-    auto needed = rate * company::seconds;
+  double stride(double above, company const& others) const noexcept {
+    auto needed = rate * others.stride_seconds();
     auto const least = std::max({rate * answer, unit, needed / company::haste_max});
-    for (above -= 1; above > 0 && needed > least; above -= length) needed /= 2;
+    for (above -= 1; above > 0 && needed > least; above -= others.stride()) needed /= 2;
     return std::max(needed, least);
   }
 };

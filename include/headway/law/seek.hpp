@@ -433,7 +433,7 @@ struct seek {
     if (is_quiet()) top.calm.asks = top.guess = true;
     switch (growing()) {
       case phase::crowd:
-        level += others.stride() * top.at * cost / per.stride(level / top.at, others.stride());
+        level += others.stride() * top.at * cost / per.stride(level / top.at, others);
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / per.doubling(top, may_ban() ? server.banned.seconds : 0);
@@ -495,7 +495,7 @@ struct seek {
     top.at = luck.ceiling;
     top.calm = {};
     top.resumed = top.at > 0;
-    others = {};
+    if (luck.known() || !others.shown) others = {};
   }
 
   /// Begins the search anew at a rate that a limit of its own accepts, or below it.
@@ -703,6 +703,7 @@ struct seek {
     auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
+    if (r.accepted > 0 && !top.slots) others.refused(level, so_far.unit);
     bool const stands = top.calm.asks && top.calm.refused(level, top.at);
     bool const unexpected = !top.slots && level < ceiling::below * top.at;
     if (top.slots) {
@@ -876,12 +877,13 @@ struct seek {
   /// before gives no more a second than while it was open.
   void opened(time_point now, time_point sent, double u) noexcept {
     auto const unit = so_far.unit;
+    bool const again = server.closed > 0;
     auto const c = server.open(sent, unit);
-    bool const as_many = others.window.gives_as_many(c.accepted, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
       others.show();
       server.banned.deny();
     }
+    if (others.window.own()) others = {.window = others.window};
     bool const first = server.banned.seconds == 0;
     if (!hardly_served())
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
@@ -899,11 +901,12 @@ struct seek {
     } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;
-      if (as_many && with.periods && !top.slots && top.at > 0) {
+      if (others.window.equal > 0 && with.periods && !top.slots && top.at > 0) {
         top.at = std::min(top.at, c.most / ceiling::below);
         level = std::min(level, top.rest());  // not a ramp above it
       }
     }
+    if (again) others.tell(c.least);
     top.calm.asks = false;
     turn.hurry(now, unit / pace());
   }
