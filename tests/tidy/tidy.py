@@ -46,6 +46,7 @@ CLOCK = re.compile(r"\b(steady_clock|system_clock|high_resolution_clock|sleep_fo
 CHANCE = re.compile(r"\b(random_device|mt19937(_64)?|default_random_engine|\w+_distribution)\b")
 MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hypot)\b")
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
+TYPEDEF = re.compile(r"^\s*typedef\b")  # clang-tidy's check for it takes a seventh of its time
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
 CORE_LINES_MAX = 4099  # of code: an hour for a first reader
 EXAMPLE_LINES_MAX = 60
@@ -198,6 +199,8 @@ def breaches_of_file(path, text):
     for number, line in enumerate(text.splitlines(), 1):
         if LEFTOVER.search(line):
             yield path, number, f"leftover work: {line.strip()}"
+        if path.suffix in (".cpp", ".hpp") and TYPEDEF.search(line):
+            yield path, number, "typedef: write using"
         if room(path) in MAY_KNOW:
             for what in breaches_of_room(room(path), line):
                 yield path, number, what
