@@ -1914,14 +1914,16 @@ TEST(seek, the_second_cycle_tells_a_rate_and_the_first_one_that_began_with_a_bur
 }
 
 TEST(seek, a_refusal_after_some_were_accepted_far_below_what_a_cycle_told_shows_others) {
-  for (bool const some : {true, false}) {
-    time_point now{1s};
-    auto law = touched_at(0.1);
-    law.others.tell(0.25);
-    if (some) accept(law, now, 1);
-    answer_row(law, now, 1, 1);
-    EXPECT_EQ(law.others.crowd(), some);
-  }
+  for (bool const some : {true, false})
+    for (bool const by_chance : {true, false}) {
+      time_point now{1s};
+      auto law = touched_at(0.1);
+      law.others.tell(0.25);
+      if (by_chance) law.luck.odds = chance::suspect;
+      if (some) accept(law, now, 1);
+      answer_row(law, now, 1, 1);
+      EXPECT_EQ(law.others.crowd(), some && !by_chance) << "not while chance is suspected";
+    }
 }
 
 TEST(seek, a_refusal_at_fewer_permits_tells_nothing_of_a_rate) {

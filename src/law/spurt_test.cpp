@@ -109,6 +109,20 @@ TEST(spurt, knows_no_window_where_cycles_are_of_any_length_or_refused_between_as
   EXPECT_EQ(after(60, 1), 60);
 }
 
+TEST(spurt, knows_a_window_that_gives_as_many_as_before) {
+  spurt s;
+  EXPECT_FALSE(s.gives_as_many(1000, 1));  // there is none before it
+  cycle(s, 1000);
+  EXPECT_TRUE(s.gives_as_many(990, 1));
+  EXPECT_TRUE(s.gives_as_many(1010, 1));
+  EXPECT_FALSE(s.gives_as_many(989, 1));
+  cycle(s, 20);
+  EXPECT_TRUE(s.gives_as_many(19, 1));  // one request
+  EXPECT_FALSE(s.gives_as_many(18, 1));
+  cycle(s, spurt::requests);
+  EXPECT_FALSE(s.gives_as_many(spurt::requests, 1));  // too few to tell
+}
+
 // A longer cycle accepts more, and no more a second.
 TEST(spurt, is_judged_by_the_cycle_and_by_the_second) {
   auto longer = second_step(1000);

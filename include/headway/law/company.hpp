@@ -41,7 +41,7 @@ struct company {
   ceilings lasting{};  ///< of counts that were not short
   bool brief = false;  ///< the latest count was short, and the one since then is
   bool shown = false;  ///< a spurt or a row of tests has shown them
-  double told = 0;     ///< units per second, by a cycle, or refused since if more; 0: none yet
+  double told = 0;     ///< units per second, by a cycle; where that showed others, refused; 0: none
   spurt window{};      ///< that asks whether a window is shared
   friend bool operator==(company const&, company const&) = default;
 

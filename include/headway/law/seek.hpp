@@ -703,7 +703,7 @@ struct seek {
     auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
-    if (r.accepted > 0 && !top.slots) others.refused(level, so_far.unit);
+    if (r.accepted > 0 && !top.slots && luck.odds >= 1) others.refused(level, so_far.unit);
     bool const stands = top.calm.asks && top.calm.refused(level, top.at);
     bool const unexpected = !top.slots && level < ceiling::below * top.at;
     if (top.slots) {
@@ -879,6 +879,7 @@ struct seek {
     auto const unit = so_far.unit;
     bool const again = server.closed > 0;
     auto const c = server.open(sent, unit);
+    bool const as_many = others.window.gives_as_many(c.accepted, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
       others.show();
       server.banned.deny();
@@ -901,7 +902,7 @@ struct seek {
     } else if (!crowd()) {
       top.touched = false;
       top.resumed = true;
-      if (others.window.equal > 0 && with.periods && !top.slots && top.at > 0) {
+      if (as_many && with.periods && !top.slots && top.at > 0) {
         top.at = std::min(top.at, c.most / ceiling::below);
         level = std::min(level, top.rest());  // not a ramp above it
       }

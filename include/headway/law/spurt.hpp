@@ -29,6 +29,7 @@ struct spurt {
   static constexpr double often = 0.25;   ///< share of the cycles that a spurt may follow
   static constexpr double alike = 0.1;    ///< of a cycle: another that differs less is as long
   static constexpr double requests = 16;  ///< in a cycle, at least, to tell anything
+  static constexpr double same = 0.01;    ///< of what was accepted: as many
   static constexpr double more = 0.07;    ///< accepted, and two requests: there are others
   static constexpr double about = 0.2;    ///< of a window: a cycle that differs less is one …
   static constexpr double several = 1.6;  ///< … and so many times as long and more, several
@@ -44,6 +45,12 @@ struct spurt {
 
   /// Returns how many times the pace requests go in this cycle.
   double factor() const noexcept { return step == 0 ? 1 : step == 1 ? first : second; }
+
+  /// Returns whether so many units of `unit` each are as many as in the cycle before: a window of
+  /// one's own gives as many, and one's share of another seldom is.
+  bool gives_as_many(double accepted, double unit) const noexcept {
+    return accepted > requests * unit && std::abs(accepted - units) <= std::max(unit, same * units);
+  }
 
   /// Takes an opening, `lasted` seconds and `accepted` units of so many each after the one before,
   /// in which the window closed `closings` times. `u` in [0, 1) decides whether a spurt may follow:
