@@ -41,8 +41,8 @@ struct company {
   ceilings lasting{};  ///< of counts that were not short
   bool brief = false;  ///< the latest count was short, and the one since then is
   bool shown = false;  ///< a spurt or a row of tests has shown them
-  double told = 0;     ///< units per second, by a cycle; where that showed others, refused; 0: none
-  spurt window{};      ///< that asks whether a window is shared
+  double told = 0;     ///< units per second, the most that a cycle gave, or what has shown others
+  spurt window{};      ///< what openings say of a window
   friend bool operator==(company const&, company const&) = default;
 
   static constexpr double smoothing = 8;        ///< ceilings
