@@ -300,7 +300,7 @@ void fields(C& c, typename C::template as<company::ceilings>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<company>& x) {
-  auto& [all, lasting, brief, shown, told, window] = x;
+  auto& [all, lasting, brief, shown, told, few, few_seconds, window] = x;
   fields(c, all);
   fields(c, lasting);
   c.flags(brief, shown);
@@ -311,6 +311,8 @@ void fields(C& c, typename C::template as<company>& x) {
   c.whole(window.even, 0, spurt::most);
   c.whole(window.equal, 0, spurt::most);
   c.real(told, 0);
+  c.real(few, 0);
+  c.real(few_seconds, 0);
 }
 
 template <class C>

@@ -115,6 +115,36 @@ TEST(company, that_was_shown_by_a_refusal_is_shown_again_by_half_of_that) {
   EXPECT_TRUE(c.crowd());
 }
 
+TEST(company, counts_what_few_requests_say_together_and_forgets_others_that_are_not_there) {
+  company c;
+  c.show();
+  auto const before = c;
+  for (int i = 1; i < company::enough; ++i) c.met_few(1, 2, 20, 0.05);
+  EXPECT_EQ(c.all, before.all) << "no count yet";
+  c.met_few(1, 2, 20, 0.05);
+  EXPECT_DOUBLE_EQ(c.lasting.found, 0.1) << "units per second";
+  for (int i = 0; i < 12 * company::enough; ++i) c.met_few(1, 2, 20, 0.05);
+  EXPECT_FALSE(c.crowd());
+  EXPECT_FALSE(c.shown);
+}
+
+TEST(company, a_count_or_another_unit_ends_what_few_requests_say) {
+  company const counted = [] {
+    company c;
+    c.met_few(2, 1, 20, 0.05);
+    c.met(0.1, 4, false, 40, 0.05);
+    return c;
+  }();
+  EXPECT_EQ(counted.few, 0);
+  EXPECT_EQ(counted.few_seconds, 0);
+  company c;
+  c.met_few(2, 1, 20, 0.05);
+  EXPECT_EQ(c.few, 2);
+  c.change_unit();
+  EXPECT_EQ(c.few, 0);
+  EXPECT_EQ(c.few_seconds, 0);
+}
+
 TEST(company, gives_a_stride_back_in_the_time_of_a_window_that_is_longer) {
   company c;
   EXPECT_EQ(c.stride_seconds(), company::seconds);

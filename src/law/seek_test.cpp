@@ -1873,6 +1873,19 @@ TEST(seek, a_request_s_own_refusal_begins_the_search_anew_but_where_a_known_serv
   }
 }
 
+// A limit that shuts it for seconds is far below the usual start; an outage shuts it once or twice.
+TEST(seek, a_search_begins_anew_where_it_was_once_the_server_has_shut_for_seconds_thrice) {
+  for (auto const& [closed, alike, usual] :
+       {std::tuple{0.9, 9, true}, {60.0, 2, true}, {1.0, 3, false}, {60.0, 9, false}}) {
+    auto law = touched_at(2);
+    law.server.closed = closed;
+    law.server.alike = alike;
+    time_point const now{1s};
+    law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
+    EXPECT_EQ(law.level >= seek{}.level, usual) << closed << ' ' << alike;
+  }
+}
+
 // Else one of those that share a limit forgot them at each bad request, and starved. What only
 // varies may be slots that are not named yet.
 TEST(seek, a_search_that_begins_anew_keeps_others_that_were_shown_but_where_chance_explains_them) {
@@ -1911,6 +1924,34 @@ TEST(seek, the_second_cycle_tells_a_rate_and_the_first_one_that_began_with_a_bur
   auto const seconds = to_seconds(std::max(now, second.ready_at(1)) - second.server.began);
   answer(second, now, outcome::success);
   EXPECT_NEAR(second.others.told, accepted / seconds, 1e-6) << "of all of it";
+}
+
+TEST(seek, cuts_in_a_crowd_with_hardly_a_success_between_them_are_counted_together) {
+  for (bool const crowd : {false, true})
+    for (bool const slots : {false, true}) {
+      time_point now{1s};
+      auto law = touched_at(0.1);
+      if (crowd) law.others.show();
+      accept(law, now, 2);
+      law.top.slots = slots;
+      auto sent = law.take(now, 1, 0);
+      sent.in_flight = 2;
+      law.on_throttle(now += 50ms, {.sent = sent, .in_flight = 2, .rtt = 50ms}, resource::unknown,
+                      0);
+      ASSERT_EQ(law.top.slots, slots);
+      EXPECT_EQ(law.others.few, crowd && !slots ? 2 : 0) << crowd << slots;
+      EXPECT_EQ(law.others.few_seconds > 0, crowd && !slots);
+    }
+}
+
+TEST(seek, a_refusal_after_more_than_a_few_successes_is_a_count_of_its_own) {
+  time_point now{1s};
+  auto law = touched_at(0.1);
+  law.others.show();
+  law.top.at = 0;  // a search counts nothing
+  accept(law, now, cuts::hardly);
+  refuse(law, now);
+  EXPECT_EQ(law.others.few, 0);
 }
 
 TEST(seek, a_refusal_after_some_were_accepted_far_below_what_a_cycle_told_shows_others) {

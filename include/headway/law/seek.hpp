@@ -135,7 +135,9 @@ struct seek {
   static constexpr double guess_cut = 0.8;   ///< … above a guess
   static constexpr std::uint64_t burst_max = 100;  ///< successes that a burst may be, and no rate
   static constexpr std::uint64_t early_successes = 200;  ///< without end: poison-tokens 24, not 1.3
-  static constexpr double lone_rate = 10;                ///< a second; 0: rate-slow-8 .87, not .92
+  static constexpr double closed_seconds = 1;  ///< the limit may be far below the usual start …
+  static constexpr int closed_often = 3;   ///< … as often in a row; 2: an outage looks the same
+  static constexpr double lone_rate = 10;  ///< a second; 0: rate-slow-8 .87, not .92
   static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
@@ -484,10 +486,13 @@ struct seek {
   // The search, begun anew.
 
   /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
-  /// below what was accepted before chance was found, nor, early and alone, below the usual start.
+  /// below what was accepted before chance was found, nor, early and alone, below the usual start,
+  /// unless the server shuts for seconds again and again: then a limit is far below that.
   void search_anew() noexcept {
     last.hold.rest();
-    auto const usual = so_far.successes < early_successes && !others.crowd() ? seek{}.level : 0;
+    bool const far_below = server.closed >= closed_seconds && server.alike >= closed_often;
+    bool const early = so_far.successes < early_successes && !far_below && !others.crowd();
+    auto const usual = early ? seek{}.level : 0;
     level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
     count(false);
     last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
@@ -700,6 +705,9 @@ struct seek {
     server.refuse(s.sent.sent);
     if (some) server.cut();
     name_limit(out);
+    if (!some && !top.slots && crowd())
+      others.met_few(static_cast<double>(r.accepted), so_far.unit,
+                     to_seconds(s.sent.sent - last.at), wait.mean);
     auto const had = harvested(now, s, r.accepted);
     last.next(now, so_far.units, so_far.successes, rate_of(level), out);
     bool const ramped = ramping();
