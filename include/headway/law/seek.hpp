@@ -487,10 +487,12 @@ struct seek {
 
   /// Begins the search anew: below where tests last told of a limit, if they ever did, and not far
   /// below what was accepted before chance was found, nor, early and alone, below the usual start,
-  /// unless the server shuts for seconds again and again: then a limit is far below that.
+  /// unless the server shuts for seconds again and again, and not by chance: then a limit is far
+  /// below that.
   void search_anew() noexcept {
     last.hold.rest();
-    bool const far_below = server.closed >= closed_seconds && server.alike >= closed_often;
+    bool const far_below =
+        !luck.known() && server.closed >= closed_seconds && server.alike >= closed_often;
     bool const early = so_far.successes < early_successes && !far_below && !others.crowd();
     auto const usual = early ? seek{}.level : 0;
     level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
