@@ -491,10 +491,9 @@ struct seek {
   /// below that.
   void search_anew() noexcept {
     last.hold.rest();
-    bool const far_below =
-        !luck.known() && server.closed >= closed_seconds && server.alike >= closed_often;
-    bool const early = so_far.successes < early_successes && !far_below && !others.crowd();
-    auto const usual = early ? seek{}.level : 0;
+    bool const shuts = server.closed >= closed_seconds && server.alike >= closed_often;
+    bool const early = so_far.successes < early_successes && (luck.known() || !shuts);
+    auto const usual = early && !others.crowd() ? seek{}.level : 0;
     level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
     count(false);
     last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
