@@ -42,8 +42,8 @@ struct company {
   bool brief = false;  ///< the latest count was short, and the one since then is
   bool shown = false;  ///< a spurt or a row of tests has shown them
   double told = 0;     ///< units per second, the most that a cycle gave, or what has shown others
-  double few = 0;      ///< requests accepted between cuts in a row that so few were accepted before
-  double few_seconds = 0;  ///< … and the time of these cuts
+  double few = 0;      ///< requests accepted since the latest count, a few between two cuts
+  double few_seconds = 0;  ///< … and the time from cut to cut
   spurt window{};          ///< what openings say of a window
   friend bool operator==(company const&, company const&) = default;
 
@@ -64,8 +64,8 @@ struct company {
   static constexpr double seldom = 4;       ///< requests in those seconds: shares differ by chance
   static constexpr double long_window = 2;  ///< times that; 1: of 200 in 20 s Jain .95, not .99
   static constexpr double haste_max = 32;   ///< times as fast, above the ceiling; 8: batch-6 1.40
-  static constexpr double enough = 12;  ///< requests of such cuts: a count; 8: rate-slow-4's worst
-                                        ///< Jain .30, not .70
+  static constexpr double enough = 12;      ///< requests, accepted a few at a time, are a count; 8:
+                                            ///< rate-slow-4's worst Jain .30, not .70
   static constexpr double shown_variation = 0.04;  ///< of what a spurt or a row has shown
   static constexpr double saved_times = 1.4;       ///< 1.1: rate-32 .77 after 5 min, not .82
 
@@ -78,8 +78,8 @@ struct company {
     shown = shown && crowd();
     few = few_seconds = 0;
   }
-  /// Takes so few requests of `unit` each, accepted between two cuts `lasted` seconds apart. A slow
-  /// limit gives a client of a crowd no more: several such times are one count.
+  /// Takes `count` requests of `unit` each, accepted between two cuts `lasted` seconds apart: too
+  /// few for a ceiling of their own. A slow limit gives a client of a crowd no more.
   void met_few(double count, double unit, double lasted, double answer) noexcept {
     few += count;
     few_seconds += lasted;
