@@ -270,9 +270,19 @@ void fields(C& c, typename C::template as<breakage>& x) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<test_row>& x) {
+  auto& [unsent, refused, heard, tells, first, beyond] = x;
+  c.whole(unsent, 0, chance::tests);
+  c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
+  c.whole(heard, 0, count_max);
+  c.flags(tells);
+  c.count(first);
+  c.count(beyond);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, highest, unsent, refused, heard, repeats,
-         low, tells, first, beyond] = x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
@@ -280,14 +290,9 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.real(ceiling);
   c.real(before, 0, 1);
   c.real(highest);
-  c.whole(unsent, 0, chance::tests);
-  c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
-  c.whole(heard, 0, count_max);
   c.whole(repeats, 0, count_max);
   c.whole(low, 0, count_max);
-  c.flags(tells);
-  c.count(first);
-  c.count(beyond);
+  fields(c, row);
 }
 
 template <class C>

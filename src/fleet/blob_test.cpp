@@ -148,7 +148,7 @@ TEST(blob, gives_a_state_back) {
 
 TEST(blob, keeps_more_refused_tests_than_a_row_has) {
   state s;
-  s.law.luck.refused =
+  s.law.luck.row.refused =
       chance::tests + 1;  // a turn that was taken back went, and the next of its stamp
   EXPECT_EQ(read_state(to_blob(s)), s);
 }

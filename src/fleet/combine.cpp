@@ -479,7 +479,7 @@ class step {
     auto const before = s_.law;
     hear();
     bool const cut = s_.law.so_far.epoch != before.so_far.epoch;
-    if (!cut && s_.law.luck.unsent <= before.luck.unsent) return;
+    if (!cut && s_.law.luck.row.unsent <= before.luck.row.unsent) return;
     cut_ = true;
     s_.law = before;  // the cut is one of what has gone, not of what is planned; a row goes at once
     s_.recalled = s_.recalled || !cut;

@@ -191,7 +191,7 @@ TEST(chance, tests_after_a_refusal_near_the_ceiling_tell_nothing) {
   c.test(1, false);
   EXPECT_TRUE(c.answered(true, 1));
   EXPECT_EQ(c.odds, 1);
-  EXPECT_EQ(c.refused, 1);
+  EXPECT_EQ(c.row.refused, 1);
 }
 
 TEST(chance, only_the_sends_after_it_are_a_refusals_tests) {

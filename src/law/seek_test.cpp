@@ -63,9 +63,9 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
     answer_row(law, now, 1, 1);
   };
   refused_after(30);
-  EXPECT_EQ(law.luck.unsent, 0) << "too early";
+  EXPECT_EQ(law.luck.row.unsent, 0) << "too early";
   refused_after(40);
-  ASSERT_EQ(law.luck.unsent, chance::pair);
+  ASSERT_EQ(law.luck.row.unsent, chance::pair);
   auto refused = law;
   auto then = now;
   answer_row(refused, then, chance::pair, 1);
@@ -73,7 +73,7 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   EXPECT_NEAR(refused.luck.ceiling, refused.level, 0.1);
   answer_row(law, now, chance::pair, 0);
   EXPECT_LT(law.luck.odds, 1);
-  ASSERT_EQ(law.luck.unsent, chance::tests) << "alone: at once";
+  ASSERT_EQ(law.luck.row.unsent, chance::tests) << "alone: at once";
   answer_row(law, now, chance::tests, 0);
   EXPECT_TRUE(law.luck.known());
 }
@@ -89,15 +89,15 @@ TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_
       answer_row(law, now, accepted, 0);
       answer_row(law, now, 1, 1);
     }
-    ASSERT_EQ(law.luck.unsent, chance::pair) << rate;
+    ASSERT_EQ(law.luck.row.unsent, chance::pair) << rate;
     law.others.all.variation = law.others.lasting.variation = variation;
     law.top.slots = slots;
     answer_row(law, now, chance::pair, 0);
-    EXPECT_EQ(law.luck.unsent, 0) << rate << ' ' << variation;
+    EXPECT_EQ(law.luck.row.unsent, 0) << rate << ' ' << variation;
     law.top.slots = false;
     answer_row(law, now, 20, 0);
     answer_row(law, now, 1, 1);
-    EXPECT_EQ(law.luck.unsent, chance::tests) << rate << ' ' << variation;
+    EXPECT_EQ(law.luck.row.unsent, chance::tests) << rate << ' ' << variation;
   }
 }
 
@@ -116,7 +116,7 @@ TEST(seek, a_pair_asks_a_ceiling_that_holds_it_down_where_a_crowd_would_be_refus
   for (auto const& [level, accepted, pair] :
        {std::tuple{0.1, 3, chance::pair}, {0.1, 60, 0}, {20.0, 20, 0}}) {
     time_point now{1s};
-    EXPECT_EQ(held_down(now, level, accepted).luck.unsent, pair) << level << ' ' << accepted;
+    EXPECT_EQ(held_down(now, level, accepted).luck.row.unsent, pair) << level << ' ' << accepted;
   }
 }
 
@@ -217,7 +217,7 @@ TEST(seek, no_pair_asks_a_refusal_that_climbs_explain_or_that_ends_a_ramp) {
     law.top.climb_seconds = 4;  // 3.5 after the touch: 1.25 climbs are 85
     law.level = level;
     answer_row(law, now, 1, 1);
-    EXPECT_EQ(law.luck.unsent, pair) << accepted << " at " << level;
+    EXPECT_EQ(law.luck.row.unsent, pair) << accepted << " at " << level;
   }
 }
 
@@ -233,7 +233,7 @@ TEST(seek, where_refused_tests_tell_of_a_limit_is_kept_and_no_other_refusal) {
   auto const epoch = law.so_far.epoch;
   answer_row(law, now, 1, 1);
   EXPECT_EQ(law.so_far.epoch, epoch) << "by chance, as far as one knows";
-  EXPECT_EQ(law.luck.unsent, chance::tests);
+  EXPECT_EQ(law.luck.row.unsent, chance::tests);
   answer_row(law, now, chance::tests, chance::tests);
   EXPECT_EQ(law.so_far.epoch, epoch + 1);
   EXPECT_EQ(law.luck.ceiling, law.top.at);
@@ -328,7 +328,7 @@ TEST(seek, a_row_that_leaves_a_collapse_unexplained_is_followed_by_another) {
   law.luck.accepted(100);
   answer_row_at_one(law, now, 0.3, 3);
   EXPECT_FALSE(law.luck.known());
-  EXPECT_EQ(law.luck.unsent, chance::tests);
+  EXPECT_EQ(law.luck.row.unsent, chance::tests);
   EXPECT_LE(law.ready_at(1), now + 100ms) << "and not 8 + 2 seconds later";
 }
 
@@ -605,8 +605,8 @@ TEST(seek, a_test_that_fails_and_refuses_nothing_is_out_no_more) {
     law.luck.test(law.last.since.sends, true, chance::pair);
     answer(law, now, outcome::success);
     answer(law, now, outcome::failure);
-    EXPECT_EQ(law.luck.heard, chance::pair);
-    EXPECT_EQ(law.luck.out(), 0) << limit << trial;
+    EXPECT_EQ(law.luck.row.heard, chance::pair);
+    EXPECT_EQ(law.luck.row.out(), 0) << limit << trial;
   }
 }
 
@@ -743,7 +743,7 @@ TEST(seek, failures_that_come_often_are_asked_by_a_row_at_once_unless_the_server
     ASSERT_EQ(law.broken.asked, !throttles);
     if (throttles) continue;
     std::vector<stamp> row;
-    while (law.luck.unsent > 0) {
+    while (law.luck.row.unsent > 0) {
       ASSERT_LE(law.ready_at(1), now);
       row.push_back(law.take(now, 1, 0));
     }
@@ -789,13 +789,13 @@ TEST(seek, a_row_that_tells_of_a_limit_ends_the_trial_and_a_cut_of_it_forgets_fa
   law.on_failure(now, {.sent = {.epoch = 1}, .rtt = 50ms}, 0);
   ASSERT_TRUE(law.broken.asked);
   std::vector<stamp> row;
-  while (law.luck.unsent > 0) row.push_back(law.take(now, 1, 0));
+  while (law.luck.row.unsent > 0) row.push_back(law.take(now, 1, 0));
   law.trial = {.share = 0.3, .pace = 10, .level = law.level};
   law.last.since.successes = 0;
   ++law.so_far.epoch;  // the trial's cut: the row was sent before
   now += 50ms;
   for (auto const& sent : row) law.on_failure(now, {.sent = sent, .rtt = 50ms}, 0);
-  EXPECT_EQ(law.luck.heard, chance::tests);
+  EXPECT_EQ(law.luck.row.heard, chance::tests);
   EXPECT_FALSE(law.broken.limit);  // it may be gone
   answer(law, now, outcome::success);
   EXPECT_TRUE(law.broken.limit);
@@ -1093,7 +1093,7 @@ TEST(seek, tests_that_a_hint_holds_tell_nothing) {
     now = std::max(now, law.ready_at(1)) + held;
     answer_row(law, now, chance::tests, 0);
     EXPECT_EQ(law.luck.odds < 1, held == 0ms);
-    EXPECT_EQ(law.luck.unsent, 0);
+    EXPECT_EQ(law.luck.row.unsent, 0);
   }
 }
 
@@ -1101,7 +1101,7 @@ TEST(seek, tests_that_a_hint_holds_tell_nothing) {
 /// `turns` each, and has the first of them refused.
 void answer_held_row(seek& law, time_point& now, double turns, int at_once, int refused) {
   auto const held = from_seconds(turns / law.pace());
-  auto const row = law.luck.length();
+  auto const row = law.luck.row.length();
   for (int i = 0; i < row; ++i) {
     bool const waits = i >= at_once;
     now = std::max(now, law.ready_at(1)) + (waits ? held : 0ns);
@@ -1112,7 +1112,7 @@ void answer_held_row(seek& law, time_point& now, double turns, int at_once, int 
       law.on_throttle(now + 1ms, s, resource::unknown, 0);
     else
       law.on_success(now + 1ms, s, 0);
-    EXPECT_GE(law.luck.out(), 0);
+    EXPECT_GE(law.luck.row.out(), 0);
   }
 }
 
@@ -1140,7 +1140,7 @@ TEST(seek, a_row_follows_a_pair_that_passed_unless_a_rate_of_the_callers_held_it
     answer_row(law, now, 1, 1);
     law.luck.test(law.last.since.sends, true, chance::pair);
     answer_held_row(law, now, turns, 1, 0);
-    EXPECT_EQ(law.luck.unsent, turns < chance::spread ? chance::tests : 0);
+    EXPECT_EQ(law.luck.row.unsent, turns < chance::spread ? chance::tests : 0);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "headway/law/likelihood.hpp"
+#include "headway/law/test_row.hpp"
 
 namespace headway {
 
@@ -33,14 +34,9 @@ struct chance {
   double ceiling = 0;  ///< where tests last told of a limit, units per second; 0: nowhere yet
   double before = 0;   ///< share of refusals at the latest cut; 0: it has not ended them
   double highest = 0;  ///< units per second accepted between refusals, until a row tells a limit
-  int unsent = 0;      ///< tests that go before anything else
-  int refused = 0;     ///< of the latest tests
-  int heard = 0;       ///< answers to them
   int repeats = 0;     ///< rows since the latest cut that followed another at once
   int low = 0;         ///< refusals well below the ceiling since rows have told of a limit
-  bool tells = false;  ///< the latest tests followed a refusal well below the ceiling
-  std::uint64_t first = 0;   ///< stamp of the first of the latest tests
-  std::uint64_t beyond = 0;  ///< stamp of the first send after them
+  test_row row{};      ///< the latest tests
   friend bool operator==(chance const&, chance const&) = default;
 
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
@@ -126,51 +122,23 @@ struct chance {
   }
 
   /// Begins so many tests with the next send. `below`: they follow a refusal that they tell of.
-  void test(std::uint64_t next_stamp, bool below, int row = tests) noexcept {
-    tells = below;
-    unsent = row;
-    refused = heard = 0;
-    first = next_stamp;
-    beyond = next_stamp + static_cast<std::uint64_t>(row);
+  void test(std::uint64_t next_stamp, bool below, int length = tests) noexcept {
+    row.begin(next_stamp, below, length);
   }
-
-  /// Returns how many the latest tests are.
-  int length() const noexcept { return static_cast<int>(beyond - first); }
-
-  /// Returns how many of them are on their way.
-  int out() const noexcept { return length() - unsent - heard; }
 
   /// Returns whether the latest tests are all heard, and tell of a limit.
   bool met_limit() const noexcept {
-    return tells && heard == length() && refused >= (heard < tests ? 1 : unlikely(share));
+    return row.tells && row.over() && row.refused >= (row.heard < tests ? 1 : unlikely(share));
   }
-
-  /// Returns how many of the latest tests were accepted.
-  int passed() const noexcept { return heard - refused; }
 
   /// Returns whether a row of tests has been heard that leaves a rate that has collapsed
   /// unexplained, so that another is to follow at once.
   bool wants_another(double rate) noexcept {
-    return heard == tests && collapsed(rate) && ++repeats <= repeats_max;
-  }
-
-  /// Takes back tests of which none went: what they would have found empty is full again.
-  void take_back_tests() noexcept {
-    unsent = 0;
-    beyond = first;
-  }
-
-  /// Takes an answer to the send of this stamp, if it was a test, and counts it. Returns whether it
-  /// was.
-  bool hear(bool is_refused, std::uint64_t stamp) noexcept {
-    if (stamp < first || stamp >= beyond) return false;
-    if (is_refused) ++refused;
-    ++heard;
-    return true;
+    return row.heard == tests && collapsed(rate) && ++repeats <= repeats_max;
   }
 
   /// Returns whether a pair that is heard tells: a limit has saved for one so many turns apart.
-  bool pair_tells(double apart) const noexcept { return refused > 0 || apart < spread; }
+  bool pair_tells(double apart) const noexcept { return row.refused > 0 || apart < spread; }
 
   /// Takes an answer to the send of this stamp. Returns whether it was a test. It went `apart`
   /// turns later than the test before it allowed: a limit has saved for it meanwhile.
@@ -178,10 +146,10 @@ struct chance {
     answers = std::min(answers + 1, smoothing);
     if (is_refused || share > 0)
       share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
-    if (!hear(is_refused, stamp)) return false;
-    if (heard < length() || !tells) return true;
+    if (!row.hear(is_refused, stamp)) return false;
+    if (!row.over() || !row.tells) return true;
     auto const by_chance = share + share_min;
-    if (length() == tests)
+    if (row.length() == tests)
       judge_row(by_chance, apart);
     else if (pair_tells(apart))
       judge_pair(by_chance);
@@ -196,8 +164,8 @@ struct chance {
 
   /// Takes a pair that is heard. `by_chance`: the share of it that chance refuses.
   void judge_pair(double by_chance) noexcept {
-    odds = refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)
-                       : std::min(odds, 1.0) * suspect;
+    odds = row.refused > 0 ? std::max(odds, 1.0) * std::min(pair_again / by_chance, pair_for)
+                           : std::min(odds, 1.0) * suspect;
     odds = std::min(odds, odds_max);
   }
 
@@ -206,10 +174,10 @@ struct chance {
   void judge_row(double by_chance, double apart) noexcept {
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
     auto const by_one_that_saves = std::max(by_limit * (1 - apart), std::min(by_limit, by_chance));
-    auto const row = std::max(likelihood_ratio(tests, refused, by_limit, by_chance),
-                              likelihood_ratio(tests, refused, by_one_that_saves, by_chance));
-    if (row < 1 || !limit()) low = 0;
-    odds *= std::clamp(row, 1 / row_against, row_for);
+    auto const says = std::max(likelihood_ratio(tests, row.refused, by_limit, by_chance),
+                               likelihood_ratio(tests, row.refused, by_one_that_saves, by_chance));
+    if (says < 1 || !limit()) low = 0;
+    odds *= std::clamp(says, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
     usual = odds > doubtful ? 0 : std::max(usual, share);  // the rest was chance, too

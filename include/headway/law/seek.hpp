@@ -192,7 +192,7 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = with.prompt ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
-    if (luck.unsent > 0 || last.row.unsent > 0) seconds = after_experiment(now, seconds);
+    if (luck.row.unsent > 0 || last.row.unsent > 0) seconds = after_experiment(now, seconds);
     if (server.shut) {
       server.probed = now;
       seconds = silent ? std::max(seconds, period::silence * server.refusal)
@@ -260,15 +260,15 @@ struct seek {
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
     if (broken.closed()) trial = {};
     if (broken.away()) return;
-    bool const test = (broken.asked || trial.share > 0) && luck.hear(true, s.sent.sends);
+    bool const test = (broken.asked || trial.share > 0) && luck.row.hear(true, s.sent.sends);
     judge_trial();
     if (test || trial.share > 0) return;
     if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
-    bool const asked = luck.out() > 0 || last.row.slots > 0 || server.shut;
+    bool const asked = luck.row.out() > 0 || last.row.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
                         last.since.answers() >= breakage::row_max;
     if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
-      luck.hear(false, s.sent.sends);  // if it was a test, it is out no more
+      luck.row.hear(false, s.sent.sends);  // if it was a test, it is out no more
       if (server.shut && s.own) turn.hurry(now, so_far.unit / pace());
       return;
     }
@@ -401,14 +401,14 @@ struct seek {
   /// Takes a send of a row or a pair. Returns when the next may go: at once, or, where one goes
   /// each `seconds`, once all of it is paid for.
   double after_experiment(time_point now, double seconds) noexcept {
-    bool const held = luck.unsent > 0 && luck.unsent == luck.length() &&
-                      to_seconds(now - turn.next) > luck.length() * seconds;
-    if (held) luck.take_back_tests();  // by a hint
-    if (luck.unsent > 0) {
-      if (--luck.unsent > 0) return 0;
+    bool const held = luck.row.unsent > 0 && luck.row.unsent == luck.row.length() &&
+                      to_seconds(now - turn.next) > luck.row.length() * seconds;
+    if (held) luck.row.take_back();  // by a hint
+    if (luck.row.unsent > 0) {
+      if (--luck.row.unsent > 0) return 0;
       bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      auto const extra = luck.length() == chance::pair && held_down() ? 0 : extra_turns;
-      return paid_later ? waits * wait.mean : (luck.length() + extra) * seconds;
+      auto const extra = luck.row.length() == chance::pair && held_down() ? 0 : extra_turns;
+      return paid_later ? waits * wait.mean : (luck.row.length() + extra) * seconds;
     }
     if (last.row.unsent == 0) return seconds;
     return last.row.sent(now) ? (last.row.row + extra_turns) * seconds : 0;
@@ -524,7 +524,7 @@ struct seek {
     auto const apart = std::min(to_seconds(s.sent.held) * per_unit(pace()), 1.0);
     auto const known = luck.known();
     auto const most = luck.highest;
-    auto const unpaid = luck.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
+    auto const unpaid = luck.row.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends, apart);
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
@@ -534,12 +534,12 @@ struct seek {
                                         : here;
     }
     if (test && !top.slots && luck.met_limit() &&
-        luck.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
+        luck.row.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const pair = test && luck.heard == chance::pair && luck.length() == chance::pair &&
+    bool const pair = test && luck.row.heard == chance::pair && luck.row.length() == chance::pair &&
                       luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
-    if (pair && luck.refused == 0 && !held_down() && !top.slots &&
+    if (pair && luck.row.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
       luck.test(last.since.sends, true);
     if (!known && luck.known()) {
@@ -556,8 +556,8 @@ struct seek {
   /// Judges, by a pair, a ceiling that holds it down. A limit of its own, which has just refused,
   /// accepts the first and refuses the second. One that accepts both is a guess again.
   void judge_ceiling() noexcept {
-    if (luck.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
-    if (luck.refused > 0 || top.slots) return;
+    if (luck.row.refused == 1) luck.odds = std::max(luck.odds, chance::certain);
+    if (luck.row.refused > 0 || top.slots) return;
     top.touched = false;
     top.guess = true;
     top.at = level / guess_above;
@@ -583,7 +583,7 @@ struct seek {
 
   /// Asks, by a row of tests, whether failures are a limit's.
   void ask_failures(time_point now) noexcept {
-    if (luck.unsent > 0 || last.row.unsent > 0 || server.shut) return;
+    if (luck.row.unsent > 0 || last.row.unsent > 0 || server.shut) return;
     luck.test(last.since.sends, false);
     broken.ask();
     turn.hurry(now, 0);
@@ -591,7 +591,7 @@ struct seek {
 
   /// Gives a cut back that the failures outlast.
   void judge_trial() noexcept {
-    if (luck.heard == luck.length() && broken.judge_row(luck.heard, luck.refused)) trial = {};
+    if (luck.row.over() && broken.judge_row(luck.row.heard, luck.row.refused)) trial = {};
     if (trial.share == 0 || last.since.successes == 0) return;
     auto const successes = static_cast<int>(last.since.successes) - 1;
     auto const failures = std::max(static_cast<int>(last.since.failures) - trial.shut, 0);
@@ -653,9 +653,10 @@ struct seek {
     luck.before = 0;
     if (last.row.refused(s.sent.sends)) return false;
     bool const asks = doubts > 0 && !server.shut;
-    bool const has_tests = test || s.sent.sends < luck.beyond;
+    bool const has_tests = test || s.sent.sends < luck.row.beyond;
     if (asks && !has_tests) luck.test(last.since.sends, level < top.rest());
-    bool const believed = asks ? test && luck.refused >= doubts : !test;  // a test is of its cut
+    bool const believed =
+        asks ? test && luck.row.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
       bool const more = with.excess && wanted.shows_excess();
@@ -691,7 +692,7 @@ struct seek {
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), probe_interval(now, u))
                                    : (top.slots ? 1 : 2) * so_far.unit / pace();
-    if (luck.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    if (luck.row.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
     return true;
   }
 
@@ -986,8 +987,8 @@ struct seek {
       // Where permits hardly bind, a hint or the caller held back what went late.
       auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
       auto const since = to_seconds(now - std::max({server.began, last.at, held}));
-      return latency::sending{so_far.unit,  pace(),    since, ramping() && !top.slots,
-                              !with.prompt, luck.out()};
+      return latency::sending{so_far.unit,  pace(),        since, ramping() && !top.slots,
+                              !with.prompt, luck.row.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
