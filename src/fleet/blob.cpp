@@ -271,18 +271,31 @@ void fields(C& c, typename C::template as<breakage>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<test_row>& x) {
-  auto& [unsent, refused, heard, tells, first, beyond] = x;
-  c.whole(unsent, 0, chance::tests);
+  auto& [unsent, refused, heard, what, gap, first, beyond] = x;
+  c.whole(unsent, 0, depth::faster_tests);
   c.whole(refused, 0, count_max);  // a test whose turn was taken back may go, and another, too
   c.whole(heard, 0, count_max);
-  c.flags(tells);
+  c.choice(what, test_row::asks::pace);
+  c.real(gap);
   c.count(first);
   c.count(beyond);
 }
 
 template <class C>
+void fields(C& c, typename C::template as<depth>& x) {
+  auto& [most, alike, limit, tests, refused, found, rate] = x;
+  c.whole(most, 0, chance::tests);
+  c.real(alike, 0, depth::row_for * depth::four_alike);
+  c.real(limit, 0, depth::certain_limit);
+  c.whole(tests, 0, count_max);
+  c.whole(refused, 0, count_max);
+  c.flags(found);
+  c.real(rate);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row] = x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row, saves] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
@@ -293,6 +306,7 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.whole(repeats, 0, count_max);
   c.whole(low, 0, count_max);
   fields(c, row);
+  fields(c, saves);
 }
 
 template <class C>
@@ -494,9 +508,9 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, trial);
   {
     auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans, spurts, footholds, of_excess] = with;
+           of_vacancy, bans, spurts, footholds, of_excess, depths] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess);
+    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess, depths);
   }
 }
 

@@ -311,5 +311,46 @@ TEST(chance, where_chance_refuses_often_a_refused_pair_says_little) {
   EXPECT_LT(c.odds, 2);
 }
 
+TEST(chance, tests_that_a_limit_refuses_for_their_pace_are_no_sample) {
+  chance c;
+  for (std::uint64_t t = 0; t < 100; ++t) c.answered(t % 20 == 0, t);
+  auto const share = c.share;
+  c.test_pace(100, .1);
+  for (std::uint64_t t = 100; t < 132; ++t) c.answered(true, t);
+  c.count(132);
+  for (std::uint64_t t = 132; t < 132 + depth::more; ++t) c.answered(true, t);
+  EXPECT_EQ(c.share, share);
+  c.answered(true, 200);
+  EXPECT_GT(c.share, share);
+}
+
+TEST(chance, found_by_a_faster_row_is_what_that_has_told) {
+  chance c;
+  test(c, 2, chance::tests);
+  EXPECT_TRUE(c.limit());
+  c.saves = {.most = 5, .alike = depth::four_alike + 1};
+  c.test_pace(10'000, .1);
+  EXPECT_TRUE(c.paid_later(1));
+  for (std::uint64_t t = 0; t < depth::faster_tests; ++t) c.answered(false, 10'000 + t);
+  EXPECT_TRUE(c.known());
+  EXPECT_LT(c.usual, 0.03);
+  EXPECT_EQ(c.doubts(), chance::several);
+  EXPECT_FALSE(c.paid_later(1));
+  c.spared(1e6);
+  EXPECT_TRUE(c.known()) << "no cut was there";
+  c.cut();
+  c.spared(1e6);
+  EXPECT_FALSE(c.known());
+  EXPECT_FALSE(c.saves.found);
+}
+
+TEST(chance, a_row_that_all_pass_is_no_limit_that_saves_less) {
+  chance c;
+  test(c, 2, 3);
+  EXPECT_TRUE(c.saves.even());
+  test(c, 1, 0);
+  EXPECT_EQ(c.saves, depth{});
+}
+
 }  // namespace
 }  // namespace headway

@@ -101,6 +101,134 @@ TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_
   }
 }
 
+/// Returns a law that has found rows alike, as a limit that saves five gives them, and was refused
+/// again far below its ceiling.
+seek rows_alike(time_point& now, seek::parts with = {}, double alike = depth::four_alike + 1) {
+  seek law{.with = with};
+  law.last.at = now;
+  law.top.touched = true;
+  law.luck.odds = chance::odds_max;
+  law.luck.saves = {.most = 5, .alike = alike};
+  law.top.at = 10;
+  law.level = 5;
+  law.others.all.variation = law.others.lasting.variation = .05;
+  answer_row(law, now, 20, 0);
+  law.top.at = 10;
+  law.level = 5;
+  answer_row(law, now, 1, 1);
+  return law;
+}
+
+TEST(seek, where_rows_were_alike_a_faster_one_asks_and_is_paid_for_if_it_is_refused) {
+  time_point now{1s};
+  auto law = rows_alike(now);
+  ASSERT_EQ(law.luck.row.what, test_row::asks::pace);
+  ASSERT_EQ(law.luck.row.unsent, depth::faster_tests);
+  EXPECT_NEAR(law.luck.row.gap * depth::faster * law.level, 1, 1e-9);
+  auto const begins = law.ready_at(1);
+  law.take(begins, 1, 0);
+  EXPECT_NEAR(to_seconds(law.ready_at(1) - begins), law.luck.row.gap, 1e-6);
+  law.luck.row.take_back();
+  auto refused = rows_alike(now);
+  answer_row(refused, now, depth::faster_tests, 20);
+  EXPECT_FALSE(refused.luck.known());
+  EXPECT_EQ(refused.luck.saves, depth{});
+  law = rows_alike(now);
+  auto const level = law.level;
+  answer_row(law, now, depth::faster_tests, 0);
+  EXPECT_TRUE(law.luck.known());
+  EXPECT_TRUE(law.luck.saves.found);
+  EXPECT_GE(law.level, seek::search_cut * depth::faster * level);
+  EXPECT_EQ(law.top.at, 0) << "rows at once told of a limit, and it was chance";
+}
+
+TEST(seek, what_a_faster_row_takes_is_paid_for) {
+  time_point now{1s};
+  auto law = rows_alike(now);
+  std::vector<stamp> sent;
+  for (int i = 0; i < depth::faster_tests; ++i) {
+    now = std::max(now, law.ready_at(1));
+    sent.push_back(law.take(now, 1, 0));
+  }
+  auto const level = law.level;
+  for (auto const& s : sent) law.on_throttle(now, {.sent = s, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_GE(to_seconds(law.ready_at(1) - now) * level, depth::faster_tests);
+}
+
+TEST(seek, rows_that_were_alike_are_counted_by_short_ones_until_they_tell) {
+  time_point now{1s};
+  auto const law = rows_alike(now, {}, depth::two_alike + 1);
+  EXPECT_EQ(law.luck.row.what, test_row::asks::depth);
+  EXPECT_EQ(law.luck.row.length(), 5 + depth::more);
+}
+
+TEST(seek, rows_that_were_alike_ask_nothing_where_that_part_is_left_out) {
+  for (auto const alike : {depth::two_alike + 1, depth::four_alike + 1}) {
+    time_point now{1s};
+    EXPECT_EQ(rows_alike(now, {.depths = false}, alike).luck.row.unsent, 0);
+  }
+}
+
+/// Returns a law that has found chance so, and was refused again.
+seek doubted(time_point& now) {
+  auto law = rows_alike(now);
+  answer_row(law, now, depth::faster_tests, 0);
+  answer_row(law, now, 20, 0);
+  answer_row(law, now, 1, 1);
+  return law;
+}
+
+TEST(seek, chance_beside_a_small_limit_is_asked_by_tests_that_go_little_faster) {
+  for (auto const& [refused, cuts] : {std::pair{2, false}, {6, true}}) {
+    time_point now{1s};
+    auto law = doubted(now);
+    ASSERT_EQ(law.luck.row.unsent, chance::tests);
+    EXPECT_NEAR(law.luck.row.gap * chance::doubted_faster * law.level, 1, 1e-9);
+    auto const epoch = law.so_far.epoch;
+    answer_row(law, now, chance::tests, refused);
+    EXPECT_EQ(law.so_far.epoch > epoch, cuts) << refused;
+    EXPECT_TRUE(law.luck.known());
+  }
+}
+
+TEST(seek, others_taken_for_chance_get_back_what_was_taken_from_them) {
+  for (bool const ceilings_vary : {true, false}) {
+    time_point now{1s};
+    auto law = doubted(now);
+    auto const was = law.luck.saves.rate;
+    EXPECT_NEAR(was, 5, 1);
+    EXPECT_GT(law.level, 2 * was * .95);
+    if (ceilings_vary) {
+      law.others.all.variation = law.others.lasting.variation = .05;
+      answer_row(law, now, chance::tests, 6);
+    } else {
+      answer_row(law, now, chance::tests, 6);
+      while (law.luck.known()) answer_row(law, now, 20, 0);
+    }
+    answer_row(law, now, 1, 0);
+    EXPECT_FALSE(law.luck.known());
+    EXPECT_FALSE(law.luck.saves.found);
+    EXPECT_EQ(law.luck.saves.rate, 0) << "once";
+    EXPECT_TRUE(law.others.shown);
+    EXPECT_LE(law.level, 1.1 * was);
+  }
+}
+
+TEST(seek, a_server_that_may_ban_is_not_asked_by_faster_requests) {
+  for (auto const& [alike, asks] : {std::pair{0, true}, {1, false}}) {
+    time_point now{1s};
+    auto law = rows_alike(now);
+    law.luck.row = {};
+    law.level = 5;
+    law.server.banned.alike = alike;
+    answer_row(law, now, 20, 0);
+    law.top.at = 10;
+    law.level = 5;
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.luck.row.unsent > 0, asks);
+  }
+}
+
 /// Returns a law that has met a ceiling, and was refused again after so many.
 seek held_down(time_point& now, double level, int accepted) {
   seek law;

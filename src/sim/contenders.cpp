@@ -80,6 +80,8 @@ std::vector<contender> all_variants() {
               {.with = {.demand = false}}),
       variant("seek-no-excess", "takes a loop that works between its requests for a low demand",
               {.with = {.excess = false}}),
+      variant("seek-no-depths", "asks for chance only by rows at once",
+              {.with = {.depths = false}}),
       at_ends(),
       variant("seek-start-10", "begins with 10/s", {.level = 10}),
       variant("seek-start-40", "begins with 40/s", {.level = 40}),

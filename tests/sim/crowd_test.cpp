@@ -123,6 +123,21 @@ TEST(crowd, of_refusals_by_chance_is_no_limit) {
   EXPECT_LE(median(s, seconds), 5 * 60);
 }
 
+// A row of eight is refused there, whatever refused before: it took 30 to 60 times as long.
+TEST(crowd, of_refusals_by_chance_before_a_limit_that_saves_few_is_no_limit) {
+  scenario s{.name = "chance", .about = {}};
+  s.server.latency = distribution(lognormal{80ms, 0.3});
+  s.net.misread = 0.03;
+  s.lasts = 12h;
+  auto const seconds = [](figures const& f) { return to_seconds(f.completion); };
+  for (auto const& [interval, burst] : {std::pair{5ms, 4}, {7ms, 5}, {4ms, 6}}) {
+    s.server.limits = {token_bucket{.interval = interval, .burst = burst}};
+    s.groups = {group{.work = batch{.requests = 4000}}};
+    s.told = {.rate = 1 / to_seconds(interval)};
+    EXPECT_LE(median(s, seconds), 8 * 8000 * to_seconds(interval)) << burst;
+  }
+}
+
 // It fell to one request a minute before a second attempt had told of bad lines: hours.
 TEST(crowd, of_bad_lines_is_no_limit) {
   scenario s{.name = "bad", .about = {}};

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "headway/law/depth.hpp"
 #include "headway/law/likelihood.hpp"
 #include "headway/law/test_row.hpp"
 
@@ -17,7 +18,7 @@ namespace headway {
 /// Wald's sequential probability ratio weighs how many of them are refused. A row is long enough to
 /// empty what a bucket has got back since the refusal. Once the odds say chance, a refusal counts
 /// only if tests of its own are refused, too, or if refusals have become more frequent than chance
-/// had made them.
+/// had made them. Before a limit that saves less than a row `depth` tells.
 ///
 /// A refusal at the ceiling that comes sooner than climbs explain is asked by a pair, until two of
 /// them tell of a limit, and later where it comes well below that: the first of a pair goes in its
@@ -37,6 +38,7 @@ struct chance {
   int repeats = 0;     ///< rows since the latest cut that followed another at once
   int low = 0;         ///< refusals well below the ceiling since rows have told of a limit
   test_row row{};      ///< the latest tests
+  depth saves{};       ///< what of a limit rows have found the same each time
   friend bool operator==(chance const&, chance const&) = default;
 
   static constexpr int tests = 8;  ///< after a refusal; 3: a half of a crowd's rows pass unrefused
@@ -64,12 +66,14 @@ struct chance {
   static constexpr double frequent_max = 0.3;           ///< … or so much, at most
   static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
-  static constexpr double again = 0.5;       ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;   ///< … and so many times as many as chance …
-  static constexpr double again_max = 0.9;   ///< … but not all
-  static constexpr double row_for = 24;      ///< what a row says for a limit, at most
-  static constexpr double row_against = 8;   ///< … and against it: limits, too, let rows pass
-  static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
+  static constexpr double again = 0.5;      ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;  ///< … and so many times as many as chance …
+  static constexpr double again_max = 0.9;  ///< … but not all
+  static constexpr double row_for = 24;     ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;  ///< … and against it: limits, too, let rows pass
+  static constexpr double doubted_faster =
+      1.5;                             ///< tests of a refusal, where rows at once tell nothing
+  static constexpr double missed = 6;  ///< refusals that chance owes: one row in 400 of none
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.03;       ///< … and so many more; 0.01: chance alone does it
 
@@ -85,7 +89,15 @@ struct chance {
     if (accepted * before < missed) return;
     before = 0;
     odds = std::min(odds * row_for, odds_max);
-    if (odds > doubtful) usual = 0;
+    if (odds > doubtful) forget();
+  }
+
+  /// Takes that it was others, or a ban, where chance was found beside a limit that saves little.
+  void shared() noexcept {
+    if (!saves.found) return;
+    forget();
+    before = 0;
+    odds = certain;
   }
 
   /// Returns whether refusals are known to be a limit's.
@@ -123,12 +135,28 @@ struct chance {
 
   /// Begins so many tests with the next send. `below`: they follow a refusal that they tell of.
   void test(std::uint64_t next_stamp, bool below, int length = tests) noexcept {
-    row.begin(next_stamp, below, length);
+    using asks = test_row::asks;
+    row.begin(next_stamp, below ? asks::limit : asks::nothing, length, 0);
+  }
+  /// Begins tests that count what a limit saves.
+  void count(std::uint64_t next_stamp) noexcept {
+    row.begin(next_stamp, test_row::asks::depth, saves.enough(tests), 0);
+  }
+  /// Begins tests that go faster than one each `seconds`: of a refusal, where chance is known, or
+  /// whether there is a limit.
+  void test_pace(std::uint64_t next_stamp, double seconds) noexcept {
+    row.begin(next_stamp, test_row::asks::pace, saves.found ? tests : depth::faster_tests,
+              seconds / (saves.found ? doubted_faster : depth::faster));
+  }
+  /// Returns whether the latest tests are to be paid for once they are heard.
+  bool paid_later(double rate) const noexcept {
+    return collapsed(rate) || (row.what == test_row::asks::pace && !saves.found);
   }
 
   /// Returns whether the latest tests are all heard, and tell of a limit.
   bool met_limit() const noexcept {
-    return row.tells && row.over() && row.refused >= (row.heard < tests ? 1 : unlikely(share));
+    return row.what == test_row::asks::limit && row.over() &&
+           row.refused >= (row.heard < tests ? 1 : unlikely(share));
   }
 
   /// Returns whether a row of tests has been heard that leaves a rate that has collapsed
@@ -143,23 +171,49 @@ struct chance {
   /// Takes an answer to the send of this stamp. Returns whether it was a test. It went `apart`
   /// turns later than the test before it allowed: a limit has saved for it meanwhile.
   bool answered(bool is_refused, std::uint64_t stamp, double apart = 0) noexcept {
-    answers = std::min(answers + 1, smoothing);
-    if (is_refused || share > 0)
-      share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
-    if (!row.hear(is_refused, stamp)) return false;
-    if (!row.over() || !row.tells) return true;
-    auto const by_chance = share + share_min;
-    if (row.length() == tests)
-      judge_row(by_chance, apart);
-    else if (pair_tells(apart))
-      judge_pair(by_chance);
-    return true;
+    bool const test = row.hear(is_refused, stamp);
+    if (!test || row.usual()) {
+      answers = std::min(answers + 1, smoothing);
+      if (is_refused || share > 0)
+        share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
+    }
+    if (test && row.over()) judge(apart);
+    return test;
   }
 
  private:
   /// Returns how many of a row it is unlikely that chance refuses, if it refuses that share of all.
   static int unlikely(double by_chance) noexcept {
     return few + static_cast<int>(per_share * std::min(by_chance, frequent_max));
+  }
+
+  /// Takes that it is not known whether chance refuses.
+  void forget() noexcept {
+    usual = 0;
+    saves.deny();
+  }
+
+  /// Takes tests that are all heard.
+  void judge(double apart) noexcept {
+    auto const by_chance = share + share_min;
+    switch (row.what) {
+      case test_row::asks::nothing:
+        break;
+      case test_row::asks::depth:
+        saves.counted(row.passed());
+        break;
+      case test_row::asks::pace:
+        if (saves.found || !saves.answered(row.heard, row.refused, by_chance)) break;
+        odds = incredible;
+        ceiling = 0;
+        share = usual = std::min(share, saves.share());
+        break;
+      case test_row::asks::limit:
+        if (row.length() == tests)
+          judge_row(by_chance, apart);
+        else if (pair_tells(apart))
+          judge_pair(by_chance);
+    }
   }
 
   /// Takes a pair that is heard. `by_chance`: the share of it that chance refuses.
@@ -180,7 +234,14 @@ struct chance {
     odds *= std::clamp(says, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
-    usual = odds > doubtful ? 0 : std::max(usual, share);  // the rest was chance, too
+    if (odds > doubtful)
+      forget();
+    else
+      usual = std::max(usual, share);  // the rest was chance, too
+    if (row.refused == 0)
+      saves.restart();
+    else if (!saves.found)
+      saves.counted(row.passed());
   }
 };
 

@@ -54,8 +54,8 @@ struct learned {
 /// they are a limit's, and then few cut. While nothing answers at all, it is probed, and the rate
 /// is kept. Among others (`company`) a cut takes a stride of the level, which a fixed time gives
 /// back; a window is asked by spurts whether others share it (`spurt`); refusals by chance
-/// (`chance`) are asked again before they count; where no slower pace makes them rarer a level is
-/// held (`foothold`). A low ceiling that refuses nothing (`quiet`) is
+/// (`chance`, `depth`) are asked again before they count; where no slower pace makes them rarer a
+/// level is held (`foothold`). A low ceiling that refuses nothing (`quiet`) is
 /// asked by a ramp. A caller that wants less than its pace allows (`demand`) asks again later, and
 /// keeps the pace.
 ///
@@ -123,6 +123,7 @@ struct seek {
     bool spurts = true;      ///< ask whether others share a window
     bool footholds = true;   ///< keep a level where no cut makes refusals rarer
     bool excess = true;      ///< ask whether a caller that seems to want little wants too much
+    bool depths = true;      ///< tell chance from a limit that saves less than a row of tests
     friend bool operator==(parts const&, parts const&) = default;
   };
   parts with{};  ///< all, unless a comparison says otherwise
@@ -405,10 +406,11 @@ struct seek {
                       to_seconds(now - turn.next) > luck.row.length() * seconds;
     if (held) luck.row.take_back();  // by a hint
     if (luck.row.unsent > 0) {
-      if (--luck.row.unsent > 0) return 0;
-      bool const paid_later = luck.collapsed(rate_of(level));  // once heard, unless one follows
-      auto const extra = luck.row.length() == chance::pair && held_down() ? 0 : extra_turns;
-      return paid_later ? waits * wait.mean : (luck.row.length() + extra) * seconds;
+      auto const& row = luck.row;
+      if (--luck.row.unsent > 0) return row.gap;
+      if (luck.paid_later(rate_of(level))) return waits * wait.mean;  // unless another follows
+      bool const cheap = row.gap > 0 || (row.length() == chance::pair && held_down());
+      return (row.length() + (cheap ? 0 : extra_turns)) * seconds - (row.length() - 1) * row.gap;
     }
     if (last.row.unsent == 0) return seconds;
     return last.row.sent(now) ? (last.row.row + extra_turns) * seconds : 0;
@@ -504,6 +506,15 @@ struct seek {
     if (luck.known() || !others.shown) others = {};
   }
 
+  /// Goes back to a rate, units per second, from before others were taken for chance.
+  void go_back(double rate) noexcept {
+    others.show();
+    level = top.at = std::min(rate, rate_of(level));
+    count(false);
+    top.touched = true;
+    top.guess = false;
+  }
+
   /// Begins the search anew at a rate that a limit of its own accepts, or below it.
   void search_from(double rate) noexcept {
     ++so_far.epoch;
@@ -524,8 +535,9 @@ struct seek {
     auto const apart = std::min(to_seconds(s.sent.held) * per_unit(pace()), 1.0);
     auto const known = luck.known();
     auto const most = luck.highest;
-    auto const unpaid = luck.row.heard == chance::tests - 1 && luck.collapsed(rate_of(level));
+    bool const unpaid = luck.row.heard == luck.row.length() - 1 && luck.paid_later(rate_of(level));
     bool const test = luck.answered(is_refused, s.sent.sends, apart);
+    if (!luck.saves.found && luck.saves.rate > 0) go_back(std::exchange(luck.saves.rate, 0));
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
       // As far as that was accepted.
@@ -536,19 +548,24 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.row.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const pair = test && luck.row.heard == chance::pair && luck.row.length() == chance::pair &&
+    bool const pair = test && luck.row.what == test_row::asks::limit &&
+                      luck.row.heard == chance::pair && luck.row.length() == chance::pair &&
                       luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.row.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
       luck.test(last.since.sends, true);
     if (!known && luck.known()) {
+      if (luck.saves.found) {
+        luck.saves.rate = rate_of(level);
+        luck.accepted(depth::faster * rate_of(level));
+      }
       search_anew();
     } else if (unpaid && test) {
       if (luck.wants_another(rate_of(level)))
         luck.test(last.since.sends, true);
       else
-        turn.wait(now, (chance::tests + extra_turns) * so_far.unit / pace());
+        turn.wait(now, (luck.row.length() + extra_turns) * so_far.unit / pace());
     }
     return test;
   }
@@ -654,7 +671,12 @@ struct seek {
     if (last.row.refused(s.sent.sends)) return false;
     bool const asks = doubts > 0 && !server.shut;
     bool const has_tests = test || s.sent.sends < luck.row.beyond;
-    if (asks && !has_tests) luck.test(last.since.sends, level < top.rest());
+    if (asks && !has_tests) {
+      if (luck.saves.found)
+        test_pace();
+      else
+        luck.test(last.since.sends, level < top.rest());
+    }
     bool const believed =
         asks ? test && luck.row.refused >= doubts : !test;  // a test is of its cut
     if (!believed) return false;
@@ -685,6 +707,7 @@ struct seek {
     auto const before = level;
     cut(now, s, r);
     luck.cut();
+    if (may_ban() || (with.company && others.crowd())) luck.shared();
     if (!top.slots && last.hold.now != foothold::at::any) {
       level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
@@ -734,19 +757,26 @@ struct seek {
 
   /// Asks, by a row or a pair of tests, whether a refusal came by chance.
   void ask_chance(std::uint64_t accepted, bool unexpected, bool ramped) noexcept {
-    bool const row = luck.collapsed(rate_of(level)) ||
-                     (unexpected && others.crowd() && luck.wants_tests(rate_of(level)));
+    bool const varies = unexpected && others.crowd();
+    bool const row = luck.collapsed(rate_of(level)) || (varies && luck.wants_tests(rate_of(level)));
     bool const low = held_down() && accepted >= cuts::hardly;
     bool const known_enough =
         accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
     bool const pair = (low || known_enough) && last.row.slots == 0 &&
                       comes_early(static_cast<double>(accepted)) &&
                       luck.wants_pair(last.rate, !others.crowd());
-    if (row)
+    bool const counts = varies && with.depths && !may_ban();
+    if (counts && luck.saves.known())
+      test_pace();
+    else if (row)
       luck.test(last.since.sends, true);
     else if (pair)  // a row, once one has passed
       luck.test(last.since.sends, true, luck.odds < 1 && !low ? chance::tests : chance::pair);
+    else if (counts && luck.saves.even() && last.row.slots == 0)
+      luck.count(last.since.sends);
   }
+  /// Asks by tests that go faster than the pace.
+  void test_pace() noexcept { luck.test_pace(last.since.sends, so_far.unit / rate_of(level)); }
 
   /// Returns whether a refusal after so many accepted came sooner than climbs explain.
   bool comes_early(double accepted) const noexcept {

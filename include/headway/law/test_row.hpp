@@ -8,18 +8,27 @@ namespace headway {
 ///
 /// Threads: a value. Source: design/003, "Chance".
 struct test_row {
-  int unsent = 0;            ///< tests that go before anything else
-  int refused = 0;           ///< of those heard
-  int heard = 0;             ///< answers to them
-  bool tells = false;        ///< they follow a refusal well below the ceiling
+  /// The questions.
+  enum class asks : std::uint8_t {
+    nothing,  ///< none that it judges itself
+    limit,    ///< is it a limit? They follow a refusal well below the ceiling
+    depth,    ///< how many does it save?
+    pace,     ///< does it refuse a faster pace, too?
+  };
+  int unsent = 0;   ///< tests that go before anything else
+  int refused = 0;  ///< of those heard
+  int heard = 0;    ///< answers to them
+  asks what = asks::nothing;
+  double gap = 0;            ///< seconds from one to the next; 0: they go at once
   std::uint64_t first = 0;   ///< stamp of the first of them
   std::uint64_t beyond = 0;  ///< stamp of the first send after them
   friend bool operator==(test_row const&, test_row const&) = default;
 
-  /// Begins so many with the next send. `below`: they follow a refusal that they tell of.
-  void begin(std::uint64_t next_stamp, bool below, int tests) noexcept {
+  /// Begins so many with the next send.
+  void begin(std::uint64_t next_stamp, asks question, int tests, double apart) noexcept {
     *this = {.unsent = tests,
-             .tells = below,
+             .what = question,
+             .gap = apart,
              .first = next_stamp,
              .beyond = next_stamp + static_cast<std::uint64_t>(tests)};
   }
@@ -32,6 +41,9 @@ struct test_row {
 
   /// Returns whether all are heard.
   bool over() const noexcept { return heard == length(); }
+
+  /// Returns whether chance refuses as many of them as of all.
+  bool usual() const noexcept { return gap == 0 && what != asks::depth; }
 
   /// Returns how many were accepted.
   int passed() const noexcept { return heard - refused; }
