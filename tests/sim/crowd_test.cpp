@@ -123,7 +123,7 @@ TEST(crowd, of_refusals_by_chance_is_no_limit) {
   EXPECT_LE(median(s, seconds), 5 * 60);
 }
 
-// A row of eight is refused there, whatever refused before: it took 30 to 60 times as long.
+// A row of eight is refused there, whatever refused before: these took 46, 34 and 15 times as long.
 TEST(crowd, of_refusals_by_chance_before_a_limit_that_saves_few_is_no_limit) {
   scenario s{.name = "chance", .about = {}};
   s.server.latency = distribution(lognormal{80ms, 0.3});
@@ -132,9 +132,9 @@ TEST(crowd, of_refusals_by_chance_before_a_limit_that_saves_few_is_no_limit) {
   auto const seconds = [](figures const& f) { return to_seconds(f.completion); };
   for (auto const& [interval, burst] : {std::pair{5ms, 4}, {7ms, 5}, {4ms, 6}}) {
     s.server.limits = {token_bucket{.interval = interval, .burst = burst}};
-    s.groups = {group{.work = batch{.requests = 4000}}};
+    s.groups = {group{.work = batch{.requests = 8000}}};
     s.told = {.rate = 1 / to_seconds(interval)};
-    EXPECT_LE(median(s, seconds), 8 * 8000 * to_seconds(interval)) << burst;
+    EXPECT_LE(median(s, seconds), 14 * 8000 * to_seconds(interval)) << burst;
   }
 }
 

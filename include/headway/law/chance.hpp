@@ -66,14 +66,13 @@ struct chance {
   static constexpr double frequent_max = 0.3;           ///< … or so much, at most
   static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
   static constexpr double share_min = 0.005;            ///< chance refuses at least so many
-  static constexpr double again = 0.5;      ///< a limit refuses at least so many tests …
-  static constexpr double again_times = 2;  ///< … and so many times as many as chance …
-  static constexpr double again_max = 0.9;  ///< … but not all
-  static constexpr double row_for = 24;     ///< what a row says for a limit, at most
-  static constexpr double row_against = 8;  ///< … and against it: limits, too, let rows pass
-  static constexpr double doubted_faster =
-      1.5;                             ///< tests of a refusal, where rows at once tell nothing
-  static constexpr double missed = 6;  ///< refusals that chance owes: one row in 400 of none
+  static constexpr double again = 0.5;           ///< a limit refuses at least so many tests …
+  static constexpr double again_times = 2;       ///< … and so many times as many as chance …
+  static constexpr double again_max = 0.9;       ///< … but not all
+  static constexpr double row_for = 24;          ///< what a row says for a limit, at most
+  static constexpr double row_against = 8;       ///< … and against it: limits, too, let rows pass
+  static constexpr double doubted_faster = 1.5;  ///< tests of a refusal, where `depth` found it
+  static constexpr double missed = 6;        ///< refusals that chance owes: one row in 400 of none
   static constexpr double more_times = 1.5;  ///< more than usual: so many times as many …
   static constexpr double more = 0.03;       ///< … and so many more; 0.01: chance alone does it
 

@@ -38,11 +38,11 @@ struct depth {
   static constexpr double others_least = 0.2;  ///< of rows get one, or none, from what others leave
   static constexpr double others = 0.11;       ///< … and so many each of the other numbers
   static constexpr double by_limit = 0.2;      ///< it refuses so many more of the faster ones
-  static constexpr double by_limit_max = 0.95;
-  static constexpr double certain_limit = 20;  ///< odds
-  static constexpr double certain_chance = 400;
-  static constexpr double supposed = 1;     ///< refused, before any is heard …
-  static constexpr double supposed_of = 8;  ///< … of so many
+  static constexpr double by_limit_max = 0.95;   ///< … but not all
+  static constexpr double certain_limit = 20;    ///< odds
+  static constexpr double certain_chance = 400;  ///< … against a limit
+  static constexpr double supposed = 1;          ///< refused, before any is heard …
+  static constexpr double supposed_of = 8;       ///< … of so many
 
   /// Returns whether rows were alike so far, and the next one is to tell.
   bool even() const noexcept { return asks(two_alike); }

@@ -15,13 +15,13 @@ struct test_row {
     depth,    ///< how many does it save?
     pace,     ///< does it refuse a faster pace, too?
   };
-  int unsent = 0;   ///< tests that go before anything else
-  int refused = 0;  ///< of those heard
-  int heard = 0;    ///< answers to them
-  asks what = asks::nothing;
-  double gap = 0;            ///< seconds from one to the next; 0: they go at once
-  std::uint64_t first = 0;   ///< stamp of the first of them
-  std::uint64_t beyond = 0;  ///< stamp of the first send after them
+  int unsent = 0;             ///< tests that go before anything else
+  int refused = 0;            ///< of those heard
+  int heard = 0;              ///< answers to them
+  asks what = asks::nothing;  ///< the question
+  double gap = 0;             ///< seconds from one to the next; 0: they go at once
+  std::uint64_t first = 0;    ///< stamp of the first of them
+  std::uint64_t beyond = 0;   ///< stamp of the first send after them
   friend bool operator==(test_row const&, test_row const&) = default;
 
   /// Begins so many with the next send.
