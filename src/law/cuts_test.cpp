@@ -62,5 +62,18 @@ TEST(cuts, forget_the_row_at_another_number) {
   EXPECT_EQ(c.first_rate, 40);
 }
 
+TEST(cuts, counted_anew_keep_what_the_latest_one_was_like) {
+  cuts c;
+  c.next(time_point{1s}, 5, 5, 30, 12);
+  c.since.successes = 3;
+  c.restart(time_point{4s}, 9, 8);
+  EXPECT_EQ(c.at, time_point{4s});
+  EXPECT_EQ(c.units, 9);
+  EXPECT_EQ(c.successes, 8U);
+  EXPECT_EQ(c.since.successes, 0U);
+  EXPECT_EQ(c.rate, 30);
+  EXPECT_EQ(c.out, 12);
+}
+
 }  // namespace
 }  // namespace headway

@@ -1395,6 +1395,7 @@ TEST(seek, a_ramp_after_a_first_ban_doubles_in_no_less_than_a_share_of_it) {
     time_point now{1s};
     seek law;
     law.so_far.successes = law.last.since.successes = 100;  // long begun
+    law.last.at = now;
     law.level = 100;
     law.server.banned = banned;
     for (int n = 0; n < 100; ++n) answer(law, now, outcome::success);
@@ -2273,6 +2274,34 @@ TEST(seek, holds_nothing_where_the_reason_of_refusals_is_known) {
     answer(law, now, outcome::success);
     EXPECT_EQ(law.last.hold.now, foothold::at::any);
   }
+}
+
+/// Returns what a law with a memory makes of a refusal, where its clock began so long ago.
+seek refused_at(duration origin) {
+  time_point now = time_point{} + origin;
+  seek law;
+  law.remember({.rate = 100, .latency = .005}, 0s);
+  for (int i = 0; i < 31; ++i) answer(law, now, outcome::success, 5ms);
+  refuse(law, now, 5ms);
+  return law;
+}
+
+TEST(seek, what_it_decides_does_not_depend_on_when_its_clock_began) {
+  auto const at_zero = refused_at(0s);
+  auto const later = refused_at(240h);
+  EXPECT_EQ(later.top.at, at_zero.top.at);
+  EXPECT_EQ(later.level, at_zero.level);
+  EXPECT_EQ(later.turn.behind, time_point::min()) << "the first request is not late";
+  EXPECT_EQ(later.last.at - at_zero.last.at, 240h);
+}
+
+TEST(seek, a_law_that_dropped_its_memory_counts_from_then_on) {
+  time_point now = time_point{} + 240h;
+  seek law;
+  law.remember({.rate = 100, .latency = .05}, 0s);
+  refuse(law, now);
+  ASSERT_EQ(law.top.at, 0);
+  EXPECT_EQ(law.last.at, now);
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ struct cuts {
     rate = rate_now;
     out = out_now;
   }
+  /// Counts from now on, though nothing was cut.
+  void restart(time_point now, double units_now, std::uint64_t successes_now) noexcept {
+    at = now;
+    units = units_now;
+    successes = successes_now;
+    since.restart();
+  }
 
   /// Returns whether as many were out at the latest two cuts, and more than one.
   bool perhaps_slots() const noexcept { return alike > 0 && out > 1; }

@@ -188,6 +188,7 @@ struct seek {
   stamp take(time_point now, std::int64_t cost, fraction u) noexcept {
     auto const units = static_cast<double>(cost);
     if (so_far.successes == 0 && units != so_far.unit) learn_unit(units);
+    if (last.since.sends == 0 && last.at == time_point{}) start(now);
     bool const silent = server.shut && server.silence_tells(answer_time(now));
     if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
     server.sent(now, units);
@@ -229,7 +230,7 @@ struct seek {
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
-    if (s.sent.epoch == so_far.epoch) judge_hold(false);
+    if (s.sent.epoch == so_far.epoch) judge_hold(now, false);
     judge_trial();
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
@@ -348,6 +349,11 @@ struct seek {
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
   bool ramping() const noexcept {
     return top.calm.asks || (level > moved * top.at && (top.at == 0 || !crowd()));
+  }
+  /// Takes the first send: it is not late, and what is counted is counted from it on.
+  void start(time_point now) noexcept {
+    last.restart(now, so_far.units, so_far.successes);
+    turn.next = std::max(turn.next, now);
   }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
   /// whatever they cost, unless a memory has told the rate.
@@ -516,9 +522,9 @@ struct seek {
   }
 
   /// Begins the search anew at a rate that a limit of its own accepts, or below it.
-  void search_from(double rate) noexcept {
+  void search_from(time_point now, double rate) noexcept {
     ++so_far.epoch;
-    last.since.restart();
+    last.restart(now, so_far.units, so_far.successes);
     last.row = {};
     last.hold.rest();
     trial = {};
@@ -631,14 +637,14 @@ struct seek {
 
   /// Takes an answer to what was sent since the latest cut. Returns whether it is a refusal that no
   /// slower pace makes rarer, and no cut.
-  bool judge_hold(bool is_refused) noexcept {
+  bool judge_hold(time_point now, bool is_refused) noexcept {
     if (!with.footholds) return false;
     auto& hold = last.hold;
     hold.answered(is_refused);
     if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) hold.rest();
     if (hold.judge(is_refused, level)) {
       ++so_far.epoch;
-      last.since.restart();
+      last.restart(now, so_far.units, so_far.successes);
       last.row = {};
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
@@ -682,12 +688,12 @@ struct seek {
     if (!believed) return false;
     if (wants_little() && !s.capped) {  // a caller at its own ceiling is a busy one
       bool const more = with.excess && wanted.shows_excess();
-      if (more) search_from(so_far.unit / wanted.over.seconds);
+      if (more) search_from(now, so_far.unit / wanted.over.seconds);
       auto const pause = more ? 0 : (0.5 + headway::unit(u)) * wanted.pause(now);
       turn.wait(now, std::max(2 * so_far.unit / pace(), pause));
       return false;
     }
-    if (judge_hold(true)) return false;
+    if (judge_hold(now, true)) return false;
     trial = {};
     ++so_far.epoch;
     auto const answered = last.since.successes;
@@ -905,6 +911,7 @@ struct seek {
     seek fresh{.waste = waste, .leave = leave, .so_far = anew, .with = with};
     fresh.level = std::min(fresh.level * so_far.unit, rate_of(level) / 2);
     fresh.last.since = last.since;
+    fresh.last.at = now;
     fresh.turn.next = std::max(turn.next, later(now, from_seconds(so_far.unit / fresh.level)));
     *this = fresh;
   }
