@@ -2304,5 +2304,18 @@ TEST(seek, a_law_that_dropped_its_memory_counts_from_then_on) {
   EXPECT_EQ(law.last.at, now);
 }
 
+TEST(seek, a_memory_that_proved_true_is_not_dropped_where_it_yields_twice) {
+  time_point now{1s};
+  seek law{.leave = .3};
+  law.remember({.rate = 100, .latency = .005}, 0s);
+  for (int i = 0; i < 60; ++i) answer(law, now, outcome::success, 5ms);
+  ASSERT_TRUE(law.top.settled);
+  refuse(law, now, 5ms);
+  answer(law, now, outcome::success, 5ms);
+  refuse(law, now, 5ms);
+  EXPECT_NEAR(law.top.at, 100, 4);
+  EXPECT_TRUE(law.top.settled);
+}
+
 }  // namespace
 }  // namespace headway

@@ -702,7 +702,7 @@ struct seek {
                     .flight = static_cast<int>(after),
                     .doubted = doubts > 0,
                     .test = test};
-    if (answered < cuts::hardly && std::exchange(top.warm, false)) {
+    if (std::exchange(top.warm, false) && answered < cuts::hardly) {
       forget(now);
       return true;
     }
@@ -729,7 +729,7 @@ struct seek {
   void cut(time_point now, sample const& s, refusal const& r) noexcept {
     auto const out = s.sent.in_flight;
     bool const some = r.accepted >= cuts::hardly;
-    top.warm = top.resumed = false;
+    top.resumed = false;
     last.row = {};
     top.count_rejects();
     last.in_vain = some ? 0 : last.in_vain + 1;
