@@ -247,5 +247,13 @@ TEST(latency, a_block_that_begins_anew_has_the_answers_that_count_for_it) {
   EXPECT_EQ(l.answers, 0);
 }
 
+TEST(latency, a_drain_that_is_given_up_returns_the_level_before_it) {
+  latency l{.base = .05};
+  auto const level = l.drain(time_point{1s}, .3, 80);
+  EXPECT_EQ(l.give_up(level), 80);
+  EXPECT_FALSE(l.draining());
+  EXPECT_EQ(l.give_up(60), 60);
+}
+
 }  // namespace
 }  // namespace headway

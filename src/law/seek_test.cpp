@@ -1580,23 +1580,6 @@ TEST(seek, failures_cut_nothing_in_a_drain) {
   EXPECT_NEAR(law.trial.pace, breakage::trial_min * level, 0.1 * level);
 }
 
-// The level before the drain is a rate.
-TEST(seek, slots_that_are_named_in_a_drain_end_it) {
-  time_point now{1s};
-  seek law;
-  refuse(law, now, 200, 20);
-  law.level = 200;
-  for (int i = 0; i < 5; ++i) answer(law, now, outcome::success);
-  law.wait.delivered = 200;
-  law.level = law.wait.drain(now, 10, law.level);
-  refuse(law, now, 50, 20);
-  ASSERT_TRUE(law.top.slots);
-  EXPECT_FALSE(law.wait.draining());
-  now += 60s;
-  for (int i = 0; i < 30; ++i) answer(law, now, outcome::success);
-  EXPECT_LE(law.level, 1.25 * 20);
-}
-
 // Others have left, and the limit was lifted.
 // Among others a guess is far too low, and sixteen answers of it take a minute.
 TEST(seek, a_guess_doubles_in_four_seconds_or_six_answers) {
@@ -2315,6 +2298,50 @@ TEST(seek, a_memory_that_proved_true_is_not_dropped_where_it_yields_twice) {
   refuse(law, now, 5ms);
   EXPECT_NEAR(law.top.at, 100, 4);
   EXPECT_TRUE(law.top.settled);
+}
+
+/// A law of 100/s in a drain, one of whose requests went before.
+std::pair<seek, stamp> in_a_drain(time_point& now) {
+  seek law;
+  law.remember({.rate = 100, .latency = .05}, 0s);
+  for (int i = 0; i < 60; ++i) answer(law, now, outcome::success);
+  now = std::max(now, law.ready_at(1));
+  auto const sent = law.take(now, 1, 0);
+  law.wait.base = .05;
+  law.level = law.wait.drain(now, .3, law.level);
+  now += 50ms;
+  return {law, sent};
+}
+
+TEST(seek, a_cut_ends_a_drain_and_is_one_of_the_level_before_it) {
+  time_point now{1s};
+  auto [law, sent] = in_a_drain(now);
+  law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_FALSE(law.wait.draining());
+  EXPECT_NEAR(law.top.at, 100, 8);
+  auto const level = law.level;
+  for (int i = 0; i < 12; ++i) answer(law, now, outcome::success, 300ms);
+  EXPECT_LT(law.level, 1.1 * level) << "the drain's end does not undo it";
+}
+
+// The level before the drain is a rate.
+TEST(seek, slots_that_a_row_names_in_a_drain_end_it) {
+  time_point now{1s};
+  auto law = refused_with_twenty_out(now, true);
+  auto const row = row_of(law, now);
+  law.level = law.wait.drain(now, 10, law.level);
+  now += 110ms;
+  for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
+  ASSERT_TRUE(law.top.slots);
+  EXPECT_FALSE(law.wait.draining());
+}
+
+TEST(seek, a_search_that_begins_anew_ends_a_drain) {
+  time_point now{1s};
+  auto [law, sent] = in_a_drain(now);
+  law.on_throttle(now, {.sent = sent, .rtt = 50ms, .own = true}, resource::unknown, 0);
+  EXPECT_FALSE(law.wait.draining());
+  EXPECT_NEAR(law.level, 99, 2);
 }
 
 }  // namespace

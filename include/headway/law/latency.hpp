@@ -90,6 +90,10 @@ struct latency {
     return drain_share * level;
   }
 
+  /// Ends it unjudged, if there is one: the level is to change for another reason. Returns what it
+  /// was before, or `level`.
+  double give_up(double level) noexcept { return std::exchange(drained, 0) > 0 ? resume : level; }
+
   /// Begins a block anew, since samples were lost or the level leapt; `before` answers count.
   void gap(time_point now, int before = 0) noexcept {
     answers = before;

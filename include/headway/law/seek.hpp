@@ -274,6 +274,7 @@ struct seek {
       if (server.shut && s.own) turn.hurry(now, so_far.unit / pace());
       return;
     }
+    level = wait.give_up(level);
     belief const before{broken.above(), broken.slow(rate_of(level)), level, top};
     auto const shut = server.shut;
     bool const is_cut = refused(now, s, u);
@@ -499,6 +500,7 @@ struct seek {
   /// below that.
   void search_anew() noexcept {
     last.hold.rest();
+    level = wait.give_up(level);
     bool const shuts = server.closed >= closed_seconds && server.alike >= closed_often;
     bool const early = so_far.successes < early_successes && (luck.known() || !shuts);
     auto const usual = early && !others.crowd() ? seek{}.level : 0;
@@ -515,6 +517,7 @@ struct seek {
   /// Goes back to a rate, units per second, from before others were taken for chance.
   void go_back(double rate) noexcept {
     others.show();
+    level = wait.give_up(level);
     level = top.at = std::min(rate, rate_of(level));
     count(false);
     top.touched = true;
@@ -528,6 +531,7 @@ struct seek {
     last.row = {};
     last.hold.rest();
     trial = {};
+    level = wait.give_up(level);
     level = std::clamp(rate, rate_min, std::max(rate_of(level), rate_min));
     count(false);
     top = {.ease = top.ease};
@@ -646,6 +650,7 @@ struct seek {
       ++so_far.epoch;
       last.restart(now, so_far.units, so_far.successes);
       last.row = {};
+      wait.drained = 0;
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
     }
@@ -710,7 +715,7 @@ struct seek {
       yield(now);
       return true;
     }
-    auto const before = level;
+    auto const before = level = wait.give_up(level);
     cut(now, s, r);
     luck.cut();
     if (may_ban() || (with.company && others.crowd())) luck.shared();
