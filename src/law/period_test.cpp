@@ -119,5 +119,16 @@ TEST(period, one_that_shuts_about_as_long_again_has_a_period) {
   EXPECT_FALSE(p.open(from + 60s, 1).again);
 }
 
+// A hint is heard before the refusal that brings it, which was sent earlier.
+TEST(period, one_that_has_told_until_when_was_not_shut_before_that) {
+  period p;
+  p.sent(start, 1);
+  p.refuse(start + 2s);
+  p.close(start + 2s);
+  p.close(start + 1s);
+  EXPECT_EQ(p.refused, start + 2s);
+  EXPECT_EQ(p.open(start + 60s, 1).certain, 0);
+}
+
 }  // namespace
 }  // namespace headway

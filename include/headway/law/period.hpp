@@ -81,7 +81,7 @@ struct period {
   }
   /// Takes a refusal that says that nothing is accepted. Returns whether that is new.
   bool close(time_point sent) noexcept {
-    refused = sent;
+    refused = std::max(refused, sent);  // a hint may have told it before
     return !std::exchange(shut, true);
   }
 
