@@ -2344,5 +2344,16 @@ TEST(seek, a_search_that_begins_anew_ends_a_drain) {
   EXPECT_NEAR(law.level, 99, 2);
 }
 
+TEST(seek, a_search_that_begins_anew_ends_a_trial_of_failures) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 40; ++i) answer(law, now, outcome::success);
+  law.trial = {.share = .4, .pace = 10, .level = 100, .top = {.at = 100}};
+  now = std::max(now, law.ready_at(1));
+  auto const sent = law.take(now, 1, 0);
+  law.on_throttle(now + 50ms, {.sent = sent, .rtt = 50ms, .own = true}, resource::unknown, 0);
+  EXPECT_EQ(law.trial.share, 0) << "its verdict would bring the old ceiling back";
+}
+
 }  // namespace
 }  // namespace headway

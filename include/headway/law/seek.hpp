@@ -501,6 +501,7 @@ struct seek {
   void search_anew() noexcept {
     last.hold.rest();
     level = wait.give_up(level);
+    trial = {};
     bool const shuts = server.closed >= closed_seconds && server.alike >= closed_often;
     bool const early = so_far.successes < early_successes && (luck.known() || !shuts);
     auto const usual = early && !others.crowd() ? seek{}.level : 0;
@@ -651,6 +652,7 @@ struct seek {
       last.restart(now, so_far.units, so_far.successes);
       last.row = {};
       wait.drained = 0;
+      trial = {};
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
     }
