@@ -2355,5 +2355,31 @@ TEST(seek, a_search_that_begins_anew_ends_a_trial_of_failures) {
   EXPECT_EQ(law.trial.share, 0) << "its verdict would bring the old ceiling back";
 }
 
+TEST(seek, a_row_whose_last_test_fails_is_judged_and_paid_for) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 40; ++i) answer(law, now, outcome::success);
+  law.luck.highest = 100 * law.level;
+  law.luck.odds = chance::incredible;
+  law.luck.usual = .03;
+  law.turn.wait(now, 0);
+  law.luck.test(law.last.since.sends, true);
+  std::vector<stamp> row;
+  while (law.luck.row.unsent > 0) {
+    now = std::max(now, law.ready_at(1));
+    row.push_back(law.take(now, 1, 0));
+  }
+  now += 50ms;
+  auto const odds = law.luck.odds;
+  for (auto const& sent : row) {
+    sample const s{.sent = sent, .rtt = 50ms};
+    if (sent.sends == row.back().sends)
+      law.on_failure(now, s, 0);
+    else
+      law.on_throttle(now, s, resource::unknown, 0);
+  }
+  EXPECT_GT(law.luck.odds, 5 * odds);
+}
+
 }  // namespace
 }  // namespace headway

@@ -41,5 +41,14 @@ TEST(test_row, chance_refuses_as_many_as_of_all_unless_a_limit_is_asked_for_more
   EXPECT_FALSE(row.usual());
 }
 
+TEST(test_row, knows_its_tests_by_their_stamps) {
+  test_row row;
+  row.begin(5, test_row::asks::limit, 2, 0);
+  EXPECT_FALSE(row.has(4));
+  EXPECT_TRUE(row.has(5));
+  EXPECT_TRUE(row.has(6));
+  EXPECT_FALSE(row.has(7));
+}
+
 }  // namespace
 }  // namespace headway

@@ -270,7 +270,7 @@ struct seek {
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
                         last.since.answers() >= breakage::row_max;
     if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
-      luck.row.hear(false, s.sent.sends);  // if it was a test, it is out no more
+      if (luck.row.has(s.sent.sends)) hear_of_test(now, s, false);  // it says nothing of a limit
       if (server.shut && s.own) turn.hurry(now, so_far.unit / pace());
       return;
     }

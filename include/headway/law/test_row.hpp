@@ -45,6 +45,9 @@ struct test_row {
   /// Returns whether chance refuses as many of them as of all.
   bool usual() const noexcept { return gap == 0 && what != asks::depth; }
 
+  /// Returns whether the send of this stamp is a test.
+  bool has(std::uint64_t stamp) const noexcept { return stamp >= first && stamp < beyond; }
+
   /// Returns how many were accepted.
   int passed() const noexcept { return heard - refused; }
 
@@ -57,7 +60,7 @@ struct test_row {
   /// Takes an answer to the send of this stamp, if it was a test, and counts it. Returns whether it
   /// was.
   bool hear(bool is_refused, std::uint64_t stamp) noexcept {
-    if (stamp < first || stamp >= beyond) return false;
+    if (!has(stamp)) return false;
     if (is_refused) ++refused;
     ++heard;
     return true;
