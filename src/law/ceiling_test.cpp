@@ -79,5 +79,17 @@ TEST(ceiling, what_it_was_before_a_cut_comes_back_but_not_what_touches_cost) {
   EXPECT_EQ(c.touch_rejects, 3);
 }
 
+TEST(ceiling, a_ramp_that_asks_a_measured_one_leaves_no_guess_when_it_ends) {
+  for (bool const touched : {false, true}) {
+    ceiling c{.at = 10, .touched = touched, .guess = true, .calm = {.asks = true}};
+    c.end_ramp();
+    EXPECT_FALSE(c.calm.asks);
+    EXPECT_EQ(c.guess, !touched);
+  }
+  ceiling unasked{.at = 10, .guess = true};
+  unasked.end_ramp();
+  EXPECT_TRUE(unasked.guess);
+}
+
 }  // namespace
 }  // namespace headway

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "headway/law/quiet.hpp"
 
@@ -48,6 +49,11 @@ struct ceiling {
 
   /// Returns where climbs begin.
   double rest() const noexcept { return slots ? std::max(below * at, at - 1) : below * at; }
+
+  /// Ends a ramp that asks it, if there is one.
+  void end_ramp() noexcept {
+    if (std::exchange(calm.asks, false) && touched) guess = false;
+  }
 
   /// Takes a refusal far below it.
   void fall(double to) noexcept {

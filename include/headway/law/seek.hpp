@@ -962,7 +962,7 @@ struct seek {
       }
     }
     if (again) others.tell(c.least);
-    top.calm.asks = false;
+    top.end_ramp();
     turn.hurry(now, unit / pace());
   }
   /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
@@ -1048,7 +1048,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), usable);
         count(false);
         top.at = level / ceiling::below;
-        top.calm.asks = false;
+        top.end_ramp();
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
