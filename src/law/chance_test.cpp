@@ -352,5 +352,13 @@ TEST(chance, a_row_that_all_pass_is_no_limit_that_saves_less) {
   EXPECT_EQ(c.saves, depth{});
 }
 
+TEST(chance, a_row_that_passes_whole_saves_more_than_can_be_counted) {
+  chance c;
+  c.saves = {.most = 7, .alike = 20};
+  c.count(100);
+  for (std::uint64_t i = 0; i < chance::tests; ++i) c.answered(false, 100 + i);
+  EXPECT_EQ(c.saves, depth{});
+}
+
 }  // namespace
 }  // namespace headway

@@ -199,7 +199,10 @@ struct chance {
       case test_row::asks::nothing:
         break;
       case test_row::asks::depth:
-        saves.counted(row.passed());
+        if (row.passed() < tests)
+          saves.counted(row.passed());
+        else
+          saves.restart();
         break;
       case test_row::asks::pace:
         if (saves.found || !saves.answered(row.heard, row.refused, by_chance)) break;
