@@ -242,11 +242,12 @@ void fields(C& c, typename C::template as<report>& r) {
 
 template <class C>
 void fields(C& c, typename C::template as<acceptances>& x) {
-  auto& [sends, begin, successes, failures] = x;
+  auto& [sends, begin, successes, failures, refusals] = x;
   c.count(sends);
   c.count(begin);
   c.count(successes);
   c.count(failures);
+  c.count(refusals);
 }
 
 template <class C>

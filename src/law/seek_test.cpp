@@ -2381,5 +2381,33 @@ TEST(seek, a_row_whose_last_test_fails_is_judged_and_paid_for) {
   EXPECT_GT(law.luck.odds, 5 * odds);
 }
 
+TEST(seek, a_server_that_refused_a_whole_row_has_accepted_nothing_since_the_cut) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 50, .latency = .4}, 0s);
+  for (int i = 0; i < 80; ++i) answer(law, now, outcome::success, 400ms);
+  refuse(law, now, 5ms);
+  for (int i = 0; i < 20; ++i) answer(law, now, outcome::success, 400ms);
+  refuse(law, now, 5ms);
+  law.luck.test(law.last.since.sends, true);
+  for (int i = 0; i < chance::tests; ++i) refuse(law, now, 5ms);
+  ASSERT_FALSE(law.server.shut);
+  auto const ceiling = law.top.at;
+  refuse(law, now, 5ms);
+  EXPECT_TRUE(law.server.shut);
+  EXPECT_EQ(law.top.at, ceiling);
+}
+
+TEST(seek, a_row_that_finds_no_slots_meets_the_limit_once_more) {
+  time_point now{1s};
+  auto law = refused_with_twenty_out(now, true);
+  auto const row = row_of(law, now);
+  auto const met = law.server.cuts;
+  now += 50ms;
+  for (auto const& sent : row)
+    law.on_throttle(now, {.sent = sent, .in_flight = 8, .rtt = 50ms}, resource::unknown, 0);
+  EXPECT_EQ(law.server.cuts, met + 1);
+}
+
 }  // namespace
 }  // namespace headway

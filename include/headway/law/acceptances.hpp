@@ -18,6 +18,7 @@ struct acceptances {
   std::uint64_t begin = 0;      ///< sends at the cut
   std::uint64_t successes = 0;  ///< of what was sent since
   std::uint64_t failures = 0;   ///< of what was sent since
+  std::uint64_t refusals = 0;   ///< of what was sent since
   friend bool operator==(acceptances const&, acceptances const&) = default;
 
   /// A refusal is early if it takes less than this share of an answer's time.
@@ -35,8 +36,8 @@ struct acceptances {
   /// `sends_before` is the refused request's stamp, `took` the time of its refusal and `answer` the
   /// mean time of an answer, both in seconds.
   std::uint64_t cut(std::uint64_t sends_before, double took, double answer) noexcept {
-    auto const sent = sends_before - std::min(begin, sends_before);
-    auto const silent = tells(took, answer) ? sent - std::min(failures, sent) : 0;
+    auto const sent = sends_before + 1 - std::min(begin, sends_before + 1);
+    auto const silent = tells(took, answer) ? sent - std::min(failures + refusals, sent) : 0;
     auto const accepted = std::max(successes, silent);
     restart();
     return accepted;

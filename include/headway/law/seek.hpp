@@ -242,6 +242,7 @@ struct seek {
 
   void on_throttle(time_point now, sample const& s, resource, fraction u) noexcept {
     wanted.heard(now, s, false);
+    if (s.sent.epoch == so_far.epoch) ++last.since.refusals;
     if (!s.own) {
       broken.refused();
       refused(now, s, u);
@@ -681,7 +682,11 @@ struct seek {
     auto const test = hear_of_test(now, s, true);
     if (s.sent.epoch != so_far.epoch) return false;
     luck.before = 0;
-    if (last.row.refused(s.sent.sends)) return false;
+    bool const asked = last.row.slots > 0;
+    if (last.row.refused(s.sent.sends)) {
+      if (asked) server.cut();  // the limit is met once more, and it is a rate
+      return false;
+    }
     bool const asks = doubts > 0 && !server.shut;
     bool const has_tests = test || s.sent.sends < luck.row.beyond;
     if (asks && !has_tests) {
