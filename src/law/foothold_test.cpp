@@ -243,7 +243,6 @@ TEST(foothold, nothing_is_asked_where_the_reason_is_known) {
   auto f = held();
   f.rest();
   EXPECT_EQ(f.now, foothold::at::any);
-  EXPECT_EQ(f.least(), 0);
   EXPECT_EQ(f.due, f.pause);
 }
 

@@ -1204,9 +1204,6 @@ TEST(seek, a_spurt_hastens_requests_until_the_first_refusal) {
   EXPECT_NEAR(interval(), 1, 0.05);
   law.others.window.step = 2;
   EXPECT_NEAR(interval(), 1 / spurt::second, 0.05);
-  law.with.spurts = false;
-  EXPECT_NEAR(interval(), 1, 0.05);
-  law.with.spurts = true;
   refuse(law, now);
   EXPECT_NEAR(interval(), 1, 0.05);
 }

@@ -73,10 +73,8 @@ struct foothold {
   bool stands(double level_now) const noexcept {
     return asks() || (now == at::held && level_now <= level);
   }
-  /// Returns the least level that a cut leads to.
-  double least() const noexcept {
-    return now == at::any ? 0 : now == at::trial ? slower * level : level;
-  }
+  /// Returns the least level that a cut leads to, in a trial or while one is held.
+  double least() const noexcept { return now == at::trial ? slower * level : level; }
   /// Returns the level to send at from now on: that which it asks, or holds.
   double begins() const noexcept {
     return now == at::raised ? faster * level : now == at::lowered ? slower * level : level;

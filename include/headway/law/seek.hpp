@@ -144,6 +144,7 @@ struct seek {
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
+  static constexpr double pause_turns = 2;     ///< in which nothing goes after a cut
   static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
   static constexpr double waits = 2;           ///< answers' times until what was sent is heard
   static constexpr double slots_flying = 4;    ///< times what the pace explains; more: some hang
@@ -220,17 +221,18 @@ struct seek {
   void on_success(time_point now, sample const& s, fraction u) noexcept {
     auto const cost = static_cast<double>(s.sent.cost);
     so_far.succeed(cost);
-    if (broken.succeeded(s.sent.sent, s.own)) turn.hurry(now, so_far.unit / pace());
+    if (broken.succeeded(s.sent.sent, s.own)) next_turn(now);
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
-    if (s.sent.epoch == so_far.epoch) {
+    bool const since_cut = s.sent.epoch == so_far.epoch;
+    if (since_cut) {
       if (++last.since.successes == 1) trial.shut = static_cast<int>(last.since.failures);
       if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
     if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
-    if (s.sent.epoch == so_far.epoch) judge_hold(now, false);
+    if (since_cut) judge_hold(now, false);
     judge_trial();
     if (last.row.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
@@ -251,7 +253,7 @@ struct seek {
     if (!s.again) luck.answered(true, s.sent.sends);  // bad requests come as chance does
     server.take_back(static_cast<double>(s.sent.cost));
     server.probed = std::min(server.probed, server.refused);  // it was no probe
-    if (server.shut) turn.hurry(now, so_far.unit / pace());
+    if (server.shut) next_turn(now);
     if (!top.slots && !(top.touched && server.shut)) search_anew();  // those before may be own, too
   }
 
@@ -272,7 +274,7 @@ struct seek {
                         last.since.answers() >= breakage::row_max;
     if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
       if (luck.row.has(s.sent.sends)) hear_of_test(now, s, false);  // it says nothing of a limit
-      if (server.shut && s.own) turn.hurry(now, so_far.unit / pace());
+      if (server.shut && s.own) next_turn(now);
       return;
     }
     level = wait.give_up(level);
@@ -352,6 +354,8 @@ struct seek {
   bool ramping() const noexcept {
     return top.calm.asks || (level > moved * top.at && (top.at == 0 || !crowd()));
   }
+  /// Lets the next request go in its turn, whatever it waited for.
+  void next_turn(time_point now) noexcept { turn.hurry(now, so_far.unit / pace()); }
   /// Takes the first send: it is not late, and what is counted is counted from it on.
   void start(time_point now) noexcept {
     last.restart(now, so_far.units, so_far.successes);
@@ -377,8 +381,8 @@ struct seek {
   bool may_ban() const noexcept { return with.bans && server.banned.suspected(); }
   /// Returns whether it may send faster, to ask whether others share a window.
   bool spurts() const noexcept {
-    return others.window.step > 0 && with.spurts && leave == 0 && !server.shut && !crowd() &&
-           !bans() && server.cuts == 0;
+    return others.window.step > 0 && leave == 0 && !server.shut && !crowd() && !bans() &&
+           server.cuts == 0;
   }
   /// Returns whether answers take seconds: as many are out by how long it runs, not by a limit.
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
@@ -560,9 +564,8 @@ struct seek {
     if (test && !top.slots && luck.met_limit() &&
         luck.row.passed() > company::saved(per_unit(rate_of(level)) * to_seconds(now - last.at)))
       others.show();
-    bool const pair = test && luck.row.what == test_row::asks::limit &&
-                      luck.row.heard == chance::pair && luck.row.length() == chance::pair &&
-                      luck.pair_tells(apart);
+    bool const pair = test && luck.row.what == test_row::asks::limit && luck.row.over() &&
+                      luck.row.length() == chance::pair && luck.pair_tells(apart);
     if (pair && held_down()) judge_ceiling();
     if (pair && luck.row.refused == 0 && !held_down() && !top.slots &&
         others.stride() <= company::stride_min && rate_of(level) >= lone_rate * so_far.unit)
@@ -602,12 +605,12 @@ struct seek {
       last.row = {};
       if (top.at > 0) level = top.at;
       top.at = 0;
-      return turn.hurry(now, so_far.unit / pace());
+      return next_turn(now);
     }
     count(true);
     top.at = std::exchange(last.row, {}).slots;
     level = ceiling::below * top.at;
-    turn.hurry(now, so_far.unit / pace());
+    next_turn(now);
   }
 
   /// Asks, by a row of tests, whether failures are a limit's.
@@ -638,7 +641,7 @@ struct seek {
     top.ease = std::max(top.ease / 2, ease_min);
     top.at *= ceiling::yielded;
     level = std::max(std::min(level, top.at), rate_min);
-    turn.wait(now, 2 * so_far.unit / pace());
+    turn.wait(now, pause_turns * so_far.unit / pace());
   }
 
   /// Takes an answer to what was sent since the latest cut. Returns whether it is a refusal that no
@@ -688,7 +691,7 @@ struct seek {
       return false;
     }
     bool const asks = doubts > 0 && !server.shut;
-    bool const has_tests = test || s.sent.sends < luck.row.beyond;
+    bool const has_tests = s.sent.sends < luck.row.beyond;
     if (asks && !has_tests) {
       if (luck.saves.found)
         test_pace();
@@ -702,7 +705,7 @@ struct seek {
       bool const more = with.excess && wanted.shows_excess();
       if (more) search_from(now, so_far.unit / wanted.over.seconds);
       auto const pause = more ? 0 : (0.5 + headway::unit(u)) * wanted.pause(now);
-      turn.wait(now, std::max(2 * so_far.unit / pace(), pause));
+      turn.wait(now, std::max(pause_turns * so_far.unit / pace(), pause));
       return false;
     }
     if (judge_hold(now, true)) return false;
@@ -732,7 +735,7 @@ struct seek {
     }
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), probe_interval(now, u))
-                                   : (top.slots ? 1 : 2) * so_far.unit / pace();
+                                   : (top.slots ? 1 : pause_turns) * so_far.unit / pace();
     if (luck.row.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
     return true;
   }
@@ -770,7 +773,7 @@ struct seek {
     }
     if (with.chance && !r.doubted && !server.shut && !top.slots)
       ask_chance(r.accepted, unexpected, ramped);
-    if (r.doubted && r.test) luck.ceiling = rate_of(top.at);
+    if (r.test) luck.ceiling = rate_of(top.at);
   }
 
   /// Asks, by a row or a pair of tests, whether a refusal came by chance.
@@ -812,8 +815,7 @@ struct seek {
       level = rate;
       top.at = rate_of(top.at);
       count(false);
-    } else if (with.slots && !top.slots && luck.doubts() == 0 && wait.mean > 0 &&
-               last.speak_for_slots(rate, out) &&
+    } else if (with.slots && !top.slots && luck.doubts() == 0 && last.speak_for_slots(rate, out) &&
                static_cast<double>(so_far.successes - last.successes) >=
                    std::max<double>(cuts::hardly, cuts::turned * out)) {
       count(true);
@@ -968,7 +970,7 @@ struct seek {
     }
     if (again) others.tell(c.least);
     top.end_ramp();
-    turn.hurry(now, unit / pace());
+    next_turn(now);
   }
   /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
   bool tells_rate(period::cycle const& c, time_point now) const noexcept {
