@@ -75,5 +75,19 @@ TEST(cuts, counted_anew_keep_what_the_latest_one_was_like) {
   EXPECT_EQ(c.out, 12);
 }
 
+TEST(cuts, a_harvest_is_what_came_back_or_what_went_between_two_refusals) {
+  cuts c;
+  c.next(time_point{10s}, 100, 100, 30, 12);
+  auto const had = c.harvested(time_point{15s}, time_point{14s}, 148, 2, 30, true);
+  EXPECT_EQ(had.seconds, 5);
+  EXPECT_EQ(had.accepted, 30U);
+  EXPECT_EQ(had.mean, 10);
+  EXPECT_EQ(had.told, 15);
+  EXPECT_TRUE(had.many);
+  EXPECT_EQ(c.harvested(time_point{15s}, time_point{14s}, 148, 2, 30, false).told, 10);
+  EXPECT_EQ(c.harvested(time_point{15s}, time_point{9s}, 148, 2, 30, true).told, 10);
+  EXPECT_FALSE(c.harvested(time_point{15s}, time_point{14s}, 110, 2, 7, true).many);
+}
+
 }  // namespace
 }  // namespace headway

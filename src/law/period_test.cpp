@@ -130,5 +130,14 @@ TEST(period, one_that_has_told_until_when_was_not_shut_before_that) {
   EXPECT_EQ(p.open(start + 60s, 1).certain, 0);
 }
 
+TEST(period, that_hardly_served_and_is_shut_for_long_may_be_used_up_by_others) {
+  period p;
+  p.sent(start, 1);
+  p.refuse(start + 1s);
+  EXPECT_FALSE(p.unserved(start + 11s, 0));
+  EXPECT_TRUE(p.unserved(start + 12s, 0));
+  EXPECT_FALSE(p.unserved(start + 12s, period::served));
+}
+
 }  // namespace
 }  // namespace headway

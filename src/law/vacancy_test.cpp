@@ -99,5 +99,12 @@ TEST(vacancy, a_refusal_that_nothing_in_its_flight_repeats_was_no_limit_s) {
   EXPECT_FALSE(asked(20, 0.05, vacancy::flight_min - 1).none_but_one(0)) << "too few to tell";
 }
 
+// 20 out; a refusal has been 10 ms on its way, and four answers came since it went: of these two
+// had left the server before it refused, and a tenth of the rest had not reached it.
+TEST(vacancy, of_those_out_some_had_left_and_some_had_not_reached_the_server) {
+  EXPECT_NEAR(vacancy::at_server(20, 4, .02, .1), (19 - 2) * .1 / .09, 1e-9);
+  EXPECT_EQ(vacancy::at_server(20, 4, .05, .1), 19) << "as late as answers: all are";
+}
+
 }  // namespace
 }  // namespace headway

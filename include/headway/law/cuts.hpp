@@ -58,6 +58,26 @@ struct cuts {
     since.restart();
   }
 
+  /// The harvest of the time since a cut.
+  struct harvest {
+    double seconds = 0;          ///< of it
+    std::uint64_t accepted = 0;  ///< of the requests that were sent in it
+    double mean = 0;             ///< units per second that came back, until the rate is told better
+    double told = 0;             ///< units per second accepted between the two refused sends
+    bool many = false;           ///< enough were accepted to tell a rate
+  };
+  /// Returns the harvest since the latest, when a request of `sent` is refused after so many units
+  /// of `unit` each came back, and `accepted` were accepted of what was sent. `tells`: the refusal
+  /// tells of all that went before it.
+  harvest harvested(time_point now, time_point sent, double units_now, double unit,
+                    std::uint64_t accepted, bool tells) const noexcept {
+    auto const lasted = std::max(to_seconds(now - at), 1e-6);
+    auto const between = to_seconds(sent - at);
+    auto const mean = (units_now - units + unit) / lasted;
+    auto const told = tells && between > 0 ? static_cast<double>(accepted) * unit / between : mean;
+    return {lasted, accepted, mean, told, accepted >= few};
+  }
+
   /// Returns whether as many were out at the latest two cuts, and more than one.
   bool perhaps_slots() const noexcept { return alike > 0 && out > 1; }
 

@@ -38,6 +38,7 @@ struct period {
   static constexpr double patience_max = 2;     ///< 4 starves clients that were never served
   static constexpr double probe_seconds = 180;  ///< longer only if it is shut for half an hour, …
   static constexpr double probe_share = 0.1;    ///< … and then this share of that time …
+  static constexpr double unserved_seconds = 10;  ///< shut before it served; 0: fleet-100x20 99 s
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets; …
   static constexpr std::uint64_t served = 3;  ///< … and before so many, or a fifth of the time
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
@@ -46,6 +47,9 @@ struct period {
   static constexpr double fades = 0.9;          ///< of the longest refusal is left at the next
   static constexpr double refusal_min = 0.001;  ///< seconds
   static constexpr double much = 4;             ///< times as long, or as fast, is another kind
+
+  /// Returns whether hardly anything was ever accepted.
+  static bool hardly(std::uint64_t successes) noexcept { return successes < served; }
 
   /// Takes a send.
   void sent(time_point now, double units) noexcept {
@@ -85,14 +89,20 @@ struct period {
     return !std::exchange(shut, true);
   }
 
+  /// Returns whether it is shut for so long, and has accepted so little, that it may be others who
+  /// use all of it.
+  bool unserved(time_point now, std::uint64_t successes) const noexcept {
+    return hardly(successes) && to_seconds(now - since) > unserved_seconds;
+  }
+
   /// Returns seconds from one probe to the next.
   double probe_interval(time_point now, std::uint64_t successes) const noexcept {
     auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
     auto const lasts = to_seconds(now - since);
-    auto const hardly = successes < served;
+    bool const is_new = hardly(successes);
     return std::min({lasts * std::clamp(share, patience_min, patience_max),
-                     std::max(hardly ? unserved_max : probe_seconds,
-                              lasts * (hardly ? patience_min : probe_share)),
+                     std::max(is_new ? unserved_max : probe_seconds,
+                              lasts * (is_new ? patience_min : probe_share)),
                      successes == 0 ? unserved_max : probe_seconds_max});
   }
 

@@ -149,20 +149,19 @@ struct seek {
   static constexpr double waits = 2;           ///< answers' times until what was sent is heard
   static constexpr double slots_flying = 4;    ///< times what the pace explains; more: some hang
   static constexpr double slots_spare = 0.25;  ///< more than are paced: permits bind, not the pace
-  static constexpr double slots_proven = 0.99;    ///< of the level: slots are at least so many, …
-  static constexpr double slots_fell = 0.85;      ///< … or fell to so many
-  static constexpr double slots_fewer = 0.8;      ///< of them: a refusal at fewer is a rate's
-  static constexpr double shut_cut = 0.5;         ///< of the level, when the server shuts
-  static constexpr double unserved_seconds = 10;  ///< shut before it served: 0: fleet-100x20 99 s
-  static constexpr double rtt_min = 1e-6;         ///< seconds: 0 is an answer that is unknown
-  static constexpr double near_flying = 0.25;     ///< in flight, to begin with
-  static constexpr double drift = 1e-4;           ///< of the ceiling: to get there at all
-  static constexpr double unit_smoothing = 20;    ///< answers
-  static constexpr double known_units = 10;       ///< in a cycle with two cuts: the rate is known
-  static constexpr double few_units = 16;         ///< … tell a rate from its bounds only
-  static constexpr double guess_units = 2;        ///< … tell hardly anything
-  static constexpr double guess_above = 1.3;      ///< times a guess the level begins
-  static constexpr double crowd_refuses = 2;      ///< times (4)'s share: 1: rate-50 .84, not .88
+  static constexpr double slots_proven = 0.99;  ///< of the level: slots are at least so many, …
+  static constexpr double slots_fell = 0.85;    ///< … or fell to so many
+  static constexpr double slots_fewer = 0.8;    ///< of them: a refusal at fewer is a rate's
+  static constexpr double shut_cut = 0.5;       ///< of the level, when the server shuts
+  static constexpr double rtt_min = 1e-6;       ///< seconds: 0 is an answer that is unknown
+  static constexpr double near_flying = 0.25;   ///< in flight, to begin with
+  static constexpr double drift = 1e-4;         ///< of the ceiling: to get there at all
+  static constexpr double unit_smoothing = 20;  ///< answers
+  static constexpr double known_units = 10;     ///< in a cycle with two cuts: the rate is known
+  static constexpr double few_units = 16;       ///< … tell a rate from its bounds only
+  static constexpr double guess_units = 2;      ///< … tell hardly anything
+  static constexpr double guess_above = 1.3;    ///< times a guess the level begins
+  static constexpr double crowd_refuses = 2;    ///< times (4)'s share: 1: rate-50 .84, not .88
   static constexpr double no_more = 1.8;   ///< times a guess, accepted at twice that: its own limit
   static constexpr double long_times = 4;  ///< an answer's and a request's: a period's closing
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
@@ -397,7 +396,7 @@ struct seek {
     return !crowd() && company::seconds * luck.share * rate_of(level) < crowd_refuses * so_far.unit;
   }
   /// Returns whether hardly anything was ever accepted.
-  bool hardly_served() const noexcept { return so_far.successes < period::served; }
+  bool hardly_served() const noexcept { return period::hardly(so_far.successes); }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns the time that an answer takes; before the first, what it takes at least.
@@ -407,9 +406,8 @@ struct seek {
   /// Returns seconds until the next probe. Clients that a crowd has shut out do not ask in step;
   /// one that was hardly served may be one of them.
   double probe_interval(time_point now, fraction u) const noexcept {
-    bool const unserved = hardly_served() && to_seconds(now - server.since) > unserved_seconds;
-    auto const jitter = crowd() || unserved ? 0.5 + headway::unit(u) : 1;
-    return jitter * server.probe_interval(now, so_far.successes);
+    bool const others_ask = crowd() || server.unserved(now, so_far.successes);
+    return (others_ask ? 0.5 + headway::unit(u) : 1) * server.probe_interval(now, so_far.successes);
   }
   /// Takes a send of a row or a pair. Returns when the next may go: at once, or, where one goes
   /// each `seconds`, once all of it is paid for.
@@ -823,30 +821,16 @@ struct seek {
     }
   }
 
-  /// The harvest of the time since the cut before.
-  struct harvest {
-    double seconds = 0;          ///< of it
-    std::uint64_t accepted = 0;  ///< of the requests that were sent in it
-    double mean = 0;             ///< units per second that came back
-    double told = 0;             ///< units per second accepted between the two refused sends
-  };
-
   /// Returns the harvest before a cut, of which so many were accepted; chance hears of it, too.
-  harvest harvested(time_point now, sample const& s, std::uint64_t accepted) noexcept {
-    auto const since = std::max(to_seconds(now - last.at), 1e-6);
-    auto const mean = (so_far.units - last.units + so_far.unit) / since;
-    auto const sent = to_seconds(s.sent.sent - last.at);
-    bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean) && sent > 0;
-    auto const told = tells ? static_cast<double>(accepted) * so_far.unit / sent : mean;
-    bool const enough = accepted >= cuts::few;
-    if (enough && server.began < last.at) luck.accepted(mean);
-    return {.seconds = since,
-            .accepted = accepted,
-            .mean = slow() && enough ? told : mean,
-            .told = told};
+  cuts::harvest harvested(time_point now, sample const& s, std::uint64_t accepted) noexcept {
+    bool const tells = acceptances::tells(to_seconds(s.rtt), wait.mean);
+    auto had = last.harvested(now, s.sent.sent, so_far.units, so_far.unit, accepted, tells);
+    if (had.many && server.began < last.at) luck.accepted(had.mean);
+    if (had.many && slow()) had.mean = had.told;
+    return had;
   }
 
-  void refused_slots(harvest had, int out) noexcept {
+  void refused_slots(cuts::harvest had, int out) noexcept {
     server.shut = false;
     if (had.accepted >= cuts::hardly) {
       had.mean = slots_fell * level;
@@ -857,19 +841,15 @@ struct seek {
     level = std::max(level, 1.0);
   }
 
-  void refused_rate(sample const& s, harvest const& had, int flight) noexcept {
+  void refused_rate(sample const& s, cuts::harvest const& had, int flight) noexcept {
     if (!ramping()) return bans() ? stay_below(level) : met(level, had);
-    // Of those out, some had left the server before it refused, and some have not reached it.
-    auto const half = to_seconds(s.rtt) / 2;
-    auto held = s.sent.in_flight - 1.0;
-    if (wait.mean > 4 * half)
-      held = (held - static_cast<double>(so_far.successes - s.sent.successes) / 2) * wait.mean /
-             (wait.mean - half);
+    auto const held = vacancy::at_server(s.sent.in_flight, so_far.successes - s.sent.successes,
+                                         to_seconds(s.rtt), wait.mean);
     top.touched = false;
     bool const asks = with.vacancy && s.heard == 0;  // else it is not known when one is vacant
     bool const slots = with.slots && !server.shut && !slow() && luck.doubts() == 0 &&
                        held > (asks ? cuts::few : slots_min) &&
-                       held * so_far.unit <= slots_flying * level * wait.mean &&
+                       held <= slots_flying * per_unit(level) * wait.mean &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
     if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends, flight);
     if (slots && !asks) {
@@ -894,7 +874,7 @@ struct seek {
   /// Takes a ceiling, outside the ramp. To tell whether others share it, only the sends are counted
   /// where that can be: successes that came back differ by those on their way. Slots that fell, and
   /// bad requests in a row, refuse before as many as fly are accepted.
-  void met(double at, harvest const& had) noexcept {
+  void met(double at, cuts::harvest const& had) noexcept {
     if (static_cast<double>(had.accepted) >= (top.slots ? level : cuts::hardly))
       others.met(top.slots ? std::floor(level) : had.told, static_cast<double>(had.accepted),
                  top.slots, with.prompt ? had.seconds : 0, wait.mean);

@@ -30,11 +30,23 @@ struct vacancy {
   static constexpr double share = 0.75;  ///< of the slots, at most, are to be vacant
   static constexpr int margin = 3;       ///< slots more are to be vacant: their number is a guess
   static constexpr int row_max = 8;      ///< a rate that saves more loses little as slots
+  static constexpr double slow = 4;      ///< times the way from the server, an answer: else all are
   static constexpr double soon = 0.125;  ///< of an answer's time: a refusal comes soon
   static constexpr double patience = 2;  ///< times a refusal: no other comes any more …
   static constexpr int flight_min = 8;   ///< of which a limit far below refuses more than …
   static constexpr int flight_one = 16;  ///< … one of so many
   static constexpr double late = 0.001;  ///< … and so much later
+
+  /// Returns how many requests were at the server when it refused one, which took `took` to be
+  /// heard, where an answer takes `answer`; `out` permits were out when it went, and `answered`
+  /// were answered since. Of those out, some had left the server by then, and some had not reached
+  /// it.
+  static double at_server(int out, std::uint64_t answered, double took, double answer) noexcept {
+    auto const way = took / 2;
+    auto const besides = out - 1.0;
+    if (answer <= slow * way) return besides;
+    return (besides - static_cast<double>(answered) / 2) * answer / (answer - way);
+  }
 
   /// Asks whether there are so many slots, more than a few, after a refusal that took `took`, where
   /// an answer takes `answer`. `stamp` is that of the next send; `after` went after the refused
