@@ -399,7 +399,8 @@ void fields(C& c, typename C::template as<foothold>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<cuts>& x) {
-  auto& [at, units, successes, rate, out, alike, first_rate, served, in_vain, since, row, hold] = x;
+  auto& [at, units, successes, rate, out, alike, first_rate, served, in_vain, since, vacant, hold] =
+      x;
   c.moment(at);
   c.real(units);
   c.count(successes);
@@ -410,7 +411,7 @@ void fields(C& c, typename C::template as<cuts>& x) {
   c.whole(served, 0, count_max);
   c.whole(in_vain, 0, count_max);
   fields(c, since);
-  fields(c, row);
+  fields(c, vacant);
   fields(c, hold);
 }
 

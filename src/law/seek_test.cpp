@@ -310,7 +310,7 @@ TEST(seek, slots_that_refuse_at_other_levels_each_time_are_shared) {
       law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
       if (!law.top.slots) break;
     }
-    EXPECT_EQ(law.others.crowd(), shared) << fewer << ' ' << accepted;
+    EXPECT_EQ(law.others.varies(), shared) << fewer << ' ' << accepted;
     EXPECT_EQ(law.top.slots, !shared) << "a crowd's are a rate, …";
     EXPECT_TRUE(!shared || law.others.all.found == 0) << "… which is compared with none of these";
   }
@@ -328,7 +328,7 @@ TEST(seek, a_row_that_gets_more_than_a_limit_of_its_own_can_have_saved_shows_oth
     law.turn.next = now + 150ms;
     answer_row(law, now, chance::tests, refused);
     EXPECT_EQ(law.others.shown, shown) << refused << " of 8";
-    EXPECT_EQ(law.others.crowd(), shown) << refused << " of 8";
+    EXPECT_EQ(law.others.varies(), shown) << refused << " of 8";
   }
 }
 
@@ -409,10 +409,10 @@ TEST(seek, once_chance_is_found_a_row_that_asks_for_slots_is_over) {
   law.top.at = 30;
   law.turn.wait(now, 0);
   law.luck.test(law.last.since.sends, true);
-  law.last.row.ask(30, 0.05, 0.05, law.last.since.sends, 20);
+  law.last.vacant.ask(30, 0.05, 0.05, law.last.since.sends, 20);
   answer_row(law, now, chance::tests, 0);
   ASSERT_TRUE(law.luck.known());
-  EXPECT_EQ(law.last.row.slots, 0);
+  EXPECT_EQ(law.last.vacant.slots, 0);
 }
 
 TEST(seek, once_chance_has_explained_a_collapse_half_of_what_was_accepted_goes_again) {
@@ -1444,7 +1444,7 @@ TEST(seek, a_ramp_that_ends_in_a_hint_that_shuts_asks_for_no_slots) {
     now += 50ms;
     if (shut) law.on_hint(now, {.retry_after = 30s});
     law.on_throttle(now, {.sent = sent.back(), .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
-    EXPECT_EQ(law.last.row.slots > 0, !shut);
+    EXPECT_EQ(law.last.vacant.slots > 0, !shut);
   }
 }
 
@@ -1635,13 +1635,13 @@ seek refused_with_twenty_out(time_point& now, bool asks, int answers = 50, durat
 
 /// Answers what went before, one each 5 ms, until a row goes. Returns its stamps.
 std::vector<stamp> row_of(seek& law, time_point& now) {
-  for (int out = 19; law.last.row.unsent > 0 && law.ready_at(1) > now; --out) {
+  for (int out = 19; law.last.vacant.unsent > 0 && law.ready_at(1) > now; --out) {
     now += 5ms;
     law.on_success(now, {.sent = {.sent = now - 100ms}, .in_flight = out, .rtt = 100ms}, 0);
     EXPECT_GT(out, 0);
   }
   std::vector<stamp> row;
-  while (law.last.row.unsent > 0 && law.ready_at(1) <= now) row.push_back(law.take(now, 1, 0));
+  while (law.last.vacant.unsent > 0 && law.ready_at(1) <= now) row.push_back(law.take(now, 1, 0));
   return row;
 }
 
@@ -1663,7 +1663,8 @@ TEST(seek, while_a_row_asks_no_more_is_sent_than_it_asks_for) {
     time_point now{1s};
     auto law = refused_with_twenty_out(now, true);
     std::ignore = row_of(law, now);
-    law.level = more ? 1.05 * law.last.row.slots / law.wait.mean : 0.9 * law.last.row.slots / 0.1;
+    law.level =
+        more ? 1.05 * law.last.vacant.slots / law.wait.mean : 0.9 * law.last.vacant.slots / 0.1;
     law.top.at = 2 * law.level;
     auto const was = law.level;
     law.on_success(now, {.sent = {.sent = now - 100ms}, .in_flight = 16, .rtt = 100ms}, 0);
@@ -1682,7 +1683,7 @@ TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_t
   auto law = refused_with_twenty_out(now, true);
   auto const level = law.top.at;
   ASSERT_LT(law.level, level);
-  law.last.row.flight = vacancy::flight_min;
+  law.last.vacant.flight = vacancy::flight_min;
   auto const row = row_of(law, now);
   now += 110ms;
   for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
@@ -1696,8 +1697,8 @@ TEST(seek, a_row_that_passes_after_a_flight_with_one_refusal_names_nothing_and_t
 TEST(seek, such_a_row_leaves_the_level_where_no_ceiling_is_known) {
   time_point now{1s};
   auto law = refused_with_twenty_out(now, true, 13, 60ms);
-  ASSERT_GT(law.last.row.slots, 0);
-  law.last.row.flight = vacancy::flight_min;
+  ASSERT_GT(law.last.vacant.slots, 0);
+  law.last.vacant.flight = vacancy::flight_min;
   law.on_hint(now, {.retry_after = 10s});
   ASSERT_TRUE(law.server.shut);
   now += 10s;
@@ -1712,7 +1713,7 @@ TEST(seek, such_a_row_leaves_the_level_where_no_ceiling_is_known) {
   ASSERT_EQ(rest.size(), static_cast<std::size_t>(vacancy::row_max - 1));
   now += 150ms;
   law.on_success(now, {.sent = rest.front(), .in_flight = 7, .rtt = 150ms}, 0);
-  EXPECT_EQ(law.last.row.slots, 0) << "it has passed";
+  EXPECT_EQ(law.last.vacant.slots, 0) << "it has passed";
   EXPECT_GE(law.level, 1);
 }
 
@@ -1745,7 +1746,7 @@ TEST(seek, far_more_out_than_the_pace_explains_are_no_slots) {
     auto sent = law.take(now, 1, 0);
     sent.in_flight = 20;
     law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 0ms}, resource::unknown, 0);
-    EXPECT_EQ(law.last.row.slots > 0, mean == 0.1);
+    EXPECT_EQ(law.last.vacant.slots > 0, mean == 0.1);
   }
 }
 
@@ -1759,7 +1760,7 @@ TEST(seek, where_answers_take_seconds_a_ramp_asks_for_no_slots) {
   sent.in_flight = 20;
   now += 50ms;
   law.on_throttle(now, {.sent = sent, .in_flight = 20, .rtt = 50ms}, resource::unknown, 0);
-  EXPECT_EQ(law.last.row.slots, 0);
+  EXPECT_EQ(law.last.vacant.slots, 0);
   EXPECT_FALSE(law.top.slots);
   EXPECT_EQ(law.top.at, 200);
 }
@@ -2011,7 +2012,7 @@ TEST(seek, a_search_that_begins_anew_keeps_others_that_were_shown_but_where_chan
       law.luck.usual = chance ? 0.1 : 0;
       time_point const now{1s};
       law.on_throttle(now, {.sent = law.take(now, 1, 0), .own = true}, resource::unknown, 0);
-      EXPECT_EQ(law.others.crowd(), shown && !chance) << shown << chance;
+      EXPECT_EQ(law.others.varies(), shown && !chance) << shown << chance;
     }
 }
 
@@ -2077,7 +2078,7 @@ TEST(seek, a_refusal_after_some_were_accepted_far_below_what_a_cycle_told_shows_
       if (by_chance) law.luck.odds = chance::suspect;
       if (some) accept(law, now, 1);
       answer_row(law, now, 1, 1);
-      EXPECT_EQ(law.others.crowd(), some && !by_chance) << "not while chance is suspected";
+      EXPECT_EQ(law.others.varies(), some && !by_chance) << "not while chance is suspected";
     }
 }
 
@@ -2092,7 +2093,7 @@ TEST(seek, a_refusal_at_fewer_permits_tells_nothing_of_a_rate) {
   sent.in_flight = 2;
   law.on_throttle(now += 50ms, {.sent = sent, .in_flight = 2, .rtt = 50ms}, resource::unknown, 0);
   EXPECT_TRUE(law.top.slots);
-  EXPECT_FALSE(law.others.crowd());
+  EXPECT_FALSE(law.others.varies());
 }
 
 TEST(seek, three_openings_that_gave_just_as_many_show_that_none_share_the_window) {
@@ -2103,7 +2104,7 @@ TEST(seek, three_openings_that_gave_just_as_many_show_that_none_share_the_window
     law.others.window.units = law.server.accepted;
     law.others.window.equal = equal - 1;
     answer(law, now, outcome::success);
-    EXPECT_EQ(law.others.crowd(), equal < spurt::own_proof);
+    EXPECT_EQ(law.others.varies(), equal < spurt::own_proof);
     EXPECT_EQ(law.others.window.equal, equal) << "the window is the same";
   }
 }

@@ -75,7 +75,7 @@ struct company {
     brief = is_brief(lasted, answer);
     all.met(ceiling, count, slots);
     if (!brief) lasting.met(ceiling, count, slots);
-    shown = shown && crowd();
+    shown = shown && varies();
     few = few_seconds = 0;
   }
   /// Takes `count` requests of `unit` each, accepted between two cuts `lasted` seconds apart: too
@@ -124,7 +124,7 @@ struct company {
   }
 
   /// Returns whether the ceiling varies as it does among others.
-  bool crowd() const noexcept { return stride() > crowded; }
+  bool varies() const noexcept { return stride() > crowded; }
 
  private:
   static bool is_brief(double lasted, double answer) noexcept {

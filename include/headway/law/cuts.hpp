@@ -25,7 +25,7 @@ struct cuts {
   int served = 0;               ///< accepted since then of those sent with as many out
   int in_vain = 0;              ///< in a row with hardly a success between them
   acceptances since{};          ///< of what was sent since the latest
-  vacancy row{};                ///< that asks whether it was slots
+  vacancy vacant{};             ///< asks whether it was slots
   foothold hold{};              ///< whether they cure anything
   friend bool operator==(cuts const&, cuts const&) = default;
 

@@ -194,7 +194,7 @@ struct seek {
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = with.prompt ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
-    if (luck.row.unsent > 0 || last.row.unsent > 0) seconds = after_experiment(now, seconds);
+    if (luck.row.unsent > 0 || last.vacant.unsent > 0) seconds = after_experiment(now, seconds);
     if (server.shut) {
       server.probed = now;
       seconds = silent ? std::max(seconds, period::silence * server.refusal)
@@ -233,7 +233,7 @@ struct seek {
     hear_of_test(now, s, false);
     if (since_cut) judge_hold(now, false);
     judge_trial();
-    if (last.row.slots > 0) hear_of_row(now, s);
+    if (last.vacant.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && !last.hold.asks() &&
@@ -268,7 +268,7 @@ struct seek {
     judge_trial();
     if (test || trial.share > 0) return;
     if (so_far.successes > 0 && !s.own && broken.wants_row()) ask_failures(now);
-    bool const asked = luck.row.out() > 0 || last.row.slots > 0 || server.shut;
+    bool const asked = luck.row.out() > 0 || last.vacant.slots > 0 || server.shut;
     bool const enough = too_many && !wait.draining() && s.sent.epoch == so_far.epoch &&
                         last.since.answers() >= breakage::row_max;
     if (!(broken.limit ? too_many || (asked && !broken.ignores(s.own)) : enough)) {
@@ -371,7 +371,7 @@ struct seek {
   }
   /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
-    return with.company && others.crowd() &&
+    return with.company && others.varies() &&
            (top.slots || luck.limit() || others.shown || !with.chance);
   }
   /// Returns whether a refusal costs the time that it shuts the server.
@@ -387,8 +387,8 @@ struct seek {
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
   /// Returns whether a row that is not heard yet asks for no more slots than the level fills.
   bool asks_enough() const noexcept {
-    return last.row.slots > 0 && last.row.unsent == 0 &&
-           rate_of(level) * wait.mean > last.row.slots * so_far.unit;
+    return last.vacant.slots > 0 && last.vacant.unsent == 0 &&
+           rate_of(level) * wait.mean > last.vacant.slots * so_far.unit;
   }
   /// Returns whether a crowd would be refused more often at this level, 1 / (12 x): it is its own
   /// ceiling that holds it down, whether that is a limit's or was met by bad luck among others.
@@ -422,8 +422,8 @@ struct seek {
       bool const cheap = row.gap > 0 || (row.length() == chance::pair && held_down());
       return (row.length() + (cheap ? 0 : extra_turns)) * seconds - (row.length() - 1) * row.gap;
     }
-    if (last.row.unsent == 0) return seconds;
-    return last.row.sent(now) ? (last.row.row + extra_turns) * seconds : 0;
+    if (last.vacant.unsent == 0) return seconds;
+    return last.vacant.sent(now) ? (last.vacant.row + extra_turns) * seconds : 0;
   }
   /// Returns whether the law, and nothing else, kept more from being sent.
   bool binds(time_point now, sample const& s) const noexcept {
@@ -489,8 +489,8 @@ struct seek {
   }
   /// Takes whether the level is permits. Where that is new a drain ends, and ceilings are compared
   /// anew: they were of the other kind.
-  void count(bool slots) noexcept {
-    if (std::exchange(top.slots, slots) == slots) return;
+  void count_permits(bool permits) noexcept {
+    if (std::exchange(top.slots, permits) == permits) return;
     wait.drained = 0;
     others.change_unit();
   }
@@ -507,10 +507,10 @@ struct seek {
     trial = {};
     bool const shuts = server.closed >= closed_seconds && server.alike >= closed_often;
     bool const early = so_far.successes < early_successes && (luck.known() || !shuts);
-    auto const usual = early && !others.crowd() ? seek{}.level : 0;
+    auto const usual = early && !others.varies() ? seek{}.level : 0;
     level = std::max({rate_of(level), search_cut * luck.highest, usual * so_far.unit});
-    count(false);
-    last.row = {};  // else its verdict sets the level to a ceiling that is unknown: 0
+    count_permits(false);
+    last.vacant = {};  // else its verdict sets the level to a ceiling that is unknown: 0
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
     top.calm = {};
@@ -523,7 +523,7 @@ struct seek {
     others.show();
     level = wait.give_up(level);
     level = top.at = std::min(rate, rate_of(level));
-    count(false);
+    count_permits(false);
     top.touched = true;
     top.guess = false;
   }
@@ -532,12 +532,12 @@ struct seek {
   void search_from(time_point now, double rate) noexcept {
     ++so_far.epoch;
     last.restart(now, so_far.units, so_far.successes);
-    last.row = {};
+    last.vacant = {};
     last.hold.rest();
     trial = {};
     level = wait.give_up(level);
     level = std::clamp(rate, rate_min, std::max(rate_of(level), rate_min));
-    count(false);
+    count_permits(false);
     top = {.ease = top.ease};
     server.shut = false;
   }
@@ -555,7 +555,7 @@ struct seek {
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
       // As far as that was accepted.
-      luck.ceiling = !others.crowd()    ? std::max(here, std::min(last.rate, most))
+      luck.ceiling = !others.varies()   ? std::max(here, std::min(last.rate, most))
                      : luck.ceiling > 0 ? std::min(luck.ceiling, here)
                                         : here;
     }
@@ -596,24 +596,24 @@ struct seek {
   /// Goes on with a row that asks for slots, where enough are vacant, and names them once it has
   /// passed.
   void hear_of_row(time_point now, sample const& s) noexcept {
-    bool const named = last.row.passed(now);
-    if (last.row.may_send(s.in_flight - 1)) turn.hurry(now, 0);
+    bool const named = last.vacant.passed(now);
+    if (last.vacant.may_send(s.in_flight - 1)) turn.hurry(now, 0);
     if (!named) return;
-    if (last.row.none_but_one(top.flight_rejects)) {
-      last.row = {};
+    if (last.vacant.none_but_one(top.flight_rejects)) {
+      last.vacant = {};
       if (top.at > 0) level = top.at;
       top.at = 0;
       return next_turn(now);
     }
-    count(true);
-    top.at = std::exchange(last.row, {}).slots;
+    count_permits(true);
+    top.at = std::exchange(last.vacant, {}).slots;
     level = ceiling::below * top.at;
     next_turn(now);
   }
 
   /// Asks, by a row of tests, whether failures are a limit's.
   void ask_failures(time_point now) noexcept {
-    if (luck.row.unsent > 0 || last.row.unsent > 0 || server.shut) return;
+    if (luck.row.unsent > 0 || last.vacant.unsent > 0 || server.shut) return;
     luck.test(last.since.sends, false);
     broken.ask();
     turn.hurry(now, 0);
@@ -630,7 +630,7 @@ struct seek {
     auto const was = std::exchange(trial, {});
     if (verdict == breakage::verdict::helps) return;
     level = was.level;
-    count(was.top.slots);
+    count_permits(was.top.slots);
     top.take_back(was.top);
   }
 
@@ -652,7 +652,7 @@ struct seek {
     if (hold.judge(is_refused, level)) {
       ++so_far.epoch;
       last.restart(now, so_far.units, so_far.successes);
-      last.row = {};
+      last.vacant = {};
       wait.drained = 0;
       trial = {};
       level = top.at = std::min(hold.begins(), rate_max);
@@ -683,8 +683,8 @@ struct seek {
     auto const test = hear_of_test(now, s, true);
     if (s.sent.epoch != so_far.epoch) return false;
     luck.before = 0;
-    bool const asked = last.row.slots > 0;
-    if (last.row.refused(s.sent.sends)) {
+    bool const asked = last.vacant.slots > 0;
+    if (last.vacant.refused(s.sent.sends)) {
       if (asked) server.cut();  // the limit is met once more, and it is a rate
       return false;
     }
@@ -726,7 +726,7 @@ struct seek {
     auto const before = level = wait.give_up(level);
     cut(now, s, r);
     luck.cut();
-    if (may_ban() || (with.company && others.crowd())) luck.shared();
+    if (may_ban() || (with.company && others.varies())) luck.shared();
     if (!top.slots && last.hold.now != foothold::at::any) {
       level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
@@ -734,7 +734,7 @@ struct seek {
     level = std::clamp(level, rate_min, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), probe_interval(now, u))
                                    : (top.slots ? 1 : pause_turns) * so_far.unit / pace();
-    if (luck.row.unsent == 0) turn.wait(now, last.row.unsent > 0 ? wait.mean : pause);
+    if (luck.row.unsent == 0) turn.wait(now, last.vacant.unsent > 0 ? wait.mean : pause);
     return true;
   }
 
@@ -743,7 +743,7 @@ struct seek {
     auto const out = s.sent.in_flight;
     bool const some = r.accepted >= cuts::hardly;
     top.resumed = false;
-    last.row = {};
+    last.vacant = {};
     top.count_rejects();
     last.in_vain = some ? 0 : last.in_vain + 1;
     server.refuse(s.sent.sent);
@@ -776,14 +776,14 @@ struct seek {
 
   /// Asks, by a row or a pair of tests, whether a refusal came by chance.
   void ask_chance(std::uint64_t accepted, bool unexpected, bool ramped) noexcept {
-    bool const varies = unexpected && others.crowd();
+    bool const varies = unexpected && others.varies();
     bool const row = luck.collapsed(rate_of(level)) || (varies && luck.wants_tests(rate_of(level)));
     bool const low = held_down() && accepted >= cuts::hardly;
     bool const known_enough =
         accepted >= cuts::few && so_far.successes >= chance::pair_successes && !ramped;
-    bool const pair = (low || known_enough) && last.row.slots == 0 &&
+    bool const pair = (low || known_enough) && last.vacant.slots == 0 &&
                       comes_early(static_cast<double>(accepted)) &&
-                      luck.wants_pair(last.rate, !others.crowd());
+                      luck.wants_pair(last.rate, !others.varies());
     bool const counts = varies && with.depths && !may_ban();
     if (counts && luck.saves.known())
       test_pace();
@@ -791,7 +791,7 @@ struct seek {
       luck.test(last.since.sends, true);
     else if (pair)  // a row, once one has passed
       luck.test(last.since.sends, true, luck.odds < 1 && !low ? chance::tests : chance::pair);
-    else if (counts && luck.saves.even() && last.row.slots == 0)
+    else if (counts && luck.saves.even() && last.vacant.slots == 0)
       luck.count(last.since.sends);
   }
   /// Asks by tests that go faster than the pace.
@@ -812,11 +812,11 @@ struct seek {
     if (top.slots && (at_fewer || last.in_vain >= 3 || out <= 1)) {
       level = rate;
       top.at = rate_of(top.at);
-      count(false);
+      count_permits(false);
     } else if (with.slots && !top.slots && luck.doubts() == 0 && last.speak_for_slots(rate, out) &&
                static_cast<double>(so_far.successes - last.successes) >=
                    std::max<double>(cuts::hardly, cuts::turned * out)) {
-      count(true);
+      count_permits(true);
       level = top.at = out;
     }
   }
@@ -834,7 +834,7 @@ struct seek {
     server.shut = false;
     if (had.accepted >= cuts::hardly) {
       had.mean = slots_fell * level;
-      met(std::max(static_cast<double>(out), slots_proven * level), had);
+      take_ceiling(std::max(static_cast<double>(out), slots_proven * level), had);
     } else {
       level = std::min(level, out - 1.0);
     }
@@ -842,7 +842,7 @@ struct seek {
   }
 
   void refused_rate(sample const& s, cuts::harvest const& had, int flight) noexcept {
-    if (!ramping()) return bans() ? stay_below(level) : met(level, had);
+    if (!ramping()) return bans() ? stay_below(level) : take_ceiling(level, had);
     auto const held = vacancy::at_server(s.sent.in_flight, so_far.successes - s.sent.successes,
                                          to_seconds(s.rtt), wait.mean);
     top.touched = false;
@@ -851,9 +851,10 @@ struct seek {
                        held > (asks ? cuts::few : slots_min) &&
                        held <= slots_flying * per_unit(level) * wait.mean &&
                        so_far.successes >= slots_successes + static_cast<std::uint64_t>(s.heard);
-    if (slots && asks) last.row.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends, flight);
+    if (slots && asks)
+      last.vacant.ask(held, to_seconds(s.rtt), wait.mean, last.since.sends, flight);
     if (slots && !asks) {
-      count(true);
+      count_permits(true);
       top.at = held;
       level = ceiling::below * held;
       return;
@@ -874,13 +875,13 @@ struct seek {
   /// Takes a ceiling, outside the ramp. To tell whether others share it, only the sends are counted
   /// where that can be: successes that came back differ by those on their way. Slots that fell, and
   /// bad requests in a row, refuse before as many as fly are accepted.
-  void met(double at, cuts::harvest const& had) noexcept {
+  void take_ceiling(double at, cuts::harvest const& had) noexcept {
     if (static_cast<double>(had.accepted) >= (top.slots ? level : cuts::hardly))
       others.met(top.slots ? std::floor(level) : had.told, static_cast<double>(had.accepted),
                  top.slots, with.prompt ? had.seconds : 0, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
-      count(false);
+      count_permits(false);
       top.at = level;
       top.touched = true;
       level *= 1 - others.stride();
@@ -1033,7 +1034,7 @@ struct seek {
         break;
       case latency::load::ours:
         level = std::min(rate_of(wait.resume), usable);
-        count(false);
+        count_permits(false);
         top.at = level / ceiling::below;
         top.end_ramp();
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
