@@ -27,7 +27,7 @@ TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
 TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own", "loop")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
-PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "footholds", "chance", "demand", "excess", "depths"]
+PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "footholds", "chance", "demand", "excess", "mixtures", "depths"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 

@@ -295,8 +295,17 @@ void fields(C& c, typename C::template as<depth>& x) {
 }
 
 template <class C>
+void fields(C& c, typename C::template as<mixture>& x) {
+  auto& [passed, found, asked] = x;
+  c.whole(passed, 0, mixture::proof);
+  c.flags(found);
+  c.whole(asked, 0, mixture::whole - 1);
+}
+
+template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row, saves] = x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row, mixed, saves] =
+      x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
@@ -307,6 +316,7 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.whole(repeats, 0, count_max);
   c.whole(low, 0, count_max);
   fields(c, row);
+  fields(c, mixed);
   fields(c, saves);
 }
 
@@ -499,6 +509,7 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, top);
   c.moment(turn.next);
   c.time(turn.behind);
+  c.flags(turn.ahead);
   fields(c, last);
   fields(c, broken);
   fields(c, luck);
@@ -509,10 +520,10 @@ void fields(C& c, typename C::template as<seek>& law) {
   fields(c, so_far);
   fields(c, trial);
   {
-    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand, prompt,
-           of_vacancy, bans, spurts, footholds, of_excess, depths] = with;
+    auto& [of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand,
+           of_vacancy, bans, spurts, footholds, of_excess, mixtures, depths] = with;
     c.flags(of_slots, drain, periods, failures, confidence, of_company, of_chance, of_demand);
-    c.flags(prompt, of_vacancy, bans, spurts, footholds, of_excess, depths);
+    c.flags(of_vacancy, bans, spurts, footholds, of_excess, mixtures, depths);
   }
 }
 

@@ -75,7 +75,7 @@ class step {
 
   state run(std::span<report const> reports) {
     if (s_.at > later(now_, clock_differs)) begin_anew();
-    s_.law.with.prompt = false;  // turns are dealt ahead, and members tell answers late
+    s_.law.turn.ahead = true;  // and members tell answers late
     s_.law.with.chance = tests_chance(s_);
     s_.law.with.vacancy = false;  // what is out is not known at the moment that it would go
     // Numbers of turns ascend also where a state was lost: they begin with the clock.

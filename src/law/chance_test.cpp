@@ -360,5 +360,54 @@ TEST(chance, a_row_that_passes_whole_saves_more_than_can_be_counted) {
   EXPECT_EQ(c.saves, depth{});
 }
 
+/// Takes a row of a crowd of which so many are refused.
+void crowd_row(chance& c, std::uint64_t& stamp, int refused, int length = chance::tests) {
+  c.test(stamp, true, length);
+  for (int i = 0; i < length; ++i) c.answered(i < refused, stamp++, 0, true);
+}
+
+TEST(chance, rows_that_pass_in_a_crowd_tell_that_it_refuses_beside_others) {
+  chance c{.share = .03, .odds = chance::odds_max};
+  std::uint64_t stamp = 1;
+  crowd_row(c, stamp, 0);
+  EXPECT_TRUE(c.wants_tests(1)) << "each refusal is asked from now on";
+  EXPECT_EQ(c.doubts(), 0);
+  crowd_row(c, stamp, 1);
+  crowd_row(c, stamp, 0);
+  ASSERT_TRUE(c.mixed.found);
+  EXPECT_TRUE(c.limit()) << "others refuse, too";
+  EXPECT_FALSE(c.known());
+  c.test_refusal(stamp, false, 10);
+  EXPECT_EQ(c.row.length(), mixture::tests);
+  EXPECT_EQ(c.row.what, test_row::asks::limit);
+  EXPECT_EQ(c.doubts(), 1) << "one of few";
+  crowd_row(c, stamp, 1, mixture::tests);
+  EXPECT_EQ(c.odds, chance::odds_max) << "few tests move no odds";
+  crowd_row(c, stamp, 6);
+  EXPECT_GT(c.doubts(), 1) << "of a whole row";
+  for (int i = 1; i < mixture::proof; ++i) crowd_row(c, stamp, 6);
+  EXPECT_FALSE(c.mixed.found);
+  EXPECT_EQ(c.doubts(), 0);
+}
+
+TEST(chance, rows_that_pass_alone_tell_of_no_mixture) {
+  chance c{.share = .03, .odds = chance::odds_max};
+  for (std::uint64_t stamp = 1; stamp < 1 + 3 * chance::tests;) {
+    c.test(stamp, true);
+    for (int i = 0; i < chance::tests; ++i) c.answered(false, stamp++);
+  }
+  EXPECT_EQ(c.mixed, mixture{});
+  EXPECT_TRUE(c.known());
+}
+
+TEST(chance, that_is_found_alone_forgets_what_rows_told_of_a_mixture) {
+  chance c{.share = .03, .odds = chance::certain, .mixed = {.passed = 2}};
+  c.odds = .2;
+  c.test(1, true);
+  for (std::uint64_t i = 0; i < chance::tests; ++i) c.answered(false, 1 + i);
+  ASSERT_TRUE(c.known());
+  EXPECT_EQ(c.mixed, mixture{});
+}
+
 }  // namespace
 }  // namespace headway

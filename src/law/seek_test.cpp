@@ -2407,5 +2407,23 @@ TEST(seek, a_row_that_finds_no_slots_meets_the_limit_once_more) {
   EXPECT_EQ(law.server.cuts, met + 1);
 }
 
+TEST(seek, where_others_and_chance_refuse_few_tests_ask_and_one_of_them_cuts) {
+  for (int const refused : {0, 1}) {
+    time_point now{1s};
+    auto law = rows_alike(now, {}, 1);
+    law.top.guess = law.top.touched = false;
+    law.luck.mixed = {.passed = mixture::proof, .found = true};
+    law.luck.row = {};
+    answer_row(law, now, 20, 0);
+    auto const epoch = law.so_far.epoch;
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.so_far.epoch, epoch) << "it is asked first";
+    ASSERT_EQ(law.luck.row.unsent, mixture::tests);
+    answer_row(law, now, mixture::tests, refused);
+    EXPECT_EQ(law.so_far.epoch, epoch + static_cast<std::uint64_t>(refused));
+    EXPECT_EQ(law.doing(), seek::phase::crowd);
+  }
+}
+
 }  // namespace
 }  // namespace headway

@@ -80,6 +80,8 @@ std::vector<contender> all_variants() {
               {.with = {.demand = false}}),
       variant("seek-no-excess", "takes a loop that works between its requests for a low demand",
               {.with = {.excess = false}}),
+      variant("seek-no-mixtures", "takes a crowd's refusals for a limit's, or all for chance's",
+              {.with = {.mixtures = false}}),
       variant("seek-no-depths", "asks for chance only by rows at once",
               {.with = {.depths = false}}),
       at_ends(),

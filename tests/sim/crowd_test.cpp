@@ -138,6 +138,17 @@ TEST(crowd, of_refusals_by_chance_before_a_limit_that_saves_few_is_no_limit) {
   }
 }
 
+// A client that takes chance for its limit is held at 1 / (12 p), and another that knows has the
+// rest.
+TEST(crowd, of_few_clients_shares_a_limit_beside_chance) {
+  for (auto const& [clients, rate] : {std::pair{2, 70.0}, {5, 150.0}}) {
+    auto s = bucket(rate, 30, {group{.clients = clients, .work = closed_loop{.workers = 20}}});
+    s.net.misread = 0.02;
+    EXPECT_GE(median(s, jain), 0.8) << clients;
+    EXPECT_GE(median(s, done), 0.93 * rate * to_seconds(s.lasts)) << clients;
+  }
+}
+
 // It fell to one request a minute before a second attempt had told of bad lines: hours.
 TEST(crowd, of_bad_lines_is_no_limit) {
   scenario s{.name = "bad", .about = {}};

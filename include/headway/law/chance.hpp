@@ -6,6 +6,7 @@
 
 #include "headway/law/depth.hpp"
 #include "headway/law/likelihood.hpp"
+#include "headway/law/mixture.hpp"
 #include "headway/law/test_row.hpp"
 
 namespace headway {
@@ -38,6 +39,7 @@ struct chance {
   int repeats = 0;     ///< rows since the latest cut that followed another at once
   int low = 0;         ///< refusals well below the ceiling since rows have told of a limit
   test_row row{};      ///< the latest tests
+  mixture mixed{};     ///< whether others refuse, too
   depth saves{};       ///< what of a limit rows have found the same each time
   friend bool operator==(chance const&, chance const&) = default;
 
@@ -107,6 +109,7 @@ struct chance {
 
   /// Returns how many of a refusal's tests must be refused before it counts.
   int doubts() const noexcept {
+    if (mixed.found) return row.length() == tests ? unlikely(share) : 1;
     if (odds > doubtful || share > more_times * usual + more) return 0;
     return unlikely(usual) + (odds > incredible ? 0 : several - few);
   }
@@ -122,7 +125,7 @@ struct chance {
   /// the more seldom the longer they have told of a limit, unless that was far above.
   bool wants_tests(double rate) noexcept {
     ++low;
-    return !limit() || rate < fallen * ceiling || low % seldom_max == 0 ||
+    return !limit() || mixed.suspected() || rate < fallen * ceiling || low % seldom_max == 0 ||
            (low >= seldom && std::has_single_bit(static_cast<unsigned>(low)));
   }
 
@@ -136,6 +139,14 @@ struct chance {
   void test(std::uint64_t next_stamp, bool below, int length = tests) noexcept {
     using asks = test_row::asks;
     row.begin(next_stamp, below ? asks::limit : asks::nothing, length, 0);
+  }
+  /// Begins the tests of a refusal at `rate` requests a second that may have come by chance.
+  /// `below`: it is one to tell of.
+  void test_refusal(std::uint64_t next_stamp, bool below, double rate) noexcept {
+    if (mixed.found)
+      test(next_stamp, true, mixed.next(tests, rate, share));
+    else
+      test(next_stamp, below);
   }
   /// Begins tests that count what a limit saves.
   void count(std::uint64_t next_stamp) noexcept {
@@ -168,15 +179,17 @@ struct chance {
   bool pair_tells(double apart) const noexcept { return row.refused > 0 || apart < spread; }
 
   /// Takes an answer to the send of this stamp. Returns whether it was a test. It went `apart`
-  /// turns later than the test before it allowed: a limit has saved for it meanwhile.
-  bool answered(bool is_refused, std::uint64_t stamp, double apart = 0) noexcept {
+  /// turns later than the test before it allowed: a limit has saved for it meanwhile. `crowd`: the
+  /// ceiling varies as among others.
+  bool answered(bool is_refused, std::uint64_t stamp, double apart = 0,
+                bool crowd = false) noexcept {
     bool const test = row.hear(is_refused, stamp);
     if (!test || row.usual()) {
       answers = std::min(answers + 1, smoothing);
       if (is_refused || share > 0)
         share += ((is_refused ? 1 : 0) - share) / std::max(answers, smoothing_min);
     }
-    if (test && row.over()) judge(apart);
+    if (test && row.over()) judge(apart, crowd);
     return test;
   }
 
@@ -193,7 +206,7 @@ struct chance {
   }
 
   /// Takes tests that are all heard.
-  void judge(double apart) noexcept {
+  void judge(double apart, bool crowd) noexcept {
     auto const by_chance = share + share_min;
     switch (row.what) {
       case test_row::asks::nothing:
@@ -212,8 +225,8 @@ struct chance {
         break;
       case test_row::asks::limit:
         if (row.length() == tests)
-          judge_row(by_chance, apart);
-        else if (pair_tells(apart))
+          judge_row(by_chance, apart, crowd);
+        else if (pair_tells(apart) && !mixed.found)
           judge_pair(by_chance);
     }
   }
@@ -227,7 +240,15 @@ struct chance {
 
   /// Takes a row that is heard, as `judge_pair` does. A limit may have saved for tests that go
   /// `apart` turns, and serves that share more of them.
-  void judge_row(double by_chance, double apart) noexcept {
+  void judge_row(double by_chance, double apart, bool crowd) noexcept {
+    bool const was_mixed = mixed.found;
+    if (was_mixed || (crowd && (limit() || mixed.suspected())))
+      mixed.judge(row.refused < unlikely(share));
+    if (was_mixed || mixed.found) {  // then others refuse as well
+      odds = odds_max;
+      low = 0;
+      return;
+    }
     auto const by_limit = std::max(again, std::min(again_times * by_chance, again_max));
     auto const by_one_that_saves = std::max(by_limit * (1 - apart), std::min(by_limit, by_chance));
     auto const says = std::max(likelihood_ratio(tests, row.refused, by_limit, by_chance),
@@ -236,10 +257,12 @@ struct chance {
     odds *= std::clamp(says, 1 / row_against, row_for);
     odds = std::clamp(odds, 1 / odds_max, odds_max);
     if (limit()) highest = 0;
-    if (odds > doubtful)
+    if (odds > doubtful) {
       forget();
-    else
+    } else {
       usual = std::max(usual, share);  // the rest was chance, too
+      mixed = {};
+    }
     if (row.refused == 0)
       saves.restart();
     else if (!saves.found)

@@ -89,8 +89,8 @@ struct period {
     return !std::exchange(shut, true);
   }
 
-  /// Returns whether it is shut for so long, and has accepted so little, that it may be others who
-  /// use all of it.
+  /// Returns whether it is shut for so long, and has accepted so little, that others may use all of
+  /// it.
   bool unserved(time_point now, std::uint64_t successes) const noexcept {
     return hardly(successes) && to_seconds(now - since) > unserved_seconds;
   }

@@ -117,12 +117,12 @@ struct seek {
     bool company = true;     ///< share with others as many
     bool chance = true;      ///< tell refusals by chance from a limit's
     bool demand = true;      ///< a refusal that the pace has not caused is no cut
-    bool prompt = true;      ///< turns go as they are dealt, and answers are heard as they come
     bool vacancy = true;     ///< ask whether slots are vacant before they are named
     bool bans = true;        ///< count what a refusal costs in time
     bool spurts = true;      ///< ask whether others share a window
     bool footholds = true;   ///< keep a level where no cut makes refusals rarer
     bool excess = true;      ///< ask whether a caller that seems to want little wants too much
+    bool mixtures = true;    ///< ask refusals that others and chance share
     bool depths = true;      ///< tell chance from a limit that saves less than a row of tests
     friend bool operator==(parts const&, parts const&) = default;
   };
@@ -193,7 +193,7 @@ struct seek {
     if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
-    auto const made_up = with.prompt ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
+    auto const made_up = !turn.ahead ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
     if (luck.row.unsent > 0 || last.vacant.unsent > 0) seconds = after_experiment(now, seconds);
     if (server.shut) {
       server.probed = now;
@@ -228,7 +228,7 @@ struct seek {
       if (++last.since.successes == 1) trial.shut = static_cast<int>(last.since.failures);
       if (luck.before > 0) luck.spared(static_cast<double>(last.since.successes));
     }
-    if (with.prompt && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
+    if (!turn.ahead && others.brief) others.accepted(to_seconds(now - last.at), wait.mean);
     if (s.sent.in_flight >= last.out && last.served <= last.alike) ++last.served;
     hear_of_test(now, s, false);
     if (since_cut) judge_hold(now, false);
@@ -372,7 +372,7 @@ struct seek {
   /// Returns whether others share the limit: the ceiling varies, and not by chance.
   bool crowd() const noexcept {
     return with.company && others.varies() &&
-           (top.slots || luck.limit() || others.shown || !with.chance);
+           (top.slots || luck.limit() || luck.mixed.suspected() || others.shown || !with.chance);
   }
   /// Returns whether a refusal costs the time that it shuts the server.
   bool bans() const noexcept { return with.bans && server.banned.expected() && !crowd(); }
@@ -550,7 +550,8 @@ struct seek {
     auto const known = luck.known();
     auto const most = luck.highest;
     bool const unpaid = luck.row.heard == luck.row.length() - 1 && luck.paid_later(rate_of(level));
-    bool const test = luck.answered(is_refused, s.sent.sends, apart);
+    bool const test = luck.answered(is_refused, s.sent.sends, apart,
+                                    with.company && with.mixtures && others.varies());
     if (!luck.saves.found && luck.saves.rate > 0) go_back(std::exchange(luck.saves.rate, 0));
     if (test && !known && luck.met_limit()) {
       auto const here = rate_of(level);
@@ -694,7 +695,7 @@ struct seek {
       if (luck.saves.found)
         test_pace();
       else
-        luck.test(last.since.sends, level < top.rest());
+        luck.test_refusal(last.since.sends, level < top.rest(), per_unit(rate_of(level)));
     }
     bool const believed =
         asks ? test && luck.row.refused >= doubts : !test;  // a test is of its cut
@@ -878,7 +879,7 @@ struct seek {
   void take_ceiling(double at, cuts::harvest const& had) noexcept {
     if (static_cast<double>(had.accepted) >= (top.slots ? level : cuts::hardly))
       others.met(top.slots ? std::floor(level) : had.told, static_cast<double>(had.accepted),
-                 top.slots, with.prompt ? had.seconds : 0, wait.mean);
+                 top.slots, turn.ahead ? 0 : had.seconds, wait.mean);
     if (crowd()) {
       if (top.slots) level = rate_of(level);
       count_permits(false);
@@ -907,6 +908,7 @@ struct seek {
     fresh.level = std::min(fresh.level * so_far.unit, rate_of(level) / 2);
     fresh.last.since = last.since;
     fresh.last.at = now;
+    fresh.turn.ahead = turn.ahead;
     fresh.turn.next = std::max(turn.next, later(now, from_seconds(so_far.unit / fresh.level)));
     *this = fresh;
   }
@@ -1019,8 +1021,8 @@ struct seek {
       // Where permits hardly bind, a hint or the caller held back what went late.
       auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
       auto const since = to_seconds(now - std::max({server.began, last.at, held}));
-      return latency::sending{so_far.unit,  pace(),        since, ramping() && !top.slots,
-                              !with.prompt, luck.row.out()};
+      return latency::sending{so_far.unit, pace(),        since, ramping() && !top.slots,
+                              turn.ahead,  luck.row.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:

@@ -12,6 +12,7 @@ namespace headway {
 struct turns {
   time_point next{};                      ///< not before this
   time_point behind = time_point::min();  ///< the latest send that came later than its pace
+  bool ahead = false;                     ///< turns are dealt ahead, and answers are heard late
   friend bool operator==(turns const&, turns const&) = default;
 
   static constexpr double behind_seconds = 0.01;  ///< so long after a late send pace does not bind
