@@ -255,5 +255,12 @@ TEST(latency, a_drain_that_is_given_up_returns_the_level_before_it) {
   EXPECT_EQ(l.give_up(60), 60);
 }
 
+TEST(latency, the_first_answer_ends_no_silence) {
+  latency l;
+  l.start(time_point{240h});
+  EXPECT_EQ(l.block, time_point{240h});
+  EXPECT_EQ(l.answered, time_point{240h});
+}
+
 }  // namespace
 }  // namespace headway

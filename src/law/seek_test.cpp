@@ -2425,5 +2425,59 @@ TEST(seek, where_others_and_chance_refuse_few_tests_ask_and_one_of_them_cuts) {
   }
 }
 
+TEST(seek, no_trial_of_a_held_level_begins_where_the_reason_is_known) {
+  for (bool const may_ban : {false, true}) {
+    time_point now{1s};
+    seek law;
+    for (int i = 0; i < 40; ++i) answer(law, now, outcome::success);
+    law.last.hold = {.share = .4, .answers = 64, .lately = .4, .passed = 3, .due = 0};
+    law.luck.share = .4;
+    if (may_ban) law.server.banned.alike = 1;
+    refuse(law, now);
+    EXPECT_EQ(law.last.hold.now == foothold::at::trial, !may_ban);
+  }
+}
+
+TEST(seek, a_hint_that_shuts_the_server_ends_a_drain) {
+  time_point now{1s};
+  auto [law, sent] = in_a_drain(now);
+  law.on_hint(now, {.retry_after = 60s});
+  ASSERT_TRUE(law.server.shut);
+  EXPECT_FALSE(law.wait.draining());
+}
+
+TEST(seek, a_trial_of_failures_that_is_given_back_ends_a_drain) {
+  time_point now{1s};
+  auto [law, sent] = in_a_drain(now);
+  law.trial = {.share = .4, .pace = 10, .level = 99, .top = {.at = 100}};
+  law.broken.share = .4;
+  for (int i = 0; i < 300 && law.trial.share > 0; ++i)
+    answer(law, now, i % 3 == 0 ? outcome::failure : outcome::success, 300ms);
+  ASSERT_EQ(law.trial.share, 0);
+  EXPECT_FALSE(law.wait.draining());
+}
+
+// One request of a thousand units in ten minutes is the least.
+TEST(seek, the_least_level_is_a_request_in_ten_minutes_whatever_it_costs) {
+  time_point now{1s};
+  seek law;
+  for (int i = 0; i < 400; ++i) {
+    now = std::max(now, law.ready_at(1000));
+    auto sent = law.take(now, 1000, 0);
+    sent.cost = 1000;
+    now += 50ms;
+    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+  }
+  EXPECT_GE(law.level, 1000 * seek::rate_min);
+}
+
+TEST(seek, a_memory_of_dear_requests_lets_no_more_of_them_out) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 100'000, .latency = .05}, 0s);
+  law.take(now, 1000, 0);
+  EXPECT_EQ(law.allowed(), latency::room_known);
+}
+
 }  // namespace
 }  // namespace headway

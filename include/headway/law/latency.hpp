@@ -94,6 +94,9 @@ struct latency {
   /// was before, or `level`.
   double give_up(double level) noexcept { return std::exchange(drained, 0) > 0 ? resume : level; }
 
+  /// Takes the first send: what is timed is timed from it on.
+  void start(time_point now) noexcept { block = answered = now; }
+
   /// Begins a block anew, since samples were lost or the level leapt; `before` answers count.
   void gap(time_point now, int before = 0) noexcept {
     answers = before;

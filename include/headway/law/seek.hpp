@@ -209,7 +209,7 @@ struct seek {
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
-      level += so_far.unit * ln2 / growth::ramp_seconds_max;
+      level = std::min(level + so_far.unit * ln2 / growth::ramp_seconds_max, rate_max);
     return {.sent = now,
             .epoch = so_far.epoch,
             .successes = so_far.successes,
@@ -292,6 +292,7 @@ struct seek {
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
+    level = wait.give_up(level);
     server.refuse(now);
     server.close(now);
   }
@@ -358,6 +359,7 @@ struct seek {
   /// Takes the first send: it is not late, and what is counted is counted from it on.
   void start(time_point now) noexcept {
     last.restart(now, so_far.units, so_far.successes);
+    wait.start(now);
     turn.next = std::max(turn.next, now);
   }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
@@ -365,7 +367,10 @@ struct seek {
   void learn_unit(double cost) noexcept {
     auto const was = so_far.unit;
     so_far.unit += (cost - was) / static_cast<double>(last.since.sends + 1);
-    if (top.warm) return;
+    if (top.warm) {
+      wait.room = std::max(latency::room_known, usual_room());
+      return;
+    }
     level = std::min(level * so_far.unit / was, rate_max);
     top.at *= so_far.unit / was;
   }
@@ -630,6 +635,7 @@ struct seek {
     if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
     if (verdict == breakage::verdict::helps) return;
+    wait.drained = 0;
     level = was.level;
     count_permits(was.top.slots);
     top.take_back(was.top);
@@ -649,7 +655,10 @@ struct seek {
     if (!with.footholds) return false;
     auto& hold = last.hold;
     hold.answered(is_refused);
-    if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) hold.rest();
+    if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) {
+      hold.rest();
+      return false;
+    }
     if (hold.judge(is_refused, level)) {
       ++so_far.epoch;
       last.restart(now, so_far.units, so_far.successes);
@@ -732,7 +741,7 @@ struct seek {
       level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
     }
-    level = std::clamp(level, rate_min, rate_max);
+    level = std::clamp(level, rate_min * so_far.unit, rate_max);
     auto const pause = server.shut ? std::max(so_far.unit / pace(), probe_interval(now, u))
                                    : (top.slots ? 1 : pause_turns) * so_far.unit / pace();
     if (luck.row.unsent == 0) turn.wait(now, last.vacant.unsent > 0 ? wait.mean : pause);
@@ -973,7 +982,8 @@ struct seek {
     top.climb_seconds = few ? ceiling::climb_seconds_fell : std::max(top.climb_seconds, c.closed);
     if (c.most < ceiling::below * level) top.touched = false;
     auto const highest = so_far.successes <= 1 && top.at > 0 ? top.at : c.most;
-    level = std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min, rate_max);
+    level =
+        std::clamp(few ? std::sqrt(c.least * highest) : c.least, rate_min * so_far.unit, rate_max);
     top.guess = c.accepted <= guess_units * so_far.unit;
     top.at = top.guess ? level / guess_above : std::max(c.most, rate_min);
   }
@@ -982,7 +992,8 @@ struct seek {
   /// open: the server, which said when it opens, may ban.
   void take_middle(period::cycle const& c) noexcept {
     auto const most = c.accepted / std::max(c.seconds - c.closed, wait.mean);
-    level = top.at = std::max(c.least, ban::below * std::sqrt(c.least * most));
+    level = top.at =
+        std::max({c.least, ban::below * std::sqrt(c.least * most), rate_min * so_far.unit});
     top.climb_seconds = std::max(top.climb_seconds, ban::slowness * c.closed);
     top.touched = top.guess = false;
   }
@@ -1004,7 +1015,8 @@ struct seek {
       wait.mean = rtt;
       if (last.since.sends == 1) turn.wait(now, 0);  // it went alone: the next is not late
       wait.room = unheard + latency::room_least;
-      if (top.at == 0) level = std::max(level, near_flying * so_far.unit / rtt);  // a near server
+      if (top.at == 0)
+        level = std::clamp(near_flying * so_far.unit / rtt, level, rate_max);  // a near server
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
