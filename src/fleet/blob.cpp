@@ -461,7 +461,8 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, probed, refusal, closed, alike, banned] = x;
+  auto& [began, accepted, cut, shut, since, refused, probed, held, refusal, closed, alike, banned] =
+      x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
@@ -469,6 +470,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.moment(since);
   c.moment(refused);
   c.moment(probed);
+  c.moment(held, true);
   c.real(refusal, 0);
   c.real(closed);
   c.whole(alike, 0, count_max);

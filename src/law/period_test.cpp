@@ -139,5 +139,35 @@ TEST(period, that_hardly_served_and_is_shut_for_long_may_be_used_up_by_others) {
   EXPECT_FALSE(p.unserved(start + 12s, period::served));
 }
 
+TEST(period, a_pause_of_the_caller_is_no_time_that_it_was_shut) {
+  period p;
+  p.sent(start, 1);
+  p.refuse(start + 1s);
+  p.close(start + 1s);
+  p.close(start + 2s);
+  p.sent(start + 3602s, 1);
+  p.idle(3600s, start + 3602s, 1);
+  auto const c = p.open(start + 3602s, 1);
+  EXPECT_NEAR(c.closed, 1, 1e-9);
+  EXPECT_NEAR(c.certain, 1, 1e-9);
+  EXPECT_NEAR(c.seconds, 2, 1e-9);
+}
+
+TEST(period, a_pause_longer_than_the_cycle_so_far_begins_it_anew) {
+  for (auto const pause : {5s, 50s}) {
+    period p;
+    p.sent(start, 1);
+    p.sent(start + 10s, 1);
+    p.cut();
+    auto const now = start + 10s + pause;
+    p.sent(now, 1);
+    p.idle(pause, now, 1);
+    bool const anew = pause > 10s;
+    EXPECT_EQ(p.began, anew ? now : start);
+    EXPECT_EQ(p.accepted, anew ? 1 : 3);
+    EXPECT_EQ(p.cuts, anew ? 0 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace headway

@@ -105,7 +105,7 @@ TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_
 /// again far below its ceiling.
 seek rows_alike(time_point& now, seek::parts with = {}, double alike = depth::four_alike + 1) {
   seek law{.with = with};
-  law.last.at = now;
+  law.last.at = law.turn.next = now;
   law.top.touched = true;
   law.luck.odds = chance::odds_max;
   law.luck.saves = {.most = 5, .alike = alike};
@@ -232,7 +232,7 @@ TEST(seek, a_server_that_may_ban_is_not_asked_by_faster_requests) {
 /// Returns a law that has met a ceiling, and was refused again after so many.
 seek held_down(time_point& now, double level, int accepted) {
   seek law;
-  law.last.at = now;
+  law.last.at = law.turn.next = now;
   law.top.at = law.level = level;
   law.top.touched = true;
   answer_row(law, now, accepted, 0);
@@ -264,12 +264,12 @@ TEST(seek, a_guess_of_which_no_more_is_accepted_at_twice_the_pace_is_its_own_lim
   for (auto const& [pause, limit] : {std::pair{0s, false}, {60s, true}}) {
     time_point now{1s};
     seek law;
-    law.last.at = now;
+    law.last.at = law.turn.next = now;
     law.top.at = 0.1;
     law.top.guess = true;
     law.level = 0.2;
     law.luck.odds = chance::suspect;  // a pair has passed
-    now += pause;
+    law.turn.next += pause;
     answer_row(law, now, 6, 0);
     answer_row(law, now, 1, 1);
     EXPECT_EQ(law.luck.limit(), limit) << pause.count();
@@ -1039,6 +1039,7 @@ double heard_of(int came_back, duration took) {
   law.remember({.rate = 50, .latency = 0.05}, 0s);
   law.top.warm = false;
   law.last.at = now;
+  law.turn.next = now + 20ms;
   for (int i = 0; i < 20; ++i) {
     now += 20ms;
     auto const sent = law.take(now, 1, 0);
@@ -1157,7 +1158,7 @@ TEST(seek, a_closing_shorter_than_a_few_requests_is_no_periods) {
     for (int i = 0; i < 40; ++i) answer(law, now, outcome::success, 1ms), now += 50ms;
     for (int i = 0; i < 2; ++i) refuse(law, now, 1ms);
     ASSERT_EQ(law.doing(), seek::phase::shut);
-    now += closed;
+    law.turn.wait(now, to_seconds(closed));
     answer(law, now, outcome::success, 1ms);
     EXPECT_EQ(law.top.resumed, closed < 100ms) << closed.count();
   }
@@ -1392,7 +1393,7 @@ TEST(seek, a_ramp_after_a_first_ban_doubles_in_no_less_than_a_share_of_it) {
     time_point now{1s};
     seek law;
     law.so_far.successes = law.last.since.successes = 100;  // long begun
-    law.last.at = now;
+    law.last.at = law.turn.next = now;
     law.level = 100;
     law.server.banned = banned;
     for (int n = 0; n < 100; ++n) answer(law, now, outcome::success);
@@ -2020,10 +2021,10 @@ TEST(seek, a_search_that_begins_anew_keeps_others_that_were_shown_but_where_chan
 seek shut_again(time_point& now) {
   auto law = refused_after(200, now);
   while (!law.server.shut) refuse(law, now);
-  now += 30s;
+  law.turn.wait(now, 30);
   for (int i = 0; i < 8; ++i) answer(law, now, outcome::success);
   while (!law.server.shut) refuse(law, now);
-  now += 30s;
+  law.turn.wait(now, 30);
   return law;
 }
 
@@ -2031,7 +2032,7 @@ TEST(seek, the_second_cycle_tells_a_rate_and_the_first_one_that_began_with_a_bur
   time_point now{1s};
   auto first = refused_after(200, now);
   refuse(first, now);
-  now += 30s;
+  first.turn.wait(now, 30);
   answer(first, now, outcome::success);
   EXPECT_EQ(first.others.told, 0);
   auto second = shut_again(now = time_point{1s});
@@ -2446,37 +2447,30 @@ TEST(seek, a_hint_that_shuts_the_server_ends_a_drain) {
   EXPECT_FALSE(law.wait.draining());
 }
 
-TEST(seek, a_trial_of_failures_that_is_given_back_ends_a_drain) {
-  time_point now{1s};
-  auto [law, sent] = in_a_drain(now);
-  law.trial = {.share = .4, .pace = 10, .level = 99, .top = {.at = 100}};
-  law.broken.share = .4;
-  for (int i = 0; i < 300 && law.trial.share > 0; ++i)
-    answer(law, now, i % 3 == 0 ? outcome::failure : outcome::success, 300ms);
-  ASSERT_EQ(law.trial.share, 0);
-  EXPECT_FALSE(law.wait.draining());
-}
-
-// One request of a thousand units in ten minutes is the least.
-TEST(seek, the_least_level_is_a_request_in_ten_minutes_whatever_it_costs) {
-  time_point now{1s};
-  seek law;
-  for (int i = 0; i < 400; ++i) {
-    now = std::max(now, law.ready_at(1000));
-    auto sent = law.take(now, 1000, 0);
-    sent.cost = 1000;
-    now += 50ms;
-    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
-  }
-  EXPECT_GE(law.level, 1000 * seek::rate_min);
-}
-
 TEST(seek, a_memory_of_dear_requests_lets_no_more_of_them_out) {
   time_point now{1s};
   seek law;
   law.remember({.rate = 100'000, .latency = .05}, 0s);
   law.take(now, 1000, 0);
   EXPECT_EQ(law.allowed(), latency::room_known);
+}
+
+TEST(seek, a_pause_of_the_caller_tells_no_rate_and_no_outage) {
+  for (int const why : {0, 1, 2, 3}) {
+    time_point now{1s};
+    seek law;
+    for (int i = 0; i < 40; ++i) answer(law, now, outcome::success);
+    auto const began = now;
+    law.broken.gone = began;
+    now += 3600s;
+    if (why == 1) law.on_hint(began, {.retry_after = 3600s});
+    if (why == 2) law.on_hint(began, {.remaining = 0, .reset = 3600s});
+    if (why == 3) law.wanted.answered = now;  // a worker that had waited for it
+    law.take(now, 1, 0);
+    EXPECT_EQ(law.last.at == now, why == 0) << why;
+    EXPECT_EQ(law.server.began == now, why == 0) << why;
+    EXPECT_EQ(law.broken.gone > began + 3500s, why == 0) << why;
+  }
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct period {
   time_point since{};    ///< the first refusal of the row
   time_point refused{};  ///< the last
   time_point probed{};   ///< the latest send while it was shut
+  time_point held{};     ///< until then the server lets nothing go, as it said
   double refusal = 0;    ///< the longest time of a refusal lately, seconds; 0: none yet
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
@@ -74,6 +75,20 @@ struct period {
     return probed > refused && now >= later(probed, from_seconds(silence * refusal));
   }
 
+  /// Takes a send of so many units that could have gone so long ago, and that the caller did not
+  /// want before. Nothing tells whether it was shut meanwhile; and what was accepted before a pause
+  /// longer than the cycle so far tells no rate.
+  void idle(duration pause, time_point now, double units) noexcept {
+    if (shut) {
+      began += pause;
+      since += pause;
+      refused += pause;
+    } else if (pause > now - pause - began) {
+      began = now;
+      accepted = units;
+      cuts = 0;
+    }
+  }
   /// Takes a cut after some were accepted.
   void cut() noexcept {
     ++cuts;

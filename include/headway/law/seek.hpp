@@ -205,7 +205,10 @@ struct seek {
     if (with.excess && wants_little()) seconds = std::max(seconds, wanted.over.interval());
     auto const interval = from_seconds(seconds);
     auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
+    auto const could_go = std::max(turn.next, server.held);
     bool const late = turn.take(now, interval, slack);
+    bool const wanted_none = late && now > could_go && !wanted.prompt(now, wait.mean);
+    if (wanted_none) idle(now, now - could_go, units);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
@@ -289,6 +292,8 @@ struct seek {
   /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {
     if (said.shared) others.show();
+    if (auto const lasts = std::max(said.retry_after, said.reset))
+      server.held = std::max(server.held, later(now, *lasts));
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
@@ -353,6 +358,13 @@ struct seek {
   double share() const noexcept { return leave > 0 && top.settled ? (1 - leave) * top.ease : 1; }
   bool ramping() const noexcept {
     return top.calm.asks || (level > moved * top.at && (top.at == 0 || !crowd()));
+  }
+  /// Takes a send of so many units that could have gone so long ago: no rate, outage or closing is
+  /// told by a time in which the caller wanted nothing.
+  void idle(time_point now, duration pause, double units) noexcept {
+    server.idle(pause, now, units);
+    if (broken.away()) broken.gone += pause;
+    if (pause > now - pause - last.at) last.restart(now, so_far.units, so_far.successes);
   }
   /// Lets the next request go in its turn, whatever it waited for.
   void next_turn(time_point now) noexcept { turn.hurry(now, so_far.unit / pace()); }
