@@ -428,13 +428,14 @@ void fields(C& c, typename C::template as<cuts>& x) {
 template <class C>
 void fields(C& c, typename C::template as<ceiling>& x) {
   auto& [at, slots, touched, guess, resumed, settled, warm, climb_seconds, touch_rejects,
-         flight_rejects, ease, calm] = x;
+         flight_rejects, ease, alone, calm] = x;
   c.real(at, 0);
   c.flags(slots, touched, guess, resumed, settled, warm);
   c.real(climb_seconds, 0);
   c.real(touch_rejects);
   c.whole(flight_rejects, 0, count_max);
   c.real(ease, 1e-9, 1);
+  c.real(alone, 0);
   c.flags(calm.asks);
   c.whole(calm.ramps, 0, quiet::ramps_max);
   c.real(calm.at, 0);

@@ -91,5 +91,19 @@ TEST(ceiling, a_ramp_that_asks_a_measured_one_leaves_no_guess_when_it_ends) {
   EXPECT_TRUE(unasked.guess);
 }
 
+TEST(ceiling, that_yielded_recovers_once_the_others_have_not_come_for_long) {
+  ceiling c{.at = 100};
+  EXPECT_FALSE(c.recovers());
+  for (int i = 0; i < 3; ++i) c.yield(.05);
+  EXPECT_NEAR(c.at, 97, .1);
+  EXPECT_EQ(c.alone, 100);
+  EXPECT_EQ(c.ease, .125);
+  EXPECT_FALSE(c.recovers());
+  c.ease = ceiling::eased;
+  EXPECT_TRUE(c.recovers());
+  c.at = 100;
+  EXPECT_FALSE(c.recovers());
+}
+
 }  // namespace
 }  // namespace headway

@@ -2473,5 +2473,24 @@ TEST(seek, a_pause_of_the_caller_tells_no_rate_and_no_outage) {
   }
 }
 
+TEST(seek, that_leaves_a_share_finds_its_ceiling_again_once_the_others_are_gone) {
+  time_point now{1s};
+  seek law{.leave = .3};
+  law.remember({.rate = 100, .latency = .005}, 0s);
+  for (int i = 0; i < 100; ++i) answer(law, now, outcome::success, 5ms);
+  ASSERT_TRUE(law.top.settled);
+  auto const alone = law.top.at;
+  for (int i = 0; i < 100; ++i) {
+    answer(law, now, outcome::success, 5ms);
+    refuse(law, now, 5ms);
+  }
+  ASSERT_LT(law.top.at, alone / 2);
+  auto const begun = now;
+  while (law.top.at < .99 * alone && now - begun < 900s) answer(law, now, outcome::success, 5ms);
+  EXPECT_LT(now - begun, 600s);
+  for (int i = 0; i < 5000; ++i) answer(law, now, outcome::success, 5ms);
+  EXPECT_LE(law.top.at, alone) << "and no further";
+}
+
 }  // namespace
 }  // namespace headway

@@ -24,8 +24,9 @@ struct ceiling {
   double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least
   double touch_rejects = 1;                    ///< that touching it costs
   int flight_rejects = 0;                      ///< since the last cut
-  double ease = 1;  ///< of the share that leave allows: others were yielded to
-  quiet calm{};     ///< whether a ramp asks it, since it refuses nothing
+  double ease = 1;   ///< of the share that leave allows: others were yielded to
+  double alone = 0;  ///< where it was before others were yielded to; 0: they were not
+  quiet calm{};      ///< whether a ramp asks it, since it refuses nothing
   friend bool operator==(ceiling const&, ceiling const&) = default;
 
   static constexpr double below = 0.985;      ///< of it: where climbs begin
@@ -33,6 +34,7 @@ struct ceiling {
   static constexpr double fallen_min = 0.6;   ///< of where it fell to, at least, …
   static constexpr double fallen_max = 0.95;  ///< … and at most, is sent then
   static constexpr double fallen = 0.9;       ///< of it: refused below that, it fell
+  static constexpr double eased = 0.9;        ///< of that share is back: the others may have gone
   static constexpr double yielded = 0.99;     ///< of it, once others were yielded to
   static constexpr double touch_min = 0.93;  ///< a bucket's rate is what it accepted, ± one request
   static constexpr double touch_max = 0.99;           ///< … of where it was touched
@@ -54,6 +56,15 @@ struct ceiling {
   void end_ramp() noexcept {
     if (std::exchange(calm.asks, false) && touched) guess = false;
   }
+
+  /// Takes that others, which come first, are there.
+  void yield(double ease_min) noexcept {
+    ease = std::max(ease / 2, ease_min);
+    alone = std::max(alone, at);
+    at *= yielded;
+  }
+  /// Returns whether it may be higher again: others were yielded to, and have not come since.
+  bool recovers() const noexcept { return at < alone && ease >= eased; }
 
   /// Takes a refusal far below it.
   void fall(double to) noexcept {

@@ -478,7 +478,12 @@ struct seek {
         break;
       default:
         // Above the ceiling, what is left to others would hide one far above.
-        if (!(leave > 0 && top.settled && level > top.at)) climb(per, cost);
+        if (leave == 0 || !top.settled || level <= top.at) {
+          climb(per, cost);
+        } else if (top.recovers()) {
+          climb(per, cost);
+          level = top.at = std::min(level, top.alone);
+        }
     }
     level = std::min(level, rate_max);
   }
@@ -530,6 +535,7 @@ struct seek {
     last.vacant = {};  // else its verdict sets the level to a ceiling that is unknown: 0
     top.touched = top.guess = top.settled = server.shut = false;
     top.at = luck.ceiling;
+    top.alone = 0;
     top.calm = {};
     top.resumed = top.at > 0;
     if (luck.known() || !others.shown) others = {};
@@ -655,8 +661,7 @@ struct seek {
 
   /// Yields to others, which are there, or to a limit that has fallen.
   void yield(time_point now) noexcept {
-    top.ease = std::max(top.ease / 2, ease_min);
-    top.at *= ceiling::yielded;
+    top.yield(ease_min);
     level = std::max(std::min(level, top.at), rate_min);
     turn.wait(now, pause_turns * so_far.unit / pace());
   }
