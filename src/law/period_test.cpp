@@ -12,7 +12,7 @@ period shut_after(int units, time_point from = start) {
   period p;
   for (int i = 0; i < units; ++i) p.sent(from + i * 1s / units, 1);
   p.sent(from + 1s, 1);
-  p.take_back(1);
+  p.take_back(1, start);
   p.refuse(from + 1s);
   p.close(from + 1s);
   return p;
@@ -167,6 +167,22 @@ TEST(period, a_pause_longer_than_the_cycle_so_far_begins_it_anew) {
     EXPECT_EQ(p.accepted, anew ? 1 : 3);
     EXPECT_EQ(p.cuts, anew ? 0 : 1);
   }
+}
+
+// Refusals take a second: three more go before the first of a new cycle is answered, and what was
+// refused before it counts no more.
+TEST(period, begins_a_cycle_with_all_that_went_since_it_opened) {
+  period p;
+  p.sent(start, 1);
+  p.refuse(start + 1s);
+  p.close(start + 1s);
+  for (int i = 0; i < 4; ++i) p.sent(start + 3s, 1);
+  p.open(start + 3s, 1, 4);
+  EXPECT_EQ(p.accepted, 4);
+  p.take_back(1, start + 2s);
+  EXPECT_EQ(p.accepted, 4);
+  p.take_back(1, start + 3s);
+  EXPECT_EQ(p.accepted, 3);
 }
 
 }  // namespace

@@ -57,8 +57,10 @@ struct period {
     if (began == time_point{}) began = now;
     accepted += units;
   }
-  /// Takes units back: refused, or not sent after all.
-  void take_back(double units) noexcept { accepted -= units; }
+  /// Takes units back that were sent then: refused, or not sent after all.
+  void take_back(double units, time_point sent) noexcept {
+    if (sent >= began) accepted -= units;
+  }
 
   /// Takes the time of a refusal, in seconds.
   void hear_refusal(double took) noexcept {
@@ -135,9 +137,9 @@ struct period {
     double missed() const noexcept { return accepted * closed / std::max(seconds - closed, 1e-6); }
   };
   /// Takes the first success after a row of refusals, of what was sent at `sent` for `unit`, and
-  /// begins the next cycle.
-  cycle open(time_point sent, double unit) noexcept {
-    auto const units = std::max(accepted - unit, unit);
+  /// begins the next cycle with it and the other requests that went since, `sends` in all.
+  cycle open(time_point sent, double unit, double sends = 1) noexcept {
+    auto const units = std::max(accepted - sends * unit, unit);
     auto const lasted = to_seconds(sent - since);
     auto const certain = to_seconds(refused - since);
     auto const seconds = std::max(to_seconds(sent - began), 1e-6);
@@ -146,7 +148,7 @@ struct period {
     auto const times = lasted > much * closed ? 1 : alike + 1;
     auto const cuts_before = cuts;
     *this = {.began = sent,
-             .accepted = unit,
+             .accepted = sends * unit,
              .refusal = refusal,
              .closed = lasted,
              .alike = times,

@@ -190,7 +190,7 @@ struct seek {
     if (so_far.successes == 0 && units != so_far.unit) learn_unit(units);
     if (last.since.sends == 0 && last.at == time_point{}) start(now);
     bool const silent = server.shut && server.silence_tells(answer_time(now));
-    if (silent && server.let_pass(now)) opened(now, server.probed, headway::unit(u));
+    if (silent && server.let_pass(now)) opened(now, server.probed, 1, headway::unit(u));
     server.sent(now, units);
     auto seconds = units / (spurts() ? others.window.factor() * pace() : pace());
     auto const made_up = !turn.ahead ? std::min(late_turns * seconds, late_answer * wait.mean) : 0;
@@ -237,7 +237,8 @@ struct seek {
     if (since_cut) judge_hold(now, false);
     judge_trial();
     if (last.vacant.slots > 0) hear_of_row(now, s);
-    if (server.shut && s.sent.sent > server.refused) opened(now, s.sent.sent, headway::unit(u));
+    if (server.shut && s.sent.sent > server.refused)
+      opened(now, s.sent.sent, last.since.sends - s.sent.sends, headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && !last.hold.asks() &&
         binds(now, s) && !wants_little() && !asks_enough())
@@ -253,7 +254,7 @@ struct seek {
       return;
     }
     if (!s.again) luck.answered(true, s.sent.sends);  // bad requests come as chance does
-    server.take_back(static_cast<double>(s.sent.cost));
+    server.take_back(static_cast<double>(s.sent.cost), s.sent.sent);
     server.probed = std::min(server.probed, server.refused);  // it was no probe
     if (server.shut) next_turn(now);
     if (!top.slots && !(top.touched && server.shut)) search_anew();  // those before may be own, too
@@ -313,7 +314,7 @@ struct seek {
   void take_back(std::uint64_t turns_back, std::int64_t cost, time_point from) noexcept {
     turn.next = std::min(turn.next, from);
     last.since.sends -= std::min(turns_back, last.since.sends - last.since.begin);
-    server.take_back(static_cast<double>(cost));
+    server.take_back(static_cast<double>(cost), never);
   }
 
   /// Judges latency anew, since samples were lost.
@@ -705,7 +706,7 @@ struct seek {
   bool refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
     server.hear_refusal(to_seconds(s.rtt));
-    server.take_back(static_cast<double>(s.sent.cost));
+    server.take_back(static_cast<double>(s.sent.cost), s.sent.sent);
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = hear_of_test(now, s, true);
     if (s.sent.epoch != so_far.epoch) return false;
@@ -941,14 +942,14 @@ struct seek {
 
   // A server that was shut: equations 7 and 8.
 
-  /// Takes the first success after a row of refusals, of a request sent at `sent`. The first time
-  /// the server is taken to have a period if nothing was known or refused before; when it happens
-  /// again, it has one. Else it was away, and is what it was, but a window that gives as many as
-  /// before gives no more a second than while it was open.
-  void opened(time_point now, time_point sent, double u) noexcept {
+  /// Takes the first success after a row of refusals, of a request sent at `sent`, one of so many
+  /// since. The first time the server is taken to have a period if nothing was known or refused
+  /// before; when it happens again, it has one. Else it was away, and is what it was, but a window
+  /// that gives as many as before gives no more a second than while it was open.
+  void opened(time_point now, time_point sent, std::uint64_t sends, double u) noexcept {
     auto const unit = so_far.unit;
     bool const again = server.closed > 0;
-    auto const c = server.open(sent, unit);
+    auto const c = server.open(sent, unit, static_cast<double>(sends));
     bool const as_many = others.window.gives_as_many(c.accepted, unit);
     if (with.spurts && !top.slots && others.window.opened(c.seconds, c.accepted, unit, c.cuts, u)) {
       others.show();
