@@ -185,5 +185,14 @@ TEST(period, begins_a_cycle_with_all_that_went_since_it_opened) {
   EXPECT_EQ(p.accepted, 3);
 }
 
+TEST(period, is_held_for_a_day_at_most) {
+  period p;
+  p.hold(start, 1h);
+  p.hold(start, 1min);
+  EXPECT_EQ(p.held, start + 1h);
+  p.hold(start, 24h * 365);
+  EXPECT_EQ(p.held, start + 24h);
+}
+
 }  // namespace
 }  // namespace headway

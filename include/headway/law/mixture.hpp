@@ -16,7 +16,7 @@ namespace headway {
 /// refuse one of them too often, a whole row does, which tells whether it is still so.
 ///
 /// Threads: a value. Source: Wald, Sequential Tests of Statistical Hypotheses, 1945; design/003,
-/// "Company and chance".
+/// "Chance".
 struct mixture {
   int passed = 0;      ///< rows that passed, less those that were refused, from 0 to `proof`
   bool found = false;  ///< chance refuses, too

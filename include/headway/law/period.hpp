@@ -77,6 +77,10 @@ struct period {
     return probed > refused && now >= later(probed, from_seconds(silence * refusal));
   }
 
+  /// Takes that the server lets nothing go for so long, a day at most.
+  void hold(time_point now, duration lasts) noexcept {
+    held = std::max(held, later(now, std::min(lasts, from_seconds(probe_seconds_max))));
+  }
   /// Takes a send of so many units that could have gone so long ago, and that the caller did not
   /// want before. Nothing tells whether it was shut meanwhile; and what was accepted before a pause
   /// longer than the cycle so far tells no rate.

@@ -54,10 +54,10 @@ struct learned {
 /// they are a limit's, and then few cut. While nothing answers at all, it is probed, and the rate
 /// is kept. Among others (`company`) a cut takes a stride of the level, which a fixed time gives
 /// back; a window is asked by spurts whether others share it (`spurt`); refusals by chance
-/// (`chance`, `depth`) are asked again before they count; where no slower pace makes them rarer a
-/// level is held (`foothold`). A low ceiling that refuses nothing (`quiet`) is
-/// asked by a ramp. A caller that wants less than its pace allows (`demand`) asks again later, and
-/// keeps the pace.
+/// (`chance`, `depth`, `mixture`) are asked again before they count; where no slower pace makes
+/// them rarer a level is held (`foothold`). A low ceiling that refuses nothing (`quiet`) is asked
+/// by a ramp. A caller that wants less than its pace allows (`demand`) asks again later, and keeps
+/// the pace.
 ///
 /// Units: rates in units per second, times in seconds where not typed. Threads: a value.
 /// Source: seed text 002 (adapt the rate to rejects, return with successes), seed text 003 (one cut
@@ -293,8 +293,7 @@ struct seek {
   /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {
     if (said.shared) others.show();
-    if (auto const lasts = std::max(said.retry_after, said.reset))
-      server.held = std::max(server.held, later(now, *lasts));
+    if (auto const lasts = std::max(said.retry_after, said.reset)) server.hold(now, *lasts);
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
