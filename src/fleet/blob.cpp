@@ -471,7 +471,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.moment(since);
   c.moment(refused);
   c.moment(probed);
-  c.moment(held, true);
+  c.moment(held);
   c.real(refusal, 0);
   c.real(closed);
   c.whole(alike, 0, count_max);
