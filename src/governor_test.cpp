@@ -831,7 +831,7 @@ TEST(governor, parks_what_waits_for_a_server_that_is_broken_for_longer_than_its_
   auto g = broken_server(now);
   g.submit(now);
   EXPECT_EQ(g.parked(now), std::nullopt);
-  answer_next(g, now += 1min, outcome::failure);
+  for (auto const until = now + 2min; now < until;) answer_next(g, now, outcome::failure);
   auto const parked = g.parked(now);
   ASSERT_TRUE(parked);
   EXPECT_EQ(parked->why, reason::server_broken);

@@ -242,5 +242,16 @@ TEST(breakage, probes_are_at_most_five_seconds_apart) {
   EXPECT_EQ(b.probe_interval(start + 24h), 5);
 }
 
+TEST(breakage, an_outage_lasts_no_longer_than_it_is_watched) {
+  breakage b{.gone = time_point{10s}};
+  b.idle(4s, time_point{20s});
+  EXPECT_EQ(b.gone, time_point{10s});
+  b.idle(1h, time_point{20s} + 1h);
+  EXPECT_EQ(b.gone, time_point{10s} + 1h);
+  breakage there;
+  there.idle(1h, time_point{2h});
+  EXPECT_FALSE(there.away());
+}
+
 }  // namespace
 }  // namespace headway

@@ -153,6 +153,16 @@ TEST(period, a_pause_of_the_caller_is_no_time_that_it_was_shut) {
   EXPECT_NEAR(c.seconds, 2, 1e-9);
 }
 
+// A request that is asked again waits longer each time, and may be the only one.
+TEST(period, that_is_asked_seldom_is_shut_meanwhile) {
+  period p;
+  p.sent(start, 1);
+  p.refuse(start + 1s);
+  p.close(start + 1s);
+  p.idle(30s, start + 41s, 1);
+  EXPECT_EQ(p.since, start + 1s);
+}
+
 TEST(period, a_pause_longer_than_the_cycle_so_far_begins_it_anew) {
   for (auto const pause : {5s, 50s}) {
     period p;

@@ -65,6 +65,7 @@ struct breakage {
   static constexpr double trial_min = 0.2;     ///< … at least
   static constexpr double trial_max = 0.4;     ///< … at most: half may still be too fast
   static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
+  static constexpr int unwatched = 4;          ///< times as long as it was asked for
   static constexpr double probe_share = 0.25;  ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
   static constexpr double probe_seconds_max = 5;    ///< the longest
@@ -93,6 +94,12 @@ struct breakage {
     lasted = sent - gone;
     gone = never;
     return true;
+  }
+
+  /// Takes that nothing was asked for so long, until now: no outage lasted for a time that is much
+  /// longer than it had been asked for.
+  void idle(duration pause, time_point now) noexcept {
+    if (away() && pause > unwatched * (now - pause - gone)) gone += pause;
   }
 
   /// Takes a failure. Returns whether so many fail that a cut may help. `answered_once`: a server

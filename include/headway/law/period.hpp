@@ -82,14 +82,14 @@ struct period {
     held = std::max(held, later(now, std::min(lasts, from_seconds(probe_seconds_max))));
   }
   /// Takes a send of so many units that could have gone so long ago, and that the caller did not
-  /// want before. Nothing tells whether it was shut meanwhile; and what was accepted before a pause
-  /// longer than the cycle so far tells no rate.
+  /// want before. What was accepted before a pause longer than the cycle so far tells no rate; and
+  /// where it was shut for much less, nothing tells whether it was meanwhile.
   void idle(duration pause, time_point now, double units) noexcept {
-    if (shut) {
+    if (shut && to_seconds(pause) > much * to_seconds(now - pause - since)) {
       began += pause;
       since += pause;
       refused += pause;
-    } else if (pause > now - pause - began) {
+    } else if (!shut && pause > now - pause - began) {
       began = now;
       accepted = units;
       cuts = 0;

@@ -210,7 +210,7 @@ struct seek {
     bool const wanted_none = late && now > could_go && !wanted.prompt(now, wait.mean);
     if (wanted_none) idle(now, now - could_go, units);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
-    if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
+    if (due && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
       level = std::min(level + so_far.unit * ln2 / growth::ramp_seconds_max, rate_max);
     return {.sent = now,
@@ -238,7 +238,7 @@ struct seek {
     judge_trial();
     if (last.vacant.slots > 0) hear_of_row(now, s);
     if (server.shut && s.sent.sent > server.refused)
-      opened(now, s.sent.sent, last.since.sends - s.sent.sends, headway::unit(u));
+      opened(now, s.sent.sent, sends_since(s.sent), headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && !last.hold.asks() &&
         binds(now, s) && !wants_little() && !asks_enough())
@@ -363,8 +363,13 @@ struct seek {
   /// told by a time in which the caller wanted nothing.
   void idle(time_point now, duration pause, double units) noexcept {
     server.idle(pause, now, units);
-    if (broken.away()) broken.gone += pause;
+    broken.idle(pause, now);
     if (pause > now - pause - last.at) last.restart(now, so_far.units, so_far.successes);
+  }
+  /// Returns how many requests went since one, it included; of turns dealt ahead it is not known.
+  std::uint64_t sends_since(stamp const& one) const noexcept {
+    bool const known = !turn.ahead && last.since.sends > one.sends;
+    return known ? last.since.sends - one.sends : 1;
   }
   /// Lets the next request go in its turn, whatever it waited for.
   void next_turn(time_point now) noexcept { turn.hurry(now, so_far.unit / pace()); }
