@@ -416,12 +416,12 @@ TEST(governor, an_answer_of_the_window_before_does_not_tell_of_the_next) {
 TEST(governor, a_quota_that_the_caller_keeps_neither_cuts_nor_grows_the_law) {
   governor<constant_backoff, seek> g({.wait = 1s}, {}, {.first_alone = 0ns});
   std::get<ticket>(g.submit(at(0s)));
-  auto const level = g.law_state().level;
   auto now = at(0s);
   for (auto const what : {outcome::throttle, outcome::success}) {
     now += 1s;
     auto const t = g.next(now).value();
     g.start(now, t, 0);
+    auto const level = g.law_state().level;
     auto const then = g.finish(now + 100ms, t, {.what = what, .held_elsewhere = true}, 0);
     EXPECT_EQ(then.what, what == outcome::throttle ? verdict::retry : verdict::done);
     EXPECT_EQ(g.law_state().level, level);

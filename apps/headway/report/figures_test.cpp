@@ -105,7 +105,7 @@ TEST(figures, refusals_by_chance_make_no_limit) {
 TEST(figures, a_limit_below_an_own_ceiling_is_told) {
   auto const server = serves(sim::token_bucket{.interval = 20ms, .burst = 10});
   for (double const ceiling : {60.0, 200.0})
-    EXPECT_GE(near(server, 750, 50, ceiling), 19) << ceiling;
+    EXPECT_GE(near(server, 750, 50, ceiling), 18) << ceiling;
 }
 
 TEST(figures, say_what_held_it_back_where_the_governor_does_not) {

@@ -207,12 +207,14 @@ struct seek {
     auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
     auto const could_go = std::max(turn.next, server.held);
     bool const late = turn.take(now, interval, slack);
-    bool const wanted_none = late && now > could_go && !wanted.prompt(now, wait.mean);
+    bool const wanted_none =
+        late && !turn.ahead && now > could_go && !wanted.prompt(now, wait.mean);
     if (wanted_none) idle(now, now - could_go, units);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
-    if (due && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
+    if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered)
-      level = std::min(level + so_far.unit * ln2 / growth::ramp_seconds_max, rate_max);
+      level = std::min(level + std::min(level, so_far.unit) * ln2 / growth::ramp_seconds_max,
+                       rate_max);  // a slow pace is doubled, at most
     return {.sent = now,
             .epoch = so_far.epoch,
             .successes = so_far.successes,
