@@ -46,6 +46,7 @@ state knowing() {
 state succeeding() {
   auto s = knowing();
   s.law.last.since.successes = 100;
+  s.law.last.at = start;
   return s;
 }
 

@@ -212,9 +212,8 @@ struct seek {
     if (wanted_none) idle(now, now - could_go, units);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
-        last.since.sends < unanswered)
-      level = std::min(level + std::min(level, so_far.unit) * ln2 / growth::ramp_seconds_max,
-                       rate_max);  // a slow pace is doubled, at most
+        last.since.sends < unanswered && level >= so_far.unit)  // a slow pace waits
+      level = std::min(level + so_far.unit * ln2 / growth::ramp_seconds_max, rate_max);
     return {.sent = now,
             .epoch = so_far.epoch,
             .successes = so_far.successes,
