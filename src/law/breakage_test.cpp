@@ -244,12 +244,12 @@ TEST(breakage, probes_are_at_most_five_seconds_apart) {
 
 TEST(breakage, an_outage_lasts_no_longer_than_it_is_watched) {
   breakage b{.gone = time_point{10s}};
-  b.idle(4s, time_point{20s});
+  b.idle(time_point{16s}, time_point{20s});
   EXPECT_EQ(b.gone, time_point{10s});
-  b.idle(1h, time_point{20s} + 1h);
+  b.idle(time_point{20s}, time_point{20s} + 1h);
   EXPECT_EQ(b.gone, time_point{10s} + 1h);
   breakage there;
-  there.idle(1h, time_point{2h});
+  there.idle(time_point{1h}, time_point{2h});
   EXPECT_FALSE(there.away());
 }
 

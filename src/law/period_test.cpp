@@ -121,32 +121,24 @@ TEST(period, one_that_shuts_about_as_long_again_has_a_period) {
 
 // A hint is heard before the refusal that brings it, which was sent earlier.
 TEST(period, one_that_has_told_until_when_was_not_shut_before_that) {
-  period p;
-  p.sent(start, 1);
-  p.refuse(start + 2s);
-  p.close(start + 2s);
-  p.close(start + 1s);
-  EXPECT_EQ(p.refused, start + 2s);
+  auto p = shut_after(1);
+  p.close(start);
+  EXPECT_EQ(p.refused, start + 1s);
   EXPECT_EQ(p.open(start + 60s, 1).certain, 0);
 }
 
 TEST(period, that_hardly_served_and_is_shut_for_long_may_be_used_up_by_others) {
-  period p;
-  p.sent(start, 1);
-  p.refuse(start + 1s);
+  auto const p = shut_after(1);
   EXPECT_FALSE(p.unserved(start + 11s, 0));
   EXPECT_TRUE(p.unserved(start + 12s, 0));
   EXPECT_FALSE(p.unserved(start + 12s, period::served));
 }
 
 TEST(period, a_pause_of_the_caller_is_no_time_that_it_was_shut) {
-  period p;
-  p.sent(start, 1);
-  p.refuse(start + 1s);
-  p.close(start + 1s);
+  auto p = shut_after(1);
   p.close(start + 2s);
   p.sent(start + 3602s, 1);
-  p.idle(3600s, start + 3602s, 1);
+  p.idle(start + 2s, start + 3602s, 1);
   auto const c = p.open(start + 3602s, 1);
   EXPECT_NEAR(c.closed, 1, 1e-9);
   EXPECT_NEAR(c.certain, 1, 1e-9);
@@ -155,11 +147,8 @@ TEST(period, a_pause_of_the_caller_is_no_time_that_it_was_shut) {
 
 // A request that is asked again waits longer each time, and may be the only one.
 TEST(period, that_is_asked_seldom_is_shut_meanwhile) {
-  period p;
-  p.sent(start, 1);
-  p.refuse(start + 1s);
-  p.close(start + 1s);
-  p.idle(30s, start + 41s, 1);
+  auto p = shut_after(1);
+  p.idle(start + 11s, start + 41s, 1);
   EXPECT_EQ(p.since, start + 1s);
 }
 
@@ -171,7 +160,7 @@ TEST(period, a_pause_longer_than_the_cycle_so_far_begins_it_anew) {
     p.cut();
     auto const now = start + 10s + pause;
     p.sent(now, 1);
-    p.idle(pause, now, 1);
+    p.idle(start + 10s, now, 1);
     bool const anew = pause > 10s;
     EXPECT_EQ(p.began, anew ? now : start);
     EXPECT_EQ(p.accepted, anew ? 1 : 3);
@@ -182,10 +171,7 @@ TEST(period, a_pause_longer_than_the_cycle_so_far_begins_it_anew) {
 // Refusals take a second: three more go before the first of a new cycle is answered, and what was
 // refused before it counts no more.
 TEST(period, begins_a_cycle_with_all_that_went_since_it_opened) {
-  period p;
-  p.sent(start, 1);
-  p.refuse(start + 1s);
-  p.close(start + 1s);
+  auto p = shut_after(1);
   for (int i = 0; i < 4; ++i) p.sent(start + 3s, 1);
   p.open(start + 3s, 1, 4);
   EXPECT_EQ(p.accepted, 4);

@@ -2286,12 +2286,18 @@ TEST(seek, a_law_that_dropped_its_memory_counts_from_then_on) {
   EXPECT_EQ(law.last.at, now);
 }
 
-TEST(seek, a_memory_that_proved_true_is_not_dropped_where_it_yields_twice) {
-  time_point now{1s};
+/// A law that leaves a share of 100/s to others, and has settled.
+seek leaving_a_share(time_point& now) {
   seek law{.leave = .3};
   law.remember({.rate = 100, .latency = .005}, 0s);
   for (int i = 0; i < 60; ++i) answer(law, now, outcome::success, 5ms);
-  ASSERT_TRUE(law.top.settled);
+  EXPECT_TRUE(law.top.settled);
+  return law;
+}
+
+TEST(seek, a_memory_that_proved_true_is_not_dropped_where_it_yields_twice) {
+  time_point now{1s};
+  auto law = leaving_a_share(now);
   refuse(law, now, 5ms);
   answer(law, now, outcome::success, 5ms);
   refuse(law, now, 5ms);
@@ -2475,10 +2481,7 @@ TEST(seek, a_pause_of_the_caller_tells_no_rate_and_no_outage) {
 
 TEST(seek, that_leaves_a_share_finds_its_ceiling_again_once_the_others_are_gone) {
   time_point now{1s};
-  seek law{.leave = .3};
-  law.remember({.rate = 100, .latency = .005}, 0s);
-  for (int i = 0; i < 100; ++i) answer(law, now, outcome::success, 5ms);
-  ASSERT_TRUE(law.top.settled);
+  auto law = leaving_a_share(now);
   auto const alone = law.top.at;
   for (int i = 0; i < 100; ++i) {
     answer(law, now, outcome::success, 5ms);

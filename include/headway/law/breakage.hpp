@@ -96,10 +96,10 @@ struct breakage {
     return true;
   }
 
-  /// Takes that nothing was asked for so long, until now: no outage lasted for a time that is much
-  /// longer than it had been asked for.
-  void idle(duration pause, time_point now) noexcept {
-    if (away() && pause > unwatched * (now - pause - gone)) gone += pause;
+  /// Takes that nothing was asked in that time: no outage lasted for one that is much longer than
+  /// it had been asked for.
+  void idle(time_point from, time_point now) noexcept {
+    if (away() && now - from > unwatched * (from - gone)) gone += now - from;
   }
 
   /// Takes a failure. Returns whether so many fail that a cut may help. `answered_once`: a server

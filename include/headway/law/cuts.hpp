@@ -44,9 +44,7 @@ struct cuts {
       first_rate = rate_now;
       served = 0;
     }
-    at = now;
-    units = units_now;
-    successes = successes_now;
+    restart(now, units_now, successes_now);
     rate = rate_now;
     out = out_now;
   }

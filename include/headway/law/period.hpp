@@ -81,15 +81,16 @@ struct period {
   void hold(time_point now, duration lasts) noexcept {
     held = std::max(held, later(now, std::min(lasts, from_seconds(probe_seconds_max))));
   }
-  /// Takes a send of so many units that could have gone so long ago, and that the caller did not
-  /// want before. What was accepted before a pause longer than the cycle so far tells no rate; and
+  /// Takes a send of so many units that the caller did not want before, though it could have gone
+  /// at `from`. What was accepted before a pause longer than the cycle so far tells no rate; and
   /// where it was shut for much less, nothing tells whether it was meanwhile.
-  void idle(duration pause, time_point now, double units) noexcept {
-    if (shut && to_seconds(pause) > much * to_seconds(now - pause - since)) {
+  void idle(time_point from, time_point now, double units) noexcept {
+    auto const pause = now - from;
+    if (shut && to_seconds(pause) > much * to_seconds(from - since)) {
       began += pause;
       since += pause;
       refused += pause;
-    } else if (!shut && pause > now - pause - began) {
+    } else if (!shut && pause > from - began) {
       began = now;
       accepted = units;
       cuts = 0;

@@ -209,7 +209,7 @@ struct seek {
     bool const late = turn.take(now, interval, slack);
     bool const wanted_none =
         late && !turn.ahead && now > could_go && !wanted.prompt(now, wait.mean);
-    if (wanted_none) idle(now, now - could_go, units);
+    if (wanted_none) idle(could_go, now, units);
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered && level >= so_far.unit)  // a slow pace waits
@@ -360,12 +360,12 @@ struct seek {
   bool ramping() const noexcept {
     return top.calm.asks || (level > moved * top.at && (top.at == 0 || !crowd()));
   }
-  /// Takes a send of so many units that could have gone so long ago: no rate, outage or closing is
+  /// Takes a send of so many units that could have gone at `from`: no rate, outage or closing is
   /// told by a time in which the caller wanted nothing.
-  void idle(time_point now, duration pause, double units) noexcept {
-    server.idle(pause, now, units);
-    broken.idle(pause, now);
-    if (pause > now - pause - last.at) last.restart(now, so_far.units, so_far.successes);
+  void idle(time_point from, time_point now, double units) noexcept {
+    server.idle(from, now, units);
+    broken.idle(from, now);
+    if (now - from > from - last.at) last.restart(now, so_far.units, so_far.successes);
   }
   /// Returns how many requests went since one, it included; of turns dealt ahead it is not known.
   std::uint64_t sends_since(stamp const& one) const noexcept {
@@ -557,13 +557,18 @@ struct seek {
     top.guess = false;
   }
 
-  /// Begins the search anew at a rate that a limit of its own accepts, or below it.
-  void search_from(time_point now, double rate) noexcept {
+  /// Takes that nothing sent before tells of the level from now on, though nothing was cut.
+  void begin_epoch(time_point now) noexcept {
     ++so_far.epoch;
     last.restart(now, so_far.units, so_far.successes);
     last.vacant = {};
-    last.hold.rest();
     trial = {};
+  }
+
+  /// Begins the search anew at a rate that a limit of its own accepts, or below it.
+  void search_from(time_point now, double rate) noexcept {
+    begin_epoch(now);
+    last.hold.rest();
     level = wait.give_up(level);
     level = std::clamp(rate, rate_min, std::max(rate_of(level), rate_min));
     count_permits(false);
@@ -683,11 +688,8 @@ struct seek {
       return false;
     }
     if (hold.judge(is_refused, level)) {
-      ++so_far.epoch;
-      last.restart(now, so_far.units, so_far.successes);
-      last.vacant = {};
+      begin_epoch(now);
       wait.drained = 0;
-      trial = {};
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
     }
