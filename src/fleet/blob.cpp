@@ -462,12 +462,12 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, probed, held, refusal, closed, alike, banned] =
-      x;
+  auto& [began, accepted, cut, shut, since, refused, probed, held, told, refusal, closed, alike,
+         banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
-  c.flags(shut);
+  c.flags(shut, told);
   c.moment(since);
   c.moment(refused);
   c.moment(probed);

@@ -127,6 +127,19 @@ TEST(period, one_that_has_told_until_when_was_not_shut_before_that) {
   EXPECT_EQ(p.open(start + 60s, 1).certain, 0);
 }
 
+TEST(period, is_told_by_what_the_server_says_alone) {
+  auto p = shut_after(1);
+  EXPECT_FALSE(p.open(start + 60s, 1).told);  // refused once
+  p.announce(start + 70s);
+  p.close(start + 69s);  // went before that was said
+  EXPECT_TRUE(p.told);
+  auto refused_again = p;
+  refused_again.close(start + 80s);
+  EXPECT_TRUE(p.open(start + 130s, 1).told);
+  EXPECT_FALSE(p.told);
+  EXPECT_FALSE(refused_again.open(start + 130s, 1).told);
+}
+
 TEST(period, that_hardly_served_and_is_shut_for_long_may_be_used_up_by_others) {
   auto const p = shut_after(1);
   EXPECT_FALSE(p.unserved(start + 11s, 0));

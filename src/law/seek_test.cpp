@@ -1336,8 +1336,14 @@ TEST(seek,
                   .shut = true,
                   .since = time_point{5s},
                   .refused = time_point{5s},
+                  .told = true,
                   .banned = {.seconds = 1, .alike = 2}};
+    auto refused_once = law;
+    refused_once.server.told = false;
     time_point now{6s};
+    answer(refused_once, now, outcome::success);
+    EXPECT_EQ(refused_once.top.at, ban::below * law.top.at);
+    now = time_point{6s};
     answer(law, now, outcome::success);
     EXPECT_EQ(law.doing(), seek::phase::approach);
     EXPECT_NEAR(law.top.at, at, 0.5) << accepted;

@@ -39,8 +39,8 @@ struct ban {
   void deny() noexcept { alike = -proof; }
 
   /// Takes that the server was shut for so many seconds, of which `certain` ones went by until its
-  /// last refusal (0: it said how long), after `sent` requests per second, of which it had accepted
-  /// `units` in `served` seconds; an answer takes `answer` seconds.
+  /// last refusal (0: it was refused once, or said how long), after `sent` requests per second, of
+  /// which it had accepted `units` in `served` seconds; an answer takes `answer` seconds.
   void lasted(double shut, double sent, double answer, double certain = 0, double units = 0,
               double served = 0) noexcept {
     if (!costs(shut, sent, answer)) return;

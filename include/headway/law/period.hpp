@@ -28,6 +28,7 @@ struct period {
   time_point refused{};  ///< the last
   time_point probed{};   ///< the latest send while it was shut
   time_point held{};     ///< until then the server lets nothing go, as it said
+  bool told = false;     ///< it said how long it is shut, and was refused nothing since
   double refusal = 0;    ///< the longest time of a refusal lately, seconds; 0: none yet
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
@@ -107,8 +108,15 @@ struct period {
   }
   /// Takes a refusal that says that nothing is accepted. Returns whether that is new.
   bool close(time_point sent) noexcept {
+    told = told && sent <= refused;
     refused = std::max(refused, sent);  // a hint may have told it before
     return !std::exchange(shut, true);
+  }
+  /// Takes that the server said now for how long it is shut.
+  void announce(time_point now) noexcept {
+    refuse(now);
+    close(now);
+    told = true;
   }
 
   /// Returns whether it is shut for so long, and has accepted so little, that others may use all of
@@ -138,6 +146,7 @@ struct period {
     double seconds = 0;   ///< of all of it
     int cuts = 0;         ///< while it was open
     bool again = false;   ///< it was shut about as long as before
+    bool told = false;    ///< it said how long it would be shut
     /// Returns the units that it accepted, while it was open, in a time as long as it was shut.
     double missed() const noexcept { return accepted * closed / std::max(seconds - closed, 1e-6); }
   };
@@ -151,14 +160,22 @@ struct period {
     auto const least = units / seconds;
     auto const most = std::min(units / std::max(to_seconds(refused - began), 1e-6), much * least);
     auto const times = lasted > much * closed ? 1 : alike + 1;
-    auto const cuts_before = cuts;
+    cycle const c{.accepted = units,
+                  .least = least,
+                  .most = most,
+                  .closed = lasted,
+                  .certain = certain,
+                  .seconds = seconds,
+                  .cuts = cuts,
+                  .again = times >= 2,
+                  .told = told};
     *this = {.began = sent,
              .accepted = sends * unit,
              .refusal = refusal,
              .closed = lasted,
              .alike = times,
              .banned = banned};
-    return {units, least, most, lasted, certain, seconds, cuts_before, times >= 2};
+    return c;
   }
 };
 

@@ -144,11 +144,11 @@ struct seek {
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
-  static constexpr double pause_turns = 2;     ///< in which nothing goes after a cut
-  static constexpr int extra_turns = 2;        ///< that tests or a row cost besides their own
-  static constexpr double waits = 2;           ///< answers' times until what was sent is heard
-  static constexpr double slots_flying = 4;    ///< times what the pace explains; more: some hang
-  static constexpr double slots_spare = 0.25;  ///< more than are paced: permits bind, not the pace
+  static constexpr double pause_turns = 2;      ///< in which nothing goes after a cut
+  static constexpr int extra_turns = 2;         ///< that tests or a row cost besides their own
+  static constexpr double waits = 2;            ///< answers' times until what was sent is heard
+  static constexpr double slots_flying = 4;     ///< times what the pace explains; more: some hang
+  static constexpr double slots_spare = 0.25;   ///< more than are paced: permits bind, not the pace
   static constexpr double slots_proven = 0.99;  ///< of the level: slots are at least so many, …
   static constexpr double slots_fell = 0.85;    ///< … or fell to so many
   static constexpr double slots_fewer = 0.8;    ///< of them: a refusal at fewer is a rate's
@@ -299,8 +299,7 @@ struct seek {
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
     if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
     level = wait.give_up(level);
-    server.refuse(now);
-    server.close(now);
+    server.announce(now);
   }
   /// Returns since when nothing answers, or a limit lets nothing pass and tells so by failures;
   /// `never`: something does.
@@ -968,14 +967,14 @@ struct seek {
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
                            c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
-    if (bans() && c.certain == 0 && top.at > 0) {  // told: the rate is between these two
+    if (bans() && c.told && top.at > 0) {  // the rate is between these two
       top.at = std::clamp(std::sqrt(c.least * c.most), top.at, top.at / ban::below);
       level = ban::below * top.at;
     } else if (bans()) {
       stay_below(top.at);
     } else if (!crowd() && tells_rate(c, now)) {
       take_cycle(c);
-      if (may_ban() && c.certain == 0) take_middle(c);
+      if (may_ban() && c.told) take_middle(c);
       if (first && c.accepted < few_units * unit && may_ban()) top.at = 0;  // it is no period's
     } else if (!crowd()) {
       top.touched = false;
