@@ -144,6 +144,7 @@ struct seek {
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
   static constexpr double late_answer = 0.25;  ///< … and of an answer's time, at most
+  static constexpr int late_most = 16;  ///< times what is made up for: the caller wanted nothing
   static constexpr double pause_turns = 2;      ///< in which nothing goes after a cut
   static constexpr int extra_turns = 2;         ///< that tests or a row cost besides their own
   static constexpr double waits = 2;            ///< answers' times until what was sent is heard
@@ -209,7 +210,10 @@ struct seek {
     bool const late = turn.take(now, interval, slack);
     bool const wanted_none =
         late && !turn.ahead && now > could_go && !wanted.prompt(now, wait.mean);
-    if (wanted_none) idle(could_go, now, units);
+    if (wanted_none) {
+      idle(could_go, now, units);
+      if (now - could_go > late_most * slack) turn.wait(now, seconds);
+    }
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
         last.since.sends < unanswered && level >= so_far.unit)  // a slow pace waits
