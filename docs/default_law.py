@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
 TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
-TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own", "loop")
+TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own", "loop", "pauses", "cold")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "footholds", "chance", "demand", "excess", "mixtures", "depths"]
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
@@ -63,6 +63,7 @@ TROUBLE = [
     ("late-rate",), ("late-slots",), ("held-out/late-400",), ("held-out/late-workers",),
     *((f"sparse-{n}",) for n in (1, 5, 10, "cron")), *((f"held-out/sparse-{n}",) for n in ("2", "30", "minute")),
     ("loop-4",), ("loop-20-sliding",), ("held-out/loop-30-a-minute",),
+    ("pauses-20",), ("pauses-200",), ("held-out/pauses-30",), ("held-out/pauses-70",), ("cold-20",), ("held-out/cold-14",),
 ]
 
 

@@ -304,8 +304,8 @@ void fields(C& c, typename C::template as<mixture>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<chance>& x) {
-  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, low, row, mixed, saves] =
-      x;
+  auto& [share, answers, odds, usual, ceiling, before, highest, repeats, unheard, low, row, mixed,
+         saves] = x;
   c.real(share, 0, 1);
   c.real(answers, 0, chance::smoothing);
   c.real(odds, 0, 1 + chance::odds_max);
@@ -314,6 +314,7 @@ void fields(C& c, typename C::template as<chance>& x) {
   c.real(before, 0, 1);
   c.real(highest);
   c.whole(repeats, 0, count_max);
+  c.whole(unheard, 0, count_max);
   c.whole(low, 0, count_max);
   fields(c, row);
   fields(c, mixed);
@@ -428,13 +429,14 @@ void fields(C& c, typename C::template as<cuts>& x) {
 template <class C>
 void fields(C& c, typename C::template as<ceiling>& x) {
   auto& [at, slots, touched, guess, resumed, settled, warm, climb_seconds, touch_rejects,
-         flight_rejects, ease, alone, calm] = x;
+         flight_rejects, ease, answer, alone, calm] = x;
   c.real(at, 0);
   c.flags(slots, touched, guess, resumed, settled, warm);
   c.real(climb_seconds, 0);
   c.real(touch_rejects);
   c.whole(flight_rejects, 0, count_max);
   c.real(ease, 1e-9, 1);
+  c.real(answer, 0);
   c.real(alone, 0);
   c.flags(calm.asks);
   c.whole(calm.ramps, 0, quiet::ramps_max);

@@ -82,13 +82,23 @@ TEST(ceiling, what_it_was_before_a_cut_comes_back_but_not_what_touches_cost) {
 TEST(ceiling, a_ramp_that_asks_a_measured_one_leaves_no_guess_when_it_ends) {
   for (bool const touched : {false, true}) {
     ceiling c{.at = 10, .touched = touched, .guess = true, .calm = {.asks = true}};
-    c.end_ramp();
+    c.end_ramp(1);
     EXPECT_FALSE(c.calm.asks);
     EXPECT_EQ(c.guess, !touched);
   }
   ceiling unasked{.at = 10, .guess = true};
-  unasked.end_ramp();
+  unasked.end_ramp(1);
   EXPECT_TRUE(unasked.guess);
+}
+
+TEST(ceiling, from_a_time_of_slow_answers_may_have_been_slots) {
+  ceiling c{.at = 10, .answer = 2};
+  EXPECT_FALSE(c.was_slow(1));
+  EXPECT_TRUE(c.was_slow(.6));
+  c.end_ramp(.6);
+  EXPECT_FALSE(c.was_slow(.6)) << "it is found";
+  c = {.at = 10, .touched = true, .answer = 2};
+  EXPECT_FALSE(c.was_slow(.6)) << "it is measured";
 }
 
 TEST(ceiling, that_yielded_recovers_once_the_others_have_not_come_for_long) {

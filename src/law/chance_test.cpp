@@ -409,5 +409,45 @@ TEST(chance, that_is_found_alone_forgets_what_rows_told_of_a_mixture) {
   EXPECT_EQ(c.mixed, mixture{});
 }
 
+// Where answers overtake each other each refusal came before the tests of the one before it.
+TEST(chance, rows_give_way_to_others_a_few_times_and_then_one_is_heard) {
+  chance c;
+  std::uint64_t stamp = 100;
+  for (int i = 0; i <= chance::unheard_max; ++i) {
+    ASSERT_TRUE(c.may_test(stamp, 10)) << i;
+    c.test(stamp + 1, true);
+    c.row.unsent = 0;
+    stamp = c.row.beyond;
+  }
+  EXPECT_FALSE(c.may_test(stamp, 10));
+  EXPECT_FALSE(c.may_test(stamp + chance::lost_min, 10 * chance::lost_min)) << "so many fly";
+  auto lost = c;
+  EXPECT_TRUE(lost.may_test(stamp + chance::lost_min, 10));
+  for (auto test = c.row.first; test < c.row.beyond; ++test) c.answered(true, test);
+  EXPECT_TRUE(c.may_test(stamp, 10));
+  EXPECT_EQ(c.unheard, 0);
+}
+
+TEST(chance, where_nearly_all_is_refused_a_refused_row_is_a_limits_all_the_same) {
+  for (double const share : {.9, .99, 1.0}) {
+    for (int const refused : {0, chance::tests}) {
+      chance c{.share = share, .answers = chance::smoothing};
+      test(c, 1, refused, 0);
+      if (refused == 0)
+        EXPECT_LT(c.odds, 1) << share;
+      else
+        EXPECT_GT(c.odds, 1) << share;
+    }
+  }
+}
+
+TEST(chance, however_much_is_refused_when_it_is_found_more_than_that_can_be) {
+  chance c{.share = .99, .answers = chance::smoothing};
+  test(c, 1, 0, 0);
+  ASSERT_TRUE(c.known());
+  for (int i = 0; i < 500; ++i) c.answered(true, static_cast<std::uint64_t>(1'000'000 + i));
+  EXPECT_EQ(c.doubts(), 0);
+}
+
 }  // namespace
 }  // namespace headway

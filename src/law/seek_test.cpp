@@ -1603,18 +1603,20 @@ TEST(seek, a_guess_doubles_in_four_seconds_or_six_answers) {
   EXPECT_GT(answers(8), 14);
 }
 
-TEST(seek, haste_in_a_crowd_has_a_bound) {
-  time_point now{1s};
-  seek law{.with = {.chance = false}};
-  law.others.lasting.variation = 1;
-  law.top.at = 10;
-  law.level = 100;
-  law.wait.mean = 0.001;
-  law.so_far.successes = 1000;
-  auto const before = law.level;
-  answer(law, now, outcome::success);
-  EXPECT_GT(law.level, before);
-  EXPECT_LT(law.level, before + 10 * company::stride_max * 32 / (before * company::seconds) * 1.01);
+TEST(seek, haste_in_a_crowd_has_a_bound_that_grows_from_four_times_the_ceiling_on) {
+  for (double const level : {39.0, 100.0}) {
+    time_point now{1s};
+    seek law{.with = {.chance = false}};
+    law.others.lasting.variation = 1;
+    law.top.at = 10;
+    law.level = level;
+    law.wait.mean = 0.001;
+    law.so_far.successes = 1000;
+    answer(law, now, outcome::success);
+    auto const of = std::max(law.top.at, level / company::far);
+    auto const most = of * company::stride_max * company::haste_max / (level * company::seconds);
+    EXPECT_NEAR(law.level - level, most, .01 * most);
+  }
 }
 
 TEST(seek, a_crowd_far_above_its_ceiling_grows_in_few_steps) {
@@ -2047,6 +2049,87 @@ TEST(seek, the_second_cycle_tells_a_rate_and_the_first_one_that_began_with_a_bur
   auto const seconds = to_seconds(std::max(now, second.ready_at(1)) - second.server.began);
   answer(second, now, outcome::success);
   EXPECT_NEAR(second.others.told, accepted / seconds, 1e-6) << "of all of it";
+}
+
+// A job's first requests after a pause fill what a bucket has saved, which a ramp passes; then all
+// is refused for long.
+TEST(seek, what_was_accepted_before_makes_an_outage_no_period) {
+  for (bool const known : {false, true}) {
+    time_point now{1s};
+    auto law = touched_at(100);
+    law.server.began = now;
+    law.luck.highest = known ? 100 : 0;
+    law.turn.next = now;
+    accept(law, now, 5);
+    while (!law.server.shut) refuse(law, now);
+    law.top.touched = false;  // as a ramp's refusal leaves it
+    auto const level = law.level;
+    law.turn.wait(now, 120);
+    refuse(law, now);
+    answer(law, now, outcome::success);
+    if (known)
+      EXPECT_GE(law.level, level);
+    else
+      EXPECT_LT(law.level, 1) << "five requests in two minutes";
+  }
+}
+
+TEST(seek, where_answers_take_seconds_closings_of_milliseconds_are_no_period) {
+  for (bool const is_brief : {false, true}) {
+    time_point now{100s};
+    auto law = touched_at(100);
+    law.wait.mean = 3;
+    law.server = {.began = time_point{99s},
+                  .accepted = 5,
+                  .shut = true,
+                  .since = is_brief ? now - 10ms : now - 1s,
+                  .refused = now - 1ms,
+                  .refusal = 1,
+                  .closed = is_brief ? .01 : 1.0,
+                  .alike = 1};
+    auto const ceiling = law.top.at;
+    law.turn.next = now;
+    answer(law, now, outcome::success, 3s);
+    EXPECT_FALSE(law.server.shut);
+    EXPECT_EQ(law.top.at < ceiling / 2, !is_brief);
+  }
+}
+
+// Refusals that take as long as answers: for that time a cut is followed by answers to what went
+// before it, which must not undo it.
+TEST(seek, where_refusals_take_seconds_only_what_went_after_a_cut_grows_the_level) {
+  for (auto const& [rtt, grows] : {std::pair{100ms, true}, {3000ms, false}}) {
+    time_point now{1s};
+    seek law;
+    law.so_far.successes = 1000;
+    law.wait.mean = to_seconds(rtt);
+    law.top = {.at = 100, .touched = true};
+    law.level = 98;
+    std::vector<stamp> sent;
+    for (int i = 0; i < 20; ++i) {
+      now = law.ready_at(1) > now ? law.ready_at(1) : now;
+      sent.push_back(law.take(now, 1, 0));
+    }
+    now = sent.front().sent + rtt;
+    law.on_throttle(now, {.sent = sent[0], .in_flight = 20, .rtt = rtt}, resource::unknown, 0);
+    auto const cut = law.level;
+    ASSERT_LT(cut, 98);
+    law.on_success(now, {.sent = sent[1], .in_flight = 19, .rtt = rtt}, 0);
+    EXPECT_EQ(law.level > cut, grows);
+  }
+}
+
+TEST(seek, a_ceiling_of_slow_answers_is_asked_by_a_ramp_once_they_are_fast) {
+  for (bool const was_slow : {false, true}) {
+    time_point now{1s};
+    auto law = touched_at(10);
+    law.top.touched = false;
+    law.server.cuts = 0;
+    law.level = law.top.rest();
+    law.top.answer = was_slow ? 1 : .05;
+    accept(law, now, 2);
+    EXPECT_EQ(law.doing(), was_slow ? seek::phase::ramp : seek::phase::creep);
+  }
 }
 
 TEST(seek, cuts_in_a_crowd_with_hardly_a_success_between_them_are_counted_together) {

@@ -24,9 +24,10 @@ struct ceiling {
   double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least
   double touch_rejects = 1;                    ///< that touching it costs
   int flight_rejects = 0;                      ///< since the last cut
-  double ease = 1;   ///< of the share that leave allows: others were yielded to
-  double alone = 0;  ///< where it was before others were yielded to; 0: they were not
-  quiet calm{};      ///< whether a ramp asks it, since it refuses nothing
+  double ease = 1;    ///< of the share that leave allows: others were yielded to
+  double answer = 0;  ///< seconds that an answer took when it was found
+  double alone = 0;   ///< where it was before others were yielded to; 0: they were not
+  quiet calm{};       ///< whether a ramp asks it, since it refuses nothing
   friend bool operator==(ceiling const&, ceiling const&) = default;
 
   static constexpr double below = 0.985;      ///< of it: where climbs begin
@@ -47,13 +48,21 @@ struct ceiling {
   static constexpr double climb_seconds_slow = 6;     ///< slots, queues, what is remembered
   static constexpr double confirmed = 1.15;           ///< times longer, when it proves true
   static constexpr double touch_smoothing = 4;        ///< touches
+  static constexpr double faster = 3;                 ///< answers: slots give that much more
   static constexpr std::uint64_t rare = 40;  ///< accepted between two rejects: no descent any more
 
   /// Returns where climbs begin.
   double rest() const noexcept { return slots ? std::max(below * at, at - 1) : below * at; }
 
-  /// Ends a ramp that asks it, if there is one.
-  void end_ramp() noexcept {
+  /// Returns whether it was found, and not measured, while answers took far longer than now. It may
+  /// have been slots, which were few a second.
+  bool was_slow(double answer_now) const noexcept {
+    return !touched && answer > faster * answer_now;
+  }
+
+  /// Ends a ramp that asks it, if there is one: it is found, while an answer takes that long.
+  void end_ramp(double answer_now) noexcept {
+    answer = answer_now;
     if (std::exchange(calm.asks, false) && touched) guess = false;
   }
 

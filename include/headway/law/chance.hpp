@@ -37,6 +37,7 @@ struct chance {
   double before = 0;   ///< share of refusals at the latest cut; 0: it has not ended them
   double highest = 0;  ///< units per second accepted between refusals, until a row tells a limit
   int repeats = 0;     ///< rows since the latest cut that followed another at once
+  int unheard = 0;     ///< rows that gave way to another, one after the other
   int low = 0;         ///< refusals well below the ceiling since rows have told of a limit
   test_row row{};      ///< the latest tests
   mixture mixed{};     ///< whether others refuse, too
@@ -67,7 +68,12 @@ struct chance {
   static constexpr double per_share = 14;               ///< more of them, for a share of 1 …
   static constexpr double frequent_max = 0.3;           ///< … or so much, at most
   static constexpr double collapse = 0.25;              ///< of what was accepted: chance, perhaps
-  static constexpr double share_min = 0.005;            ///< chance refuses at least so many
+  static constexpr double share_min = 0.005;            ///< chance refuses at least so many …
+  static constexpr double chance_max = 0.85;            ///< … and fewer than a limit, …
+  static constexpr double usual_max = 0.6;              ///< … or nothing could be more than usual
+  static constexpr int unheard_max = 4;                 ///< rows; then one must be heard …
+  static constexpr int lost = 2;  ///< … before so many times what flies has gone after it, …
+  static constexpr int lost_min = 64;            ///< … and so many
   static constexpr double again = 0.5;           ///< a limit refuses at least so many tests …
   static constexpr double again_times = 2;       ///< … and so many times as many as chance …
   static constexpr double again_max = 0.9;       ///< … but not all
@@ -135,6 +141,16 @@ struct chance {
     return !known() && (!limit() || (alone && rate < lower * ceiling));
   }
 
+  /// Returns whether a refusal of that send, while so many fly, may begin tests. Those that are out
+  /// give way to it a few times in a row; then they tell first, unless they are lost: where answers
+  /// overtake each other, refusals that come before them would else begin tests without end.
+  bool may_test(std::uint64_t stamp, int flying) noexcept {
+    auto const late = static_cast<std::uint64_t>(std::max(lost * flying, lost_min));
+    bool const out = row.unsent > 0 || (row.out() > 0 && stamp < row.beyond + late);
+    if (out && unheard >= unheard_max) return false;
+    unheard = out ? unheard + 1 : 0;
+    return true;
+  }
   /// Begins so many tests with the next send. `below`: they follow a refusal that they tell of.
   void test(std::uint64_t next_stamp, bool below, int length = tests) noexcept {
     using asks = test_row::asks;
@@ -207,7 +223,7 @@ struct chance {
 
   /// Takes tests that are all heard.
   void judge(double apart, bool crowd) noexcept {
-    auto const by_chance = share + share_min;
+    auto const by_chance = std::min(share + share_min, chance_max);
     switch (row.what) {
       case test_row::asks::nothing:
         break;
@@ -260,7 +276,7 @@ struct chance {
     if (odds > doubtful) {
       forget();
     } else {
-      usual = std::max(usual, share);  // the rest was chance, too
+      usual = std::max(usual, std::min(share, usual_max));  // the rest was chance, too
       mixed = {};
     }
     if (row.refused == 0)

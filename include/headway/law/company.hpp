@@ -64,6 +64,7 @@ struct company {
   static constexpr double seldom = 4;       ///< requests in those seconds: shares differ by chance
   static constexpr double long_window = 2;  ///< times that; 1: of 200 in 20 s Jain .95, not .99
   static constexpr double haste_max = 32;   ///< times as fast, above the ceiling; 8: batch-6 1.40
+  static constexpr double far = 4;          ///< times the ceiling; from there on the level doubles
   static constexpr double enough = 12;      ///< requests, accepted a few at a time, are a count; 8:
                                             ///< rate-slow-4's worst Jain .30, not .70
   static constexpr double shown_variation = 0.04;  ///< of what a spurt or a row has shown

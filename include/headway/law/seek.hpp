@@ -165,6 +165,7 @@ struct seek {
   static constexpr double crowd_refuses = 2;    ///< times (4)'s share: 1: rate-50 .84, not .88
   static constexpr double no_more = 1.8;   ///< times a guess, accepted at twice that: its own limit
   static constexpr double long_times = 4;  ///< an answer's and a request's: a period's closing
+  static constexpr double brief = 1.0 / 16;  ///< of an answer of seconds: shorter, it is no closing
   static constexpr double ease_seconds = 10;  // yielded half: back to nine tenths in 16 s
   static constexpr double ease_min = 0.05;    ///< of the share that leave allows
 
@@ -246,7 +247,7 @@ struct seek {
       opened(now, s.sent.sent, sends_since(s.sent), headway::unit(u));
     learn_latency(now, s);
     if (!s.app_limited && !wait.draining() && trial.share == 0 && !last.hold.asks() &&
-        binds(now, s) && !wants_little() && !asks_enough())
+        binds(now, s) && !wants_little() && !asks_enough() && (since_cut || !hears_late()))
       grow(now, cost);
   }
 
@@ -411,6 +412,11 @@ struct seek {
   }
   /// Returns whether answers take seconds: as many are out by how long it runs, not by a limit.
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
+  /// Returns whether refusals, too, take seconds: a cut is undone by answers to what went before
+  /// it, which come after it for as long as it took to be heard.
+  bool hears_late() const noexcept {
+    return slow() && !acceptances::tells(server.refusal, wait.mean);
+  }
   /// Returns whether a row that is not heard yet asks for no more slots than the level fills.
   bool asks_enough() const noexcept {
     return last.vacant.slots > 0 && last.vacant.unsent == 0 &&
@@ -473,7 +479,8 @@ struct seek {
     if (is_quiet()) top.calm.asks = top.guess = true;
     switch (growing()) {
       case phase::crowd:
-        level += others.stride() * top.at * cost / per.stride(level / top.at, others);
+        level += others.stride() * std::max(top.at, level / company::far) * cost /
+                 per.stride(level / top.at, others);
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / per.doubling(top, may_ban() ? server.banned.seconds : 0);
@@ -497,15 +504,17 @@ struct seek {
     level = std::min(level, rate_max);
   }
 
-  /// Returns whether a ceiling of one's own, so low that climbs are slow, but not because a cycle
-  /// is long, refuses nothing. Where one fell from further above, it must nearly be reached.
+  /// Returns whether a ceiling of one's own is to be asked by a ramp: one from a time of slow
+  /// answers; or one so low that climbs are slow, but not because a cycle is long, that refuses
+  /// nothing. Where that fell from further above, it must nearly be reached.
   bool is_quiet() const noexcept {
-    if (rate_of(level) * std::max(quiet::seconds, top.climb_seconds) * waste >= so_far.unit)
-      return false;
+    bool const was_slow = top.was_slow(wait.mean);
+    auto const climb_seconds = std::max(quiet::seconds, top.climb_seconds);
+    if (!was_slow && rate_of(level) * climb_seconds * waste >= so_far.unit) return false;
     bool const climbs = !top.slots && !top.warm && !crowd() && !ramping() && leave == 0;
     bool const above = !top.touched && server.cuts > 0 && level < top.rest();
-    return climbs && !above && !luck.known() && !bans() &&
-           top.calm.enough(last.since.successes, top.at, luck.limit());
+    return climbs && !luck.known() && !bans() &&
+           (was_slow || (!above && top.calm.enough(last.since.successes, top.at, luck.limit())));
   }
 
   void climb(growth const& per, double cost) noexcept {
@@ -728,7 +737,7 @@ struct seek {
     }
     bool const asks = doubts > 0 && !server.shut;
     bool const has_tests = s.sent.sends < luck.row.beyond;
-    if (asks && !has_tests) {
+    if (asks && !has_tests && luck.may_test(s.sent.sends, s.in_flight)) {
       if (luck.saves.found)
         test_pace();
       else
@@ -809,6 +818,7 @@ struct seek {
     }
     if (with.chance && !r.doubted && !server.shut && !top.slots)
       ask_chance(r.accepted, unexpected, ramped);
+    top.answer = wait.mean;
     if (r.test) luck.ceiling = rate_of(top.at);
   }
 
@@ -989,19 +999,21 @@ struct seek {
       }
     }
     if (again) others.tell(c.least);
-    top.end_ramp();
+    top.end_ramp(wait.mean);
     next_turn(now);
   }
   /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
   bool tells_rate(period::cycle const& c, time_point now) const noexcept {
     auto const unit = so_far.unit;
-    bool const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit);
+    bool const known = top.touched || (c.cuts > 1 && c.accepted >= known_units * unit) ||
+                       (!c.again && luck.highest > period::much * c.least);
     bool const silent = server.silence_tells(answer_time(now));
     bool const long_enough =
         silent ? c.closed > c.seconds / 2
                : c.accepted <= guess_units * unit ||
                      (c.closed > long_times * wait.mean && c.missed() > long_times * unit);
-    bool const again = c.again && (long_enough || !silent);
+    bool const again =
+        c.again && (long_enough || !silent) && (!slow() || c.closed > brief * wait.mean);
     return with.periods && ((long_enough && !known) || again);
   }
   /// Takes the rate that a cycle tells, of a few units only the middle of its bounds.
@@ -1078,7 +1090,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), usable);
         count_permits(false);
         top.at = level / ceiling::below;
-        top.end_ramp();
+        top.end_ramp(wait.mean);
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
