@@ -122,6 +122,7 @@ void progress::update(time_point now, standing const& s) {
   if (now < next_) return;
   next_ = now + drawn_every;
   speed_.add(now - last_at_, s.ended() - last_ended_);
+  speed_.hold(s.held(now));
   last_ended_ = s.ended();
   last_at_ = now;
   if (now < next_shown_) return;

@@ -34,6 +34,11 @@ struct standing {
            : how == final_outcome::failed ? failed
                                           : unknown;
   }
+  /// Returns for how long what holds the run up most lets nothing go; 0 where that is not known.
+  duration held(time_point now) const noexcept {
+    return waiting.empty() || waiting.front().until == never ? duration{}
+                                                             : waiting.front().until - now;
+  }
   /// 0 where the total is not known.
   std::int64_t left() const noexcept { return total < 0 ? 0 : total - before - ended(); }
 };

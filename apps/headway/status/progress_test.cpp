@@ -139,5 +139,25 @@ TEST(speed, follows_a_change_within_some_seconds) {
   EXPECT_LT(s.per_second(), 20);
 }
 
+// 100 in the first second of each 20: of late that is 100/s, or nothing.
+TEST(speed, by_fits_and_starts_is_the_mean_of_all) {
+  speed s;
+  for (int window = 0; window < 3; ++window)
+    for (int second = 0; second < 20; ++second) {
+      s.add(1s, second == 0 ? 100 : 0);
+      s.hold(std::chrono::seconds(19 - second));
+      EXPECT_NEAR(s.per_second(), 5, 0.01) << window << ' ' << second;
+    }
+}
+
+TEST(speed, a_short_hold_changes_nothing) {
+  speed s;
+  for (int i = 0; i < 480; ++i) {
+    s.add(125ms, i < 240 ? 10 : 1);
+    s.hold(1s);
+  }
+  EXPECT_NEAR(s.per_second(), 8, 1);
+}
+
 }  // namespace
 }  // namespace headway::app

@@ -85,6 +85,7 @@ std::string watched_run::obey(command const& c) {
 std::string watched_run::state() {
   auto const now = clock_now();
   of_.stands.waiting = of_.paces.hindrances(now);
+  speed_.hold(of_.stands.held(now));
   auto text =
       fmt::format(R"({{"ok":true,"jobs":{},"run":{},"scopes":[)", json_string(in_utf8(of_.jobs)),
                   progress_json(of_.stands, speed_.per_second(), now, now - began_));
