@@ -53,6 +53,8 @@ class shell_quotes {
         if (c == '\'') open_.pop_back();
       } else if (c == '\\') {
         ++i;
+      } else if (c == '$' && is_parameter(text.substr(i + 1))) {
+        reads_parameters_ = true;
       } else if (c == '$' && text.substr(i).starts_with("$(")) {
         open_ += '(';
         ++i;
@@ -70,6 +72,8 @@ class shell_quotes {
       before_ = c;
     }
   }
+  /// Returns whether "$1", "$@" or the like stood where the shell replaces it.
+  bool reads_parameters() const noexcept { return reads_parameters_; }
   std::string put(std::string_view parameter) const {
     switch (open_.back()) {
       case '"':
@@ -82,9 +86,22 @@ class shell_quotes {
   }
 
  private:
+  static bool is_parameter(std::string_view after_dollar) {
+    if (after_dollar.starts_with('{')) after_dollar.remove_prefix(1);
+    return !after_dollar.empty() &&
+           std::string_view("@*123456789").find(after_dollar.front()) != std::string_view::npos;
+  }
+
   std::string open_ = " ";  // quotes and parentheses, the innermost last
   char before_ = '\n';
+  bool reads_parameters_ = false;
 };
+
+bool reads_parameters(std::vector<std::string> const& script) {
+  shell_quotes quotes;
+  for (auto const& word : script) quotes.read(word + ' ');
+  return quotes.reads_parameters();
+}
 
 }  // namespace
 
@@ -93,7 +110,8 @@ argv_template::argv_template(std::vector<std::string> words, style how, bool add
   for (auto const& word : words_) all_.push_back(read(word));
   auto const replaced =
       std::ranges::any_of(all_, [](pieces const& word) { return word.size() > 1; });
-  if (!replaced && adds && how != style::text) {
+  by_position_ = !replaced && adds && how == style::shell && reads_parameters(words_);
+  if (!replaced && adds && how != style::text && !by_position_) {
     all_.push_back(read("{}"));
     words_.emplace_back("{}");
   }
@@ -255,6 +273,7 @@ std::vector<std::string> argv_template::filled(job_values const& v) const {
   if (style_ == style::shell) {
     arguments = {"/bin/sh", "-c", script_, "sh"};
     for (auto const& p : put_into_script_) arguments.push_back(value_of(p, v));
+    if (by_position_) arguments.insert(arguments.end(), v.columns.begin(), v.columns.end());
     return arguments;
   }
   for (auto const& word : all_) {

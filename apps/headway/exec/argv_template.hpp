@@ -30,7 +30,8 @@ class argv_template {
     words,  ///< where nothing is replaced, ` {}` is added at the end
     text,   ///< one text, where nothing is added
     shell,  ///< the same as one script: a value stands there as "${1}", within whatever quotes
-            ///< there are
+            ///< there are; where nothing is replaced, but it reads "$1" or "$@", these are the
+            ///< columns, and nothing is added
   };
   /// `adds`: false: nothing is added, whatever is replaced.
   explicit argv_template(std::vector<std::string> words, style = style::words, bool adds = true);
@@ -77,6 +78,7 @@ class argv_template {
   int columns_wanted_ = 0;
   std::string script_{};
   pieces put_into_script_{};
+  bool by_position_ = false;  // the columns are the script's parameters
 };
 
 }  // namespace headway::app

@@ -92,5 +92,16 @@ TEST(argv_template, a_script_gets_values_as_parameters_within_any_quotes) {
             (words{"sh", "a b", "a", "b", "a b", "a", "a b", "a b"}));
 }
 
+TEST(argv_template, a_script_that_reads_its_parameters_gets_the_columns_as_these) {
+  words const columns{"a", "b"};
+  for (auto const* const script :
+       {"curl -s \"$1\" | grep ok", "echo $2", "f ${1%.*}", "echo \"$@\"", "echo $(cat $*)"})
+    EXPECT_EQ(argv_template({script}, argv_template::style::shell).filled({.columns = columns}),
+              (words{"/bin/sh", "-c", script, "sh", "a", "b"}));
+  for (auto const* const script : {"awk '{print $1}'", "echo \\$1", "echo $HOME", "x # $1"})
+    EXPECT_NE(argv_template({script}, argv_template::style::shell).filled({.columns = columns})[2],
+              script);
+}
+
 }  // namespace
 }  // namespace headway::app
