@@ -74,6 +74,20 @@ class Requests(unittest.TestCase):
             self.assertNotIn("succeeded, but", work.stderr())
             self.assertIn("failed: 1 × status 200 (line 3: ", work.stderr())
 
+    def test_successes_that_say_that_there_were_too_many_are_throttles_by_the_rule_that_is_told(self):
+        """Before: `ok: false` or a text as an error was not told of, and a throttle was told to be permanent."""
+        for refusal in ({"ok": False, "error": "ratelimited"}, {"data": None, "errors": [{"extensions": {"code": "THROTTLED"}}]}, {"error": "Rate limit exceeded"}, {"code": 429}):
+            with self.subTest(refusal), sockets.Scripted(lambda n, r: (200, {}, refusal if n % 5 == 2 else {"ok": True})) as server, Work() as work:
+                work.write([f"{server.url}/{i}" for i in range(20)])
+                self.assertEqual(work.run("--alone"), 0, work.stderr())
+                self.assertRegex(work.stderr(), r"\n\d succeeded, but have an error as their body, as line \d+; if that is a throttle, ")
+                lines = [line.strip() for line in work.stderr().splitlines() if line.startswith("  ")]
+                (work.path / "mine.toml").write_text("\n".join(lines))
+                self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--out", "new", "--journal", "j"), 0, work.stderr())
+                self.assertNotIn("succeeded, but", work.stderr())
+                self.assertRegex(work.stderr(), r"20 succeeded")
+                self.assertRegex(work.stderr(), r"\d throttled")
+
     def test_a_line_is_sent_as_it_is_written(self):
         json_answer = sockets.ok(b'{"sum": 3}', "application/json")
         with sockets.Server(lambda request, before: json_answer) as server, Work() as work:

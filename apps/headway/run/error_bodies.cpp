@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace headway::app {
@@ -10,45 +15,78 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t looked_at = 4096;
+constexpr std::size_t looked_at = 4096, told_of_a_text = 60;
 
 bool is_plain(dom::element e) {
   return !e.is_object() && !e.is_array();
 }
 
+/// Returns whether a text says that there were too many requests.
+bool throttles(std::string_view body) {
+  std::string text;
+  for (char const c : body)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::array<std::string_view, 6> words{"ratelimit", "throttl",        "toomanyrequests",
+                                                  "429",       "overquerylimit", "quotaexceeded"};
+  return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
+}
+
+/// Returns how a member says that the body is an error; nothing: it does not.
+std::optional<error_body> error_in(std::string_view key, dom::element value) {
+  auto const at = [&](std::string_view contains) {
+    return error_body{.pointer = fmt::format("/{}", key), .contains = std::string(contains)};
+  };
+  std::string_view text;
+  dom::object object;
+  dom::array array;
+  bool yes = true;
+  std::int64_t number = 0;
+  if (key == "error" && value.get(object) == simdjson::SUCCESS && object.size() > 0) return at("{");
+  if (key == "error" && value.get(text) == simdjson::SUCCESS && !text.empty())
+    return at(text.substr(0, told_of_a_text));
+  if (key == "errors" && value.get(array) == simdjson::SUCCESS && array.size() > 0) return at("{");
+  if (key == "ok" && value.get(yes) == simdjson::SUCCESS && !yes) return at("false");
+  if (key == "code" && value.get(number) == simdjson::SUCCESS && number >= 400 && number < 600)
+    return at(std::to_string(number));
+  return std::nullopt;
+}
+
 }  // namespace
 
-bool is_error_body(std::string_view body) {
-  if (body.size() > looked_at || !trimmed(body, " \t\r\n").starts_with('{') ||
-      body.find("\"error\"") == body.npos)
-    return false;
+std::optional<error_body> error_in(std::string_view body) {
+  if (body.size() > looked_at || !trimmed(body, " \t\r\n").starts_with('{')) return std::nullopt;
   thread_local dom::parser parser;
   dom::object all;
-  if (parser.parse(body.data(), body.size()).get(all) != simdjson::SUCCESS) return false;
-  bool found = false;
+  if (parser.parse(body.data(), body.size()).get(all) != simdjson::SUCCESS) return std::nullopt;
+  std::optional<error_body> found;
   for (auto const [key, value] : all) {
-    if (dom::object error; key == "error" && value.get(error) == simdjson::SUCCESS)
-      found = error.size() > 0;
-    else if (!is_plain(value))
-      return false;
+    auto here = error_in(key, value);
+    if (!here && !is_plain(value)) return std::nullopt;
+    if (here && (!found || here->contains == "{")) found = std::move(here);
   }
+  if (found) found->throttles = throttles(body);
   return found;
 }
 
 void error_bodies::succeeded(std::int64_t line, int status, std::string_view body) {
-  if (status < 200 || status > 299 || !is_error_body(body)) return;
-  if (many_++ == 0) first_ = line;
+  if (status < 200 || status > 299) return;
+  auto error = error_in(body);
+  if (!error || many_++ > 0) return;
+  first_line_ = line;
+  first_ = std::move(*error);
 }
 
 std::string error_bodies::words() const {
   if (many_ == 0) return "";
   return fmt::format(
-      "{} succeeded, but have an error as their body, as line {}; if that is a failure, put these "
+      "{} succeeded, but have an error as their body, as line {}; if that is a {}, put these "
       "lines into a file; --profile ./FILE with another --out and --journal sends all of JOBS "
       "again:\n"
-      "  [[rule]]\n  status = [\"200-299\"]\n  pointer = \"/error\"\n  contains = [\"{{\"]\n"
-      "  means = \"permanent\"\n",
-      many_, first_);
+      "  [[rule]]\n  status = [\"200-299\"]\n  pointer = {}\n  contains = [{}]\n"
+      "  means = \"{}\"\n",
+      many_, first_line_, first_.throttles ? "throttle" : "failure", json_string(first_.pointer),
+      json_string(first_.contains), first_.throttles ? "rate" : "permanent");
 }
 
 }  // namespace headway::app
