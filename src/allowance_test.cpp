@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <vector>
 
@@ -262,6 +263,47 @@ TEST(allowance, what_refilled_is_a_window_once_its_reset_has_passed) {
   now += 2s;
   hear(a, now + 10ms, {.of = a.send(at(now), 1), .remaining = 0, .reset = 1s, .rtt = 10ms});
   EXPECT_EQ(a.held_until(1), at(now + 1s + 10ms));
+}
+
+// Some count when they answer: what went in the meantime is in it already, and would be taken off
+// twice. Once nothing flies what the last answer tells is left, if none told less.
+TEST(allowance, what_the_last_answer_tells_is_left_once_nothing_flies) {
+  for (bool const counts_at_the_end : {false, true}) {
+    struct flight {
+      allowance::place of;
+      duration answered;
+      int told;
+    };
+    allowance a;
+    std::deque<flight> out;
+    int sent = 0;
+    for (duration now{}; now < 60s; now += 2ms) {
+      auto const ends = (now / 20s + 1) * 20s;
+      if (now % 20s == 0s) sent = 0;
+      for (; !out.empty() && out.front().answered <= now; out.pop_front()) {
+        auto const told = counts_at_the_end ? 100 - sent : out.front().told;
+        hear(a, now, {.of = out.front().of, .remaining = told, .reset = ends - now, .rtt = 20ms});
+      }
+      auto const held = std::max(a.held_until(1), a.asks_until(1));
+      if (held > at(now)) continue;
+      ASSERT_LT(sent, 100) << counts_at_the_end << ' ' << now / 1ms;
+      ++sent;
+      out.push_back({a.send(at(now), 1), now + 20ms, 100 - sent});
+    }
+    EXPECT_EQ(sent, 100) << counts_at_the_end;
+  }
+}
+
+// … but the last that went may have been served first.
+TEST(allowance, the_last_answer_tells_nothing_where_another_has_told_less) {
+  allowance a;
+  std::vector<allowance::place> sent;
+  for (int i = 0; i < 3; ++i) sent.push_back(a.send(at(0s), 1));
+  for (auto const& [of, told] : {std::pair{0, 18}, {1, 17}, {2, 19}})
+    hear(a, 1s,
+         {.of = sent[static_cast<std::size_t>(of)], .remaining = told, .reset = 9s, .rtt = 1s});
+  EXPECT_EQ(a.held_until(18), at(10s));
+  EXPECT_EQ(a.held_until(17), none);
 }
 
 }  // namespace

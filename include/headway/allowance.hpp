@@ -20,6 +20,9 @@ namespace headway {
 /// one before. That ends, and nothing is known, once an answer does not tell, or once two of the
 /// longest round trips that told before have passed.
 ///
+/// Some servers count when they answer, so that what went meanwhile is taken off twice. Once
+/// nothing flies, what the last that went tells is left, if no answer told less.
+///
 /// A bucket refills all the time, and tells when it is full, often in whole seconds. One in which
 /// more is left than a window explains is empty only for its share of the time to the reset.
 ///
@@ -88,6 +91,7 @@ class allowance {
     auto const first = left_ == unknown || asking_ > 0;
     most_ = std::max(first ? 0 : most_, told + static_cast<std::uint64_t>(a.cost));
     slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
+    lowest_ = std::min(first || now >= until_ ? unknown : lowest_, told);
     asking_ = 0;
     left_ = soon ? unknown : left;
     if (std::exchange(fresh_, false))
@@ -106,6 +110,11 @@ class allowance {
       refills_ = left - std::min(left, most) > a.of.beside;
       left_ = std::min(left, refills_ ? left : most);
       if (refills_) taken_.reset();
+    }
+    // All that went is counted: in an answer before, what flew may have been counted twice.
+    if (flying_ == 0 && a.of.sent == sent_ && told == lowest_ && told > left_) {
+      left_ = told;
+      most_ = std::max(most_, told + taken_.value_or(0));
     }
     back_ = refills_ ? later(now, reset / (most_ + 1)) : until_;
     if (!soon && !refills_) share_.tell(now - a.rtt, most_, left == 0);
@@ -148,6 +157,7 @@ class allowance {
   time_point ends_ = time_point::min();   // that reset: one that recedes ends no window
   bool refills_ = false;                  // more was left than one window explains
   time_point back_ = time_point::min();   // when there is more: at the reset, or sooner
+  std::uint64_t lowest_ = unknown;        // that an answer of that window told
   fair_share share_;                      // of a window that others use, too
   bool fresh_ = true;                     // no answer has come
   std::uint32_t window_ = 0;              // count of these
