@@ -213,7 +213,7 @@ struct seek {
         late && !turn.ahead && now > could_go && !wanted.prompt(now, wait.mean);
     if (wanted_none) {
       idle(could_go, now, units);
-      if (now - could_go > late_most * slack) turn.wait(now, seconds);
+      if ((now - could_go) / late_most > slack) turn.wait(now, seconds);
     }
     bool const due = !late && last.since.sends > 0;  // the first one waits for nothing
     if (!late && wait.mean == 0 && so_far.epoch == 0 && top.at == 0 && broken.row == 0 &&
