@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <vector>
 
@@ -266,8 +265,8 @@ TEST(allowance, what_refilled_is_a_window_once_its_reset_has_passed) {
 }
 
 // Some count when they answer: what went in the meantime is in it already, and would be taken off
-// twice. Once nothing flies what the last answer tells is left, if none told less.
-TEST(allowance, what_the_last_answer_tells_is_left_once_nothing_flies) {
+// twice. Once nothing flies the least that was told is left.
+TEST(allowance, the_least_that_was_told_is_left_once_nothing_flies) {
   for (bool const counts_at_the_end : {false, true}) {
     struct flight {
       allowance::place of;
@@ -275,26 +274,42 @@ TEST(allowance, what_the_last_answer_tells_is_left_once_nothing_flies) {
       int told;
     };
     allowance a;
-    std::deque<flight> out;
+    std::vector<flight> out;
     int sent = 0;
     for (duration now{}; now < 60s; now += 2ms) {
       auto const ends = (now / 20s + 1) * 20s;
       if (now % 20s == 0s) sent = 0;
-      for (; !out.empty() && out.front().answered <= now; out.pop_front()) {
-        auto const told = counts_at_the_end ? 100 - sent : out.front().told;
-        hear(a, now, {.of = out.front().of, .remaining = told, .reset = ends - now, .rtt = 20ms});
-      }
-      auto const held = std::max(a.held_until(1), a.asks_until(1));
-      if (held > at(now)) continue;
+      std::erase_if(out, [&](flight const& f) {
+        if (f.answered > now) return false;
+        auto const told = counts_at_the_end ? 100 - sent : f.told;
+        hear(a, now, {.of = f.of, .remaining = told, .reset = ends - now, .rtt = 20ms});
+        return true;
+      });
+      if (std::max(a.held_until(1), a.asks_until(1)) > at(now)) continue;
       ASSERT_LT(sent, 100) << counts_at_the_end << ' ' << now / 1ms;
       ++sent;
-      out.push_back({a.send(at(now), 1), now + 20ms, 100 - sent});
+      out.push_back({a.send(at(now), 1), now + (sent % 3 == 0 ? 24ms : 16ms), 100 - sent});
     }
     EXPECT_EQ(sent, 100) << counts_at_the_end;
   }
 }
 
-// … but the last that went may have been served first.
+TEST(allowance, what_did_not_tell_may_be_less_than_the_least_that_was_told) {
+  for (bool const breaks : {false, true}) {
+    allowance a;
+    auto const before = a.send(at(0s), 1);
+    hear(a, 100ms, {.of = before, .remaining = 10, .reset = 9s, .rtt = 100ms});
+    std::vector<allowance::place> sent;
+    for (int i = 0; i < 5; ++i) sent.push_back(a.send(at(1s), 1));
+    if (breaks) a.come_back(sent[4], 1, false, false);
+    for (int i = 0; i < (breaks ? 4 : 5); ++i)
+      hear(a, 1100ms,
+           {.of = sent[static_cast<std::size_t>(i)], .remaining = 6, .reset = 8s, .rtt = 100ms});
+    EXPECT_EQ(a.held_until(6) == none, !breaks);
+  }
+}
+
+// The last that went may have been served first.
 TEST(allowance, the_last_answer_tells_nothing_where_another_has_told_less) {
   allowance a;
   std::vector<allowance::place> sent;

@@ -21,7 +21,7 @@ namespace headway {
 /// longest round trips that told before have passed.
 ///
 /// Some servers count when they answer, so that what went meanwhile is taken off twice. Once
-/// nothing flies, what the last that went tells is left, if no answer told less.
+/// nothing flies, and all have told, the least that was told is left.
 ///
 /// A bucket refills all the time, and tells when it is full, often in whole seconds. One in which
 /// more is left than a window explains is empty only for its share of the time to the reset.
@@ -71,6 +71,7 @@ class allowance {
   void come_back(place of, std::int64_t cost, bool answered, bool tells) noexcept {
     flying_ -= static_cast<std::uint64_t>(cost);
     if (answered && !tells) fresh_ = false;
+    untold_ = untold_ || !tells;
     if (!tells && taken_) *taken_ += static_cast<std::uint64_t>(cost);
     if (asking_ == 0 || of.window != window_ || (--asking_ > 0 && !answered)) return;
     asking_ = 0;
@@ -91,7 +92,8 @@ class allowance {
     auto const first = left_ == unknown || asking_ > 0;
     most_ = std::max(first ? 0 : most_, told + static_cast<std::uint64_t>(a.cost));
     slowest_ = first ? a.rtt : std::max(slowest_, a.rtt);
-    lowest_ = std::min(first || now >= until_ ? unknown : lowest_, told);
+    if (first || now >= until_) lowest_ = unknown, untold_ = false;
+    lowest_ = std::min(lowest_, told);
     asking_ = 0;
     left_ = soon ? unknown : left;
     if (std::exchange(fresh_, false))
@@ -111,10 +113,9 @@ class allowance {
       left_ = std::min(left, refills_ ? left : most);
       if (refills_) taken_.reset();
     }
-    // All that went is counted: in an answer before, what flew may have been counted twice.
-    if (flying_ == 0 && a.of.sent == sent_ && told == lowest_ && told > left_) {
-      left_ = told;
-      most_ = std::max(most_, told + taken_.value_or(0));
+    if (flying_ == 0 && !untold_ && lowest_ > left_) {
+      left_ = lowest_;
+      most_ = std::max(most_, lowest_ + taken_.value_or(0));
     }
     back_ = refills_ ? later(now, reset / (most_ + 1)) : until_;
     if (!soon && !refills_) share_.tell(now - a.rtt, most_, left == 0);
@@ -158,6 +159,7 @@ class allowance {
   bool refills_ = false;                  // more was left than one window explains
   time_point back_ = time_point::min();   // when there is more: at the reset, or sooner
   std::uint64_t lowest_ = unknown;        // that an answer of that window told
+  bool untold_ = false;                   // one of it did not tell, or broke
   fair_share share_;                      // of a window that others use, too
   bool fresh_ = true;                     // no answer has come
   std::uint32_t window_ = 0;              // count of these
