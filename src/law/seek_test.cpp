@@ -2551,6 +2551,23 @@ TEST(seek, a_memory_of_dear_requests_lets_no_more_of_them_out) {
   EXPECT_EQ(law.allowed(), latency::room_known);
 }
 
+// A governor lets the first go alone, until it is answered or a quarter of a second has passed.
+TEST(seek, before_the_first_answer_the_caller_does_not_pause) {
+  for (bool const answered : {false, true}) {
+    time_point now{1s};
+    seek law;
+    law.take(now, 1, 0);
+    if (answered) {
+      law.turn.next = now;
+      answer(law, now, outcome::success);
+      law.turn.next = now;
+    }
+    now += 250ms;
+    law.take(now, 1, 0);
+    EXPECT_EQ(law.server.began == now, answered);
+  }
+}
+
 TEST(seek, a_pause_of_the_caller_tells_no_rate_and_no_outage) {
   for (int const why : {0, 1, 2, 3}) {
     time_point now{1s};

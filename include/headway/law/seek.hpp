@@ -209,8 +209,8 @@ struct seek {
     auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
     auto const could_go = std::max(turn.next, server.held);
     bool const late = turn.take(now, interval, slack);
-    bool const wanted_none =
-        late && !turn.ahead && now > could_go && !wanted.prompt(now, wait.mean);
+    bool const wanted_none = late && !turn.ahead && now > could_go &&
+                             wanted.answered != time_point{} && !wanted.prompt(now, wait.mean);
     if (wanted_none) {
       idle(could_go, now, units);
       if ((now - could_go) / late_most > slack) turn.wait(now, seconds);
