@@ -66,6 +66,8 @@ struct naive_governor {
   bool unheard = true;                  // no answer has come
   std::optional<std::int64_t> taken{};  // of it, by what was accepted, or broke
   bool refills = false;                 // more was left than a window explains
+  std::int64_t least = 0;               // that an answer of that window told …
+  bool silent = false;                  // … and one did not tell
   fair_share of_window{};               // tested by itself
   std::int64_t sent = 0;
   std::int64_t lead = 0;  // accepted, less those refused for no fault of theirs
@@ -120,7 +122,10 @@ struct naive_governor {
   void come_back(request& r, bool replied, hint const& advice) {
     bool const tells = advice.remaining && advice.reset;
     if (replied && !tells) unheard = false;
-    if (std::exchange(r.awaited, false) && !tells && taken) *taken += r.terms.cost;
+    if (std::exchange(r.awaited, false) && !tells) {
+      silent = true;
+      if (taken) *taken += r.terms.cost;
+    }
     if (!r.asks) return;
     r.asks = false;
     if (untold() && !replied) return;
@@ -347,6 +352,10 @@ struct naive_governor {
       most = first ? was : std::max(most, was);
       slowest = first ? rtt : std::max(slowest, rtt);
       told();
+      auto const here = std::max(*left, std::int64_t{0});
+      bool const anew = first || now >= resets;
+      least = anew ? here : std::min(least, here);
+      silent = silent && !anew;
       if (now >= (first ? resets : ends)) taken.reset();
       if (std::exchange(unheard, false)) taken = 0;
       if (taken) *taken += throttled ? 0 : r.terms.cost;
@@ -359,6 +368,10 @@ struct naive_governor {
           taken.reset();
         else
           remaining = std::min(*remaining, of_it);
+      }
+      if (unheard_of(r) == 0 && !silent && remaining && least > *remaining) {
+        remaining = least;
+        most = std::max(most, least + taken.value_or(0));
       }
       resets = later(now, std::max(*reset, duration(0)));
       if (first) {
