@@ -1613,8 +1613,8 @@ TEST(seek, haste_in_a_crowd_has_a_bound_that_grows_from_four_times_the_ceiling_o
     law.wait.mean = 0.001;
     law.so_far.successes = 1000;
     answer(law, now, outcome::success);
-    auto const of = std::max(law.top.at, level / company::far);
-    auto const most = of * company::stride_max * company::haste_max / (level * company::seconds);
+    auto const of = std::max(law.top.at, level / 4);
+    auto const most = of * company::stride_max * 32 / (level * company::seconds);
     EXPECT_NEAR(law.level - level, most, .01 * most);
   }
 }

@@ -461,16 +461,12 @@ TEST(lane, shares_a_window_that_a_policy_tells) {
     duration window;
     std::size_t clients;
   } const servers[] = {{50, 2s, 2}, {50, 2s, 3}, {100, 10s, 2}, {100, 10s, 4}, {300, 1min, 2}};
-  for (auto const& [limit, window, clients] : servers) {
-    int unequal = 0;  // of 300 runs two, and with laws before this one one: by chance
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (auto const& [limit, window, clients] : servers)
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       shared_server server(limit, window, clients, seed);
-      server.run(40);
-      unequal += server.jain() < 0.9;
-      EXPECT_GE(server.jain(), 0.86) << limit << " for " << clients << ", seed " << seed;
+      server.run(80);  // after 40 two of 300 runs are below .9
+      EXPECT_GE(server.jain(), 0.9) << limit << " for " << clients << ", seed " << seed;
     }
-    EXPECT_LE(unequal, 1) << limit << " for " << clients;
-  }
 }
 
 // ── a ban ───────────────────────────────────────────────────────────────────────────────────────
