@@ -321,8 +321,7 @@ void add_exec(CLI::App& program, action& chosen, std::vector<std::string> const&
   exec->add_flag("--keep-empty", o.input.keep_empty, "Run the command for empty lines, too");
   exec->add_flag("--shell", o.shell,
                  "Run the command by /bin/sh -c; values are its parameters, never part of its "
-                 "text: {} and the "
-                 "like, or $1 and $@");
+                 "text: {} and the like, or $1 and $@");
   exec->add_option(
           "--env", o.environment,
           "Set NAME=VALUE for the command, with {} and the like; NAME=@FILE: what is in it")

@@ -22,7 +22,7 @@ bool is_plain(dom::element e) {
 }
 
 /// Returns whether a text says that there were too many requests.
-bool throttles(std::string_view body) {
+bool says_too_many(std::string_view body) {
   std::string text;
   for (char const c : body)
     if (std::isalnum(static_cast<unsigned char>(c)) != 0)
@@ -65,7 +65,7 @@ std::optional<error_body> error_in(std::string_view body) {
     if (!here && !is_plain(value)) return std::nullopt;
     if (here && (!found || here->contains == "{")) found = std::move(here);
   }
-  if (found) found->throttles = throttles(body);
+  if (found) found->throttles = says_too_many(body);
   return found;
 }
 
