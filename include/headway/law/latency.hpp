@@ -72,6 +72,8 @@ struct latency {
            : usual < room      ? room + (usual - room) / std::max(smoothing, room)
                                : usual;
   }
+  /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
+  double unqueued() const noexcept { return base > 0 ? base : mean; }
   /// Takes a failure, which was delivered, too.
   void fail() noexcept {
     if (answers > 0) ++answers;

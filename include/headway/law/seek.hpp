@@ -412,8 +412,6 @@ struct seek {
   }
   /// Returns whether answers take seconds: as many are out by how long it runs, not by a limit.
   bool slow() const noexcept { return wait.mean > acceptances::slow; }
-  /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
-  double unqueued() const noexcept { return wait.base > 0 ? wait.base : wait.mean; }
   /// Returns whether refusals, too, take seconds: a cut is undone by answers to what went before
   /// it, which come after it for as long as it took to be heard.
   bool hears_late() const noexcept {
@@ -820,7 +818,7 @@ struct seek {
     }
     if (with.chance && !r.doubted && !server.shut && !top.slots)
       ask_chance(r.accepted, unexpected, ramped);
-    top.answer = unqueued();
+    top.answer = wait.unqueued();
     if (r.test) luck.ceiling = rate_of(top.at);
   }
 
@@ -1001,7 +999,7 @@ struct seek {
       }
     }
     if (again) others.tell(c.least);
-    top.end_ramp(unqueued());
+    top.end_ramp(wait.unqueued());
     next_turn(now);
   }
   /// Returns whether accepted ÷ cycle is the server's rate: it has a period, or is new.
@@ -1092,7 +1090,7 @@ struct seek {
         level = std::min(rate_of(wait.resume), usable);
         count_permits(false);
         top.at = level / ceiling::below;
-        top.end_ramp(unqueued());
+        top.end_ramp(wait.unqueued());
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
