@@ -131,6 +131,21 @@ void add_http_hints(judgement& told, command_answer const& a, std::chrono::sys_s
   }
 }
 
+/// What HTTP itself says of the answer that a command has printed, where its error names a status
+/// as those of libcurl's callers do: curl -f, --fail-with-body, git.
+judgement of_printed_answer(command_answer const& a, std::chrono::sys_seconds now) {
+  static expression const names_status = compiled(R"(returned error: (4\d\d)\b)");
+  auto const named = find(names_status, a.error);
+  if (!named) return {};
+  constexpr std::string_view end = "\r\n\r\n";
+  auto const head = a.output.starts_with("HTTP/") ? a.output.find(end) : a.output.npos;
+  auto const fields = fields_in(head == a.output.npos ? "" : a.output.substr(0, head));
+  auto const body = head == a.output.npos ? a.output : a.output.substr(head + end.size());
+  return http_rules().judge(
+      {.status = std::stoi(named->group), .fields = fields, .type = "text/plain", .body = body}, {},
+      now);
+}
+
 /// A line of HEADWAY_FD: {"throttle":true,"retry_after":12,"cost":{"tokens":9}} or
 /// {"status":429,"header":{"Retry-After":"12"}}.
 struct hint {
@@ -474,6 +489,11 @@ judgement command_profile::judge(command_answer const& a, throttle_options const
       return told;
     }
   if (a.exit == 0) return told;
+  if (auto said = of_printed_answer(seen, now); throttles(said.what)) {
+    said.code = says();
+    said.costs = std::move(told.costs);
+    return said;
+  }
   told.what = reaction::permanent;
   told.code = says();
   return told;

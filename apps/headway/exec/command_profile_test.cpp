@@ -96,6 +96,30 @@ TEST(command_profile, a_429_is_a_throttle_behind_the_name_of_a_status_and_nowher
     EXPECT_EQ(judge("generic", {.exit = 1, .error = other}).what, reaction::permanent) << other;
 }
 
+TEST(command_profile, an_answer_that_curl_prints_is_read_as_http_has_it) {
+  struct {
+    char const *error, *output;
+    reaction means;
+    std::optional<duration> hold{};
+  } const rows[] = {
+      {"curl: (22) The requested URL returned error: 403",
+       R"({"message":"API rate limit exceeded"})", reaction::rate},
+      {"curl: (22) The requested URL returned error: 403",
+       "HTTP/1.1 403 Forbidden\r\nRetry-After: 7\r\n\r\n", reaction::rate, 7s},
+      {"curl: (22) The requested URL returned error: 400",
+       "HTTP/1.1 400 Bad\r\nX-RateLimit-Limit: 9\r\n\r\nno such field", reaction::permanent},
+      {"curl: (22) The requested URL returned error: 404", "rate limit", reaction::permanent},
+      {"curl: (22) The requested URL returned error: 403", "Quota exceeded", reaction::permanent},
+      {"curl: (22) The requested URL returned error: 403", "", reaction::permanent},
+      {"curl: (3) no host", "rate limit", reaction::permanent},
+  };
+  for (auto const& row : rows) {
+    auto const told = judge("curl", {.exit = 22, .output = row.output, .error = row.error});
+    EXPECT_EQ(told.what, row.means) << row.output;
+    EXPECT_EQ(told.hold, row.hold) << row.output;
+  }
+}
+
 TEST(command_profile, a_signal_is_named) {
   EXPECT_EQ(judge("generic", {.exit = 137, .signal = 9}).code, "killed by SIGKILL");
   EXPECT_EQ(judge("generic", {.exit = 139, .signal = 11, .error = "a\nb\n"}).code,

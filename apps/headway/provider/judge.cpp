@@ -17,6 +17,7 @@
 #include "provider/event_stream.hpp"
 #include "provider/json_pointer.hpp"
 #include "provider/remainder.hpp"
+#include "provider/too_many.hpp"
 
 namespace headway::app {
 
@@ -140,6 +141,7 @@ struct evidence {
   std::optional<bool> should_retry;  // x-should-retry
   bool names_a_time;                 // Retry-After and its like
   bool nothing_left;                 // of a quota whose reset is told
+  std::string_view body;
 };
 
 std::optional<reaction> if_so(bool so, reaction then) {
@@ -171,10 +173,14 @@ constexpr sign precedence[] = {
        if (!e.should_retry || good(e.status)) return std::nullopt;
        return *e.should_retry ? reaction::transient : reaction::permanent;
      }},
-    {"a 403 that says when to come back, as GitHub's of the secondary limit and many others",
-     [](evidence const& e) { return if_so(e.status == 403 && e.names_a_time, reaction::rate); }},
+    {"a 4xx that says when to come back, as GitHub's 403 of the secondary limit and many others",
+     [](evidence const& e) { return if_so(may_pass(e.status) && e.names_a_time, reaction::rate); }},
     {"a 403 of a quota that is used up",
      [](evidence const& e) { return if_so(e.status == 403 && e.nothing_left, reaction::quota); }},
+    {"a 4xx in words of a limit, as Facebook's, Alibaba's and Twitter's first",
+     [](evidence const& e) {
+       return if_so(may_pass(e.status) && says_too_many_now(e.body), reaction::rate);
+     }},
     {"a status that failed",
      [](evidence const& e) {
        return if_so(http::classify(e.status) == outcome::failure, reaction::transient);
@@ -224,13 +230,15 @@ class reading {
     j.in_fields = j.quotas.size();
     find_rule(j.code);
     j.message = message_.substr(0, 200);
+    if (is_on_each_answer(j.quotas)) told_.retry_after.reset();
     j.what = decide({.fits = by_,
                      .broken_stream = error_.has_value(),
                      .status = status_,
                      .should_retry = told_.should_retry,
                      .names_a_time = told_.retry_after.has_value(),
                      .nothing_left = std::ranges::any_of(
-                         j.quotas, [](auto const& q) { return used_up(q) && q.reset; })});
+                         j.quotas, [](auto const& q) { return used_up(q) && q.reset; }),
+                     .body = body_});
     read_hold(j);
     read_limits(j);
     read_costs(j);
@@ -306,6 +314,12 @@ class reading {
 
   static bool used_up(http::quota const& q) noexcept {
     return q.remaining && *q.remaining < 1 && q.limit.value_or(1) >= 1;
+  }
+
+  /// Whether Retry-After says nothing of this refusal, as slowapi's. GitHub's 403s mean it.
+  bool is_on_each_answer(std::vector<http::quota> const& quotas) const {
+    return may_pass(status_) && status_ != 403 && std::ranges::none_of(quotas, used_up) &&
+           std::ranges::any_of(quotas, [](auto const& q) { return q.remaining >= 1; });
   }
 
   /// From the field, else from the rule, else from the text. A success's Retry-After is when to ask

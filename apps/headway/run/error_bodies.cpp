@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "provider/too_many.hpp"
 
 namespace headway::app {
 namespace {
@@ -19,17 +16,6 @@ constexpr std::size_t looked_at = 4096, told_of_a_text = 60;
 
 bool is_plain(dom::element e) {
   return !e.is_object() && !e.is_array();
-}
-
-/// Returns whether a text says that there were too many requests.
-bool says_too_many(std::string_view body) {
-  std::string text;
-  for (char const c : body)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::array<std::string_view, 6> words{"ratelimit", "throttl",        "toomanyrequests",
-                                                  "429",       "overquerylimit", "quotaexceeded"};
-  return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
 }
 
 /// Returns how a member says that the body is an error; nothing: it does not.
