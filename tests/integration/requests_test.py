@@ -51,16 +51,17 @@ class Requests(unittest.TestCase):
             self.assertRegex(work.stderr(), r"(?m)^127.0.0.1:\d+: quotas told: .* \(each of 3 credentials\)$")
             self.assertEqual(work.stderr().count("quotas told"), 1)
 
-    def test_403s_between_successes_may_be_a_throttle(self):
-        """Before: nothing told what to do about a server that throttles by 403."""
-        with sockets.Scripted(lambda n, _: (403 if n % 2 else 200, {}, b"")) as server, Work() as work:
-            work.write([f"{server.url}/{i}" for i in range(1, 101)])
-            self.assertEqual(work.run("--alone"), 1, work.stderr())
-            self.assertRegex(work.stderr(), r"127.0.0.1:\d+: \d\d times 403 came between successes; ")
-            lines = [line.strip() for line in work.stderr().splitlines() if line.startswith("  ")]
-            (work.path / "mine.toml").write_text("\n".join(lines))
-            server.script = lambda n, _: (403 if n % 8 == 0 else 200, {}, b"")
-            self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--again", "failed"), 0, work.stderr())
+    def test_refusals_between_successes_may_be_a_throttle(self):
+        """Before: nothing told what to do about a server that throttles by 403, or by 400."""
+        for status in (400, 403):
+            with self.subTest(status), sockets.Scripted(lambda n, _: (status if n % 2 else 200, {}, b"")) as server, Work() as work:
+                work.write([f"{server.url}/{i}" for i in range(1, 101)])
+                self.assertEqual(work.run("--alone"), 1, work.stderr())
+                self.assertRegex(work.stderr(), rf"127.0.0.1:\d+: \d\d times {status} came between successes; ")
+                lines = [line.strip() for line in work.stderr().splitlines() if line.startswith("  ")]
+                (work.path / "mine.toml").write_text("\n".join(lines))
+                server.script = lambda n, _: (status if n % 8 == 0 else 200, {}, b"")
+                self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--again", "failed"), 0, work.stderr())
 
     def test_successes_with_an_error_as_their_body_are_counted(self):
         """Before: nothing told of them."""

@@ -29,12 +29,12 @@
 #include "run/ending.hpp"
 #include "run/error_bodies.hpp"
 #include "run/estimate.hpp"
-#include "run/forbidden.hpp"
 #include "run/intake.hpp"
 #include "run/outputs.hpp"
 #include "run/plan.hpp"
 #include "run/purse.hpp"
 #include "run/shared_work.hpp"
+#include "run/suspected_throttles.hpp"
 #include "run/traffic.hpp"
 #include "watch/command.hpp"
 #include "watch/course.hpp"
@@ -599,10 +599,10 @@ class runner {
               std::span<std::string const> headers = {}) {
     course_.ended(lane, r.how);
     if (r.how == final_outcome::success) {
-      forbidden_.succeeded(origin);
+      suspected_.succeeded(origin);
       error_bodies_.succeeded(r.line, r.status, r.body);
     } else {
-      forbidden_.refused(origin, refused_by);
+      suspected_.refused(origin, refused_by);
     }
     if (!first_ended_) first_ended_ = clock_now();
     if (r.how != final_outcome::success)
@@ -729,7 +729,7 @@ class runner {
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
     auto more =
-        stalled(clock_now()) + asked_ + forbidden_.words() + error_bodies_.words() + out_->unread();
+        stalled(clock_now()) + asked_ + suspected_.words() + error_bodies_.words() + out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
@@ -792,7 +792,7 @@ class runner {
   std::string asked_;  // the last wait beyond --wait-max, as its server told it: a line
   time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
-  forbidden forbidden_;
+  suspected_throttles suspected_;
   error_bodies error_bodies_;
   traffic traffic_{lanes_, input_};
   std::int64_t last_read_ = 0;  // line of JOBS

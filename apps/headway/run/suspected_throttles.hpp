@@ -1,4 +1,4 @@
-/// 403s between successes: perhaps the throttle of a server.
+/// Refusals between successes: perhaps the throttle of a server that does not say so.
 #pragma once
 
 #include <map>
@@ -7,8 +7,9 @@
 
 namespace headway::app {
 
-/// Counts, for each origin, the 403s that came after a success and before another.
-class forbidden {
+/// Counts, for each origin and status, the 4xx that came after a success and before another. Those
+/// that say something of the request itself, such as 404 and 409, do not count.
+class suspected_throttles {
  public:
   void succeeded(std::string_view origin);
   /// A request was refused for good with this status.
@@ -18,9 +19,12 @@ class forbidden {
   std::string words() const;
 
  private:
+  struct refusals {
+    int between = 0, since = 0;  // successes; the last of them
+  };
   struct counts {
-    int successes = 0, between = 0;
-    int since = 0;  // the last success
+    int successes = 0;
+    std::map<int, refusals> by_status{};
   };
   counts* of(std::string_view origin);
 
