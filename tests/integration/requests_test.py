@@ -63,6 +63,15 @@ class Requests(unittest.TestCase):
                 server.script = lambda n, _: (status if n % 8 == 0 else 200, {}, b"")
                 self.assertEqual(work.run("--alone", "--profile", "./mine.toml", "--again", "failed"), 0, work.stderr())
 
+    def test_a_run_that_parks_says_by_which_field_and_in_which_unit(self):
+        """Before: 5 h, and not a word of why, where something was left and flew."""
+        fields = {"X-RateLimit-Limit": "9", "X-RateLimit-Reset": "19072"}
+        with sockets.Scripted(lambda n, _: (200, fields | {"X-RateLimit-Remaining": str(max(8 - n, 0))}, b"")) as server, Work() as work:
+            work.write([f"{server.url}/{i}" for i in range(20)])
+            self.assertEqual(work.run("--alone"), 75, work.stderr())
+            self.assertRegex(work.stderr(), r"(?m)^127.0.0.1:\d+ said: .*X-RateLimit-Reset: 19072 \(taken for seconds\)")
+            self.assertIn("parked: the server asks to wait 5 h 17 min", work.stderr())
+
     def test_successes_with_an_error_as_their_body_are_counted(self):
         """Before: nothing told of them."""
         with sockets.Scripted(lambda n, r: (200, {}, {"error": {"code": "bad"}} if r.path == "/3" else {"ok": 1})) as server, Work() as work:

@@ -162,6 +162,14 @@ bool lane::exaggerates(judgement const& told) const noexcept {
          std::ranges::any_of(told.quotas, [&](auto const& q) { return much(q.reset); });
 }
 
+std::optional<judgement> lane::corrected(time_point now, judgement const& said) {
+  if (!resets_.any_in_ms() && !exaggerates(said)) return std::nullopt;
+  auto told = said;
+  for (auto& q : told.quotas)
+    if (q.reset) q.reset = resets_.reset_of(q);
+  return believed(now, std::move(told));
+}
+
 /// No answer shuts it for longer than hold_max.
 judgement lane::believed(time_point now, judgement told) {
   auto const bound = [&](std::optional<duration>& wait, bool holds) {
@@ -175,9 +183,10 @@ judgement lane::believed(time_point now, judgement told) {
 }
 
 void lane::hear(time_point now, ticket t, judgement const& said, int status, fraction u) {
-  auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
-  auto const& head = less ? *less : said;
   auto& e = of(t);
+  if (!e.heard) resets_.look(now, said.quotas);
+  auto const less = corrected(now, said);
+  auto const& head = less ? *less : said;
   auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
   parts_.quotas.hear(now, e.receipt, head.quotas);
@@ -190,9 +199,12 @@ void lane::hear(time_point now, ticket t, judgement const& said, int status, fra
 lane::settled lane::settle(time_point now, ticket t, judgement const& said, attempt_end const& end,
                            fraction u) {
   if (said.what == reaction::served) asks_until_ = time_point::min();
-  auto const less = exaggerates(said) ? std::optional(believed(now, said)) : std::nullopt;
-  auto const& told = less ? *less : said;
   auto& e = of(t);
+  if (throttles(said.what) || said.what == reaction::served)
+    resets_.ended(end.sent, throttles(said.what));
+  if (!e.heard) resets_.look(now, said.quotas);
+  auto const less = corrected(now, said);
+  auto const& told = less ? *less : said;
   auto taught =
       lesson_of(told, end.status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (end.says_nothing) taught.what = outcome::ignore;

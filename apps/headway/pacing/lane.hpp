@@ -20,6 +20,7 @@
 #include "pacing/impasse.hpp"
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
+#include "pacing/reset_unit.hpp"
 #include "pacing/trace.hpp"
 #include "provider/profile.hpp"
 
@@ -108,6 +109,8 @@ class lane {
   /// The answer to a request that was sent. Where it is stopped, nothing that would wait again
   /// keeps its ticket.
   settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
+  /// How its server tells its resets, as far as that is known.
+  reset_unit const& resets() const noexcept { return resets_; }
   /// Whether a refusal of the caller by this status is a throttle's: see ban.
   bool bans(time_point now, int status) const noexcept {
     return ban_.says(status, now, parts_.wait_max);
@@ -220,6 +223,8 @@ class lane {
   };
   entry& of(ticket t) noexcept { return entries_[static_cast<std::uint32_t>(t)]; }
   bool exaggerates(judgement const&) const noexcept;
+  /// What is made of it, where that is not what it says.
+  std::optional<judgement> corrected(time_point now, judgement const&);
   judgement believed(time_point now, judgement);
   /// Whether not the law, but something else kept a good answer's request or the next one from
   /// going.
@@ -233,6 +238,7 @@ class lane {
   held_back held_{};              // what the quotas hold the next request back for
   impasse trouble_{};
   ban ban_{};
+  reset_unit resets_{};
   lately lately_{};
   std::optional<cut> last_cut_{};
   std::optional<time_point> accepted_at_{};

@@ -590,6 +590,24 @@ TEST_F(settle_test, a_long_hint_parks_also_with_a_success) {
   EXPECT_EQ(l.parked_until(), now + 24h);
 }
 
+TEST_F(settle_test, a_reset_in_milliseconds_is_waited_for_as_that) {
+  auto const ends = now + 20s;
+  for (double remaining = 5; remaining >= 0; --remaining) {
+    send();
+    settle({.what = reaction::served,
+            .quotas = {
+                {.name = "", .limit = 6, .remaining = remaining, .reset = 1000 * (ends - now)}}});
+    now += 50ms;
+  }
+  EXPECT_TRUE(std::holds_alternative<ticket>(l.submit(now, {}, 0)));
+  l.open(now, true);
+  EXPECT_FALSE(l.next(now, chance));
+  l.rest(now, true);
+  EXPECT_FALSE(l.parked());
+  EXPECT_EQ(l.why(now).why, reason::server_hint);
+  EXPECT_EQ(l.why(now).until, ends + 1ms);
+}
+
 struct unpaced_settle_test : settle_test {
   unpaced_settle_test() : settle_test(test_lane("exponential")) {}
 };

@@ -10,6 +10,15 @@
 #include "client/headers.hpp"
 
 namespace headway::app {
+namespace {
+
+/// Whether it is a number that names no time of the epoch.
+bool is_seconds(std::string_view value) {
+  auto const whole = value.substr(0, value.find('.'));
+  return !whole.empty() && whole.size() < 10 && std::ranges::all_of(whole, is_digit);
+}
+
+}  // namespace
 
 judgement judge(request const& r, reply const& answer) {
   if (answer.state != send_state::answered)
@@ -72,18 +81,25 @@ reading read_answer(request& r, reply const& answer, time_point now, bool retry_
   return found;
 }
 
-std::string long_wait(judgement const& told, reply const& answer, duration patience) {
+std::string long_wait(request const& r, judgement const& told, reply const& answer,
+                      duration patience) {
+  auto const& resets = r.where->resets();
+  // What flies may take what is left.
   auto const is_long = [&](http::quota const& q) {
-    return q.remaining.value_or(0) < 1 && q.reset.value_or(0s) > patience;
+    return q.remaining.value_or(0) <= r.where->flying() && resets.reset_of(q) > patience;
   };
   std::string text;
   if (told.hold.value_or(0s) <= patience && std::ranges::none_of(told.quotas, is_long)) return text;
   for (auto const& f : answer.fields) {
     auto const name = lower(f.name);
-    for (std::string_view const part : {"retry-after", "ratelimit", "rate-limit"})
-      if (name.find(part) != name.npos && text.size() < 300)
-        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", printable(f.name),
-                            printable(f.value.substr(0, 100)));
+    auto const has = [&](std::string_view part) { return name.find(part) != name.npos; };
+    if ((!has("retry-after") && !has("ratelimit") && !has("rate-limit")) || text.size() >= 300)
+      continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", printable(f.name),
+                        printable(f.value.substr(0, 100)));
+    if ((has("reset") || name == "retry-after") && is_seconds(f.value))
+      text +=
+          has("reset") && resets.any_in_ms() ? " (taken for milliseconds)" : " (taken for seconds)";
   }
   return text;
 }

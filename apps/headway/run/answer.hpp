@@ -37,9 +37,9 @@ struct reading {
 /// Reads an answer; the request keeps what it says of that. `retry_unsafe`: as the option.
 reading read_answer(request&, reply const&, time_point now, bool retry_unsafe);
 
-/// Returns the fields that ask for a wait longer than `patience`, as they came, for people:
-/// "Retry-After: 7200"; "" where the head asks for none.
-std::string long_wait(judgement const& told, reply const&, duration patience);
+/// Returns the fields that ask for a wait longer than `patience`, as they came and as they are
+/// read, for people: "Retry-After: 7200 (taken for seconds)"; "" where the head asks for none.
+std::string long_wait(request const&, judgement const&, reply const&, duration patience);
 
 /// Returns what went wrong, to people.
 std::string error_of(request const&, reply const&);

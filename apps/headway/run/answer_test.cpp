@@ -121,8 +121,22 @@ TEST_F(answer_test, a_long_wait_is_told_as_it_came) {
       {{"Retry-After", "7200"}, {"Content-Type", "text/plain"}, {"X-RateLimit-Reset", "1e9"}}};
   answer.status = 429;
   answer.fields = fields;
-  EXPECT_EQ(long_wait(judge(r, answer), answer, 1h), "Retry-After: 7200, X-RateLimit-Reset: 1e9");
-  EXPECT_EQ(long_wait(judge(r, answer), answer, 3h), "");
+  EXPECT_EQ(long_wait(r, judge(r, answer), answer, 1h),
+            "Retry-After: 7200 (taken for seconds), X-RateLimit-Reset: 1e9");
+  EXPECT_EQ(long_wait(r, judge(r, answer), answer, 3h), "");
+}
+
+TEST_F(answer_test, the_unit_of_a_long_reset_is_told) {
+  auto const said = [&](char const* reset, char const* remaining) {
+    std::array<http::field, 2> const fields{
+        {{"X-RateLimit-Remaining", remaining}, {"X-RateLimit-Reset", reset}}};
+    answer = {.state = send_state::answered, .status = 200, .fields = fields};
+    return long_wait(r, judge(r, answer), answer, 1h);
+  };
+  EXPECT_EQ(said("19072", "0"),
+            "X-RateLimit-Remaining: 0, X-RateLimit-Reset: 19072 (taken for seconds)");
+  EXPECT_EQ(said("19072", "1"), "") << "there is one";
+  EXPECT_EQ(said("5h", "0"), "X-RateLimit-Remaining: 0, X-RateLimit-Reset: 5h");
 }
 
 TEST_F(answer_test, an_error_names_the_status_unless_there_is_a_better_word) {

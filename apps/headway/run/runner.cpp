@@ -46,6 +46,7 @@ constexpr std::size_t recorder_bytes_max = std::size_t{64} << 20;
 constexpr char tempo_key[] = "tempo";  // of the journal's notes
 constexpr duration leave_patience = 10s;
 constexpr duration silence_told_after = 5s;
+constexpr duration long_wait_told_from = 15min;
 constexpr int renewals_max = 5;  // of a refused credential, that fail
 
 class runner {
@@ -444,8 +445,9 @@ class runner {
                                                    .error = error},
                                                   chance_());
     course_.attempted(l, taught, now - r.sent);
-    if (auto asked = long_wait(told, answer, options_.wait_max); !asked.empty())
-      asked_ = fmt::format("{} said: {}\n", l.title(), asked);
+    if (auto said = long_wait(r, told, answer, std::min(options_.wait_max, long_wait_told_from));
+        !said.empty())
+      asked_ = {l.title(), std::move(said)};
     if (told.remainder) traffic_.all().reduce(index, *told.remainder, whole.body);
     if (taught == outcome::throttle) {
       ++r.throttled;
@@ -630,6 +632,10 @@ class runner {
           if (auto const [refused, waiting] = traffic_.refused_at(h.where); 2 * refused > waiting)
             h.how_often += fmt::format("{}{} of {} lines that wait",
                                        h.how_often.empty() ? "" : "; ", refused, waiting);
+      for (auto& h : s.waiting)
+        if (h.until != never && h.until - now > long_wait_told_from && !asked_.said.empty() &&
+            (h.where.empty() || h.where == asked_.where))
+          h.why += fmt::format(" ({})", asked_.said);
       std::string why;
       if (halt_.draining())
         why = still_out(now);
@@ -692,6 +698,12 @@ class runner {
     return text;
   }
 
+  /// What asked for a wait that ends the run: a line, or "".
+  std::string waited_for() const {
+    if (asked_.said.empty() || traffic_.live() == 0) return "";
+    return fmt::format("{} said: {}\n", asked_.where, asked_.said);
+  }
+
   // ── what other processes ask and say ────────────────────────────────────────────────────────
 
   /// What a user tells the run, as far as it is not for its lanes.
@@ -728,8 +740,8 @@ class runner {
     out_->conclude(halt_.hurried());
     if (journal_of() != nullptr) journal_of()->put({tempo_key, tempo_.note()});
     input_.tell(standing_, clock_now());
-    auto more =
-        stalled(clock_now()) + asked_ + suspected_.words() + error_bodies_.words() + out_->unread();
+    auto more = stalled(clock_now()) + waited_for() + suspected_.words() + error_bodies_.words() +
+                out_->unread();
     auto const& spent = purse_.spent();
     if (!spent.empty() || !options_.prices.empty()) more += spent.words();
     if (shared_) more += shared_->words();
@@ -789,7 +801,9 @@ class runner {
   bool all_is_announced_ = false;  // before it goes, as long as there is a limit
   tempo tempo_ = tempo::parse(journal_of() == nullptr ? "" : journal_of()->noted(tempo_key));
   std::optional<time_point> first_ended_;
-  std::string asked_;  // the last wait beyond --wait-max, as its server told it: a line
+  struct {
+    std::string where, said;
+  } asked_;                                  // the last long wait, as its server told it
   time_point last_heard_ = course_.began();  // of any answer
   silence silence_;
   suspected_throttles suspected_;
