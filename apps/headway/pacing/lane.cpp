@@ -190,6 +190,7 @@ void lane::hear(time_point now, ticket t, judgement const& said, int status, fra
   auto taught = lesson_of(head, status, parts_.quotas, parts_.wait_max, parts_.governor.hosted());
   if (taught.what != outcome::success || std::exchange(e.heard, true)) return;
   parts_.quotas.hear(now, e.receipt, head.quotas);
+  window_.look(head.quotas);
   taught.advice.shared = parts_.quotas.shared();
   taught.held_elsewhere = held_elsewhere(now, e);
   parts_.governor.learn(now, t, taught, u);
@@ -216,6 +217,7 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
     parts_.governor.cost(now, c.quota, parts_.quotas.expected(e.receipt, e.what.size, c.quota),
                          c.units);
   auto const news = std::span(told.quotas).subspan(e.heard ? told.in_fields : 0);
+  window_.look(news);
   auto const blamed = parts_.quotas.settle(
       now, e.receipt, e.what.size,
       {.quotas = news, .costs = told.costs, .refused = refused, .hold = told.hold});

@@ -21,6 +21,7 @@
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/reset_unit.hpp"
+#include "pacing/told_window.hpp"
 #include "pacing/trace.hpp"
 #include "provider/profile.hpp"
 
@@ -111,6 +112,8 @@ class lane {
   settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
   /// How its server tells its resets, as far as that is known.
   reset_unit const& resets() const noexcept { return resets_; }
+  /// The window that it tells of.
+  told_window const& window() const noexcept { return window_; }
   /// Whether a refusal of the caller by this status is a throttle's: see ban.
   bool bans(time_point now, int status) const noexcept {
     return ban_.says(status, now, parts_.wait_max);
@@ -239,6 +242,7 @@ class lane {
   impasse trouble_{};
   ban ban_{};
   reset_unit resets_{};
+  told_window window_{};
   lately lately_{};
   std::optional<cut> last_cut_{};
   std::optional<time_point> accepted_at_{};

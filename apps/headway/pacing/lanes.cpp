@@ -287,7 +287,8 @@ std::string lanes::findings() {
   for (auto& [key, s] : all_) {
     auto const quotas = s.quotas().findings();
     auto const& own = s.ceilings().rate_ceiling;
-    for (auto const& found : {app::findings(s.law_state(), !quotas.empty(), own), quotas}) {
+    for (auto const& found :
+         {app::findings(s.law_state(), !quotas.empty(), own, s.window()), quotas}) {
       if (found.empty()) continue;
       auto line = fmt::format("{}: {}", s.title(), found);
       auto const same = std::ranges::find(lines, line, &std::pair<std::string, int>::first);

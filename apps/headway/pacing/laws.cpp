@@ -49,6 +49,11 @@ bool limit_met(knowing auto const& l) {
   return l.met() && (l.trial.share == 0 || l.trial.top.at > 0);
 }
 
+/// Returns whether a rate was met within a window: two cycles gave as many, and far less.
+bool is_within_window(spurt const& w, double rate) {
+  return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > 1.5 * w.units;
+}
+
 bool many_failures(knowing auto const& l) {
   return l.broken.share > l.broken.usual + breakage::limit_share;
 }
@@ -111,7 +116,8 @@ std::uint64_t cuts_of(any_law const& l) noexcept {
   return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.so_far.epoch; });
 }
 
-std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> const& own) {
+std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> const& own,
+                     told_window const& window) {
   auto const within_own = [&](double r) {
     return own ? std::min(r, 1 / to_seconds(own->interval)) : r;
   };
@@ -119,6 +125,15 @@ std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> con
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    if (window.spent()) {
+      auto const words = window.words();
+      return words + (words.empty() ? "" : ", ") + latency;
+    }
+    if (limit_met(one) && k.slots == 0 && is_within_window(one.others.window, k.rate)) {
+      auto const& w = one.others.window;
+      return fmt::format("about {:.0f} in {}, {}", w.units, in_words(from_seconds(w.seconds)),
+                         latency);
+    }
     if (!limit_met(one))
       return quotas_bind
                  ? latency

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headway/law/shipped.hpp"
+#include "pacing/told_window.hpp"
 
 namespace headway::app {
 
@@ -41,7 +42,9 @@ std::uint64_t cuts_of(any_law const&) noexcept;
 
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
 /// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known. `own`: the
-/// caller's ceiling, beyond which none could be met.
-std::string findings(any_law const&, bool quotas_bind, std::optional<gcra> const& own = {});
+/// caller's ceiling, beyond which none could be met. `told`: the window that the server tells of;
+/// what is met within one is no limit.
+std::string findings(any_law const&, bool quotas_bind, std::optional<gcra> const& own = {},
+                     told_window const& told = {});
 
 }  // namespace headway::app

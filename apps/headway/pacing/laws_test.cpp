@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace headway::app {
 namespace {
 
@@ -59,6 +61,32 @@ TEST(laws, findings_name_the_limit) {
   EXPECT_EQ(findings(l, false), "about 10 at once, latency 200 ms");
   EXPECT_EQ(findings(named("reno"), false).substr(0, 11), "a window of");
   EXPECT_EQ(findings(named("fixed"), false), "");
+}
+
+TEST(laws, findings_name_a_window_that_is_told_and_no_rate_within_it) {
+  auto l = named("seek");
+  remember(l, known, {});
+  told_window told;
+  auto const tell = [&](double remaining, duration reset) {
+    told.look(
+        std::array{http::quota{.name = "", .limit = 100, .remaining = remaining, .reset = reset}});
+    return findings(l, false, {}, told);
+  };
+  EXPECT_EQ(tell(9, 3s), "a limit of about 50/s, latency 200 ms");
+  EXPECT_EQ(tell(0, 2s), "latency 200 ms");
+  EXPECT_EQ(tell(99, 20s), "100 in 20 s, latency 200 ms");
+}
+
+TEST(laws, findings_name_a_window_that_gives_as_many_each_time) {
+  auto l = named("seek");
+  remember(l, known, {});
+  auto& window = std::get<seek>(l.choice).others.window;
+  window = {.seconds = 20, .units = 100, .equal = 1};
+  EXPECT_EQ(findings(l, false), "about 100 in 20 s, latency 200 ms");
+  window.units = 900;
+  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms") << "as the window tells";
+  window = {.seconds = 20, .units = 100, .equal = 0};
+  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms") << "it was away";
 }
 
 TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
