@@ -195,6 +195,54 @@ void sliding_window::scale(double factor) {
   count = times(count, factor);
 }
 
+void window_counter::advance(time_point now) noexcept {
+  if (now < later(start, period)) return;
+  bool const follows = now < later(start, 2 * period);
+  before = follows ? used : 0;
+  start = follows ? later(start, period) : now;
+  used = 0;
+}
+
+duration window_counter::wait(time_point now, std::int64_t cost) const noexcept {
+  if (cost > count) return duration::max();
+  window_counter then = *this;
+  then.advance(now);
+  if (then.used + cost > count) then.advance(later(then.start, period));
+  std::int64_t const must_leave = then.before - (count - then.used - cost);
+  return must_leave <= 0 ? until(then.start, now)
+                         : until(later(then.start, must_leave * then.each_leaves()), now);
+}
+
+void window_counter::admit(time_point now, std::int64_t cost, duration) {
+  advance(now);
+  used += cost;
+}
+
+void window_counter::refuse(time_point now, std::int64_t cost) {
+  if (counts_rejects) admit(now, cost, {});
+}
+
+void window_counter::inherit(window_counter const& earlier, time_point) {
+  if (earlier.period != period) return;
+  start = earlier.start;
+  used = earlier.used;
+  before = earlier.before;
+}
+
+allowance window_counter::left(time_point now) const noexcept {
+  window_counter then = *this;
+  then.advance(now);
+  std::int64_t of_before = then.before;
+  if (of_before > 0) of_before -= std::min(of_before, (now - then.start) / then.each_leaves());
+  duration const reset = until(later(then.start, then.used > 0 ? 2 * period : period), now);
+  return {std::max(count - then.used - of_before, std::int64_t{0}),
+          then.used + of_before > 0 ? reset : duration::zero()};
+}
+
+void window_counter::scale(double factor) {
+  count = times(count, factor);
+}
+
 duration ban::wait(time_point now, std::int64_t) const noexcept {
   return sim::until(until, now);
 }

@@ -68,6 +68,13 @@ sim::limit sliding(phrase& w) {
   return limit;
 }
 
+sim::limit counter(phrase& w) {
+  auto const [count, period] = cut(w.kind().value);
+  sim::window_counter limit{.count = whole("counter", count, 1), .period = period_of(period)};
+  limit.counts_rejects = w.flag("counts-rejects");
+  return limit;
+}
+
 sim::limit queue(phrase& w) {
   sim::queue limit{.servers = whole("queue", w.kind().value, 1)};
   w.with("waiting", [&](auto v) { limit.waiting_max = whole("waiting", v, 0); });
@@ -130,12 +137,17 @@ struct limit_kind {
   sim::limit (*read)(phrase&);
 };
 
-constexpr limit_kind kinds[] = {
-    {"rate", "rate=N/PER", bucket},     {"concurrent", "concurrent=N", slots},
-    {"window", "window=N/PER", window}, {"sliding", "sliding=N/PER", sliding},
-    {"queue", "queue=N", queue},        {"ban", "ban=N/TIME", ban},
-    {"table", "table=N/PER", table},    {"slope", "slope=SHARE/TIME", slope},
-    {"outage", "outage", outage},       {"unlimited", "unlimited", unlimited}};
+constexpr limit_kind kinds[] = {{"rate", "rate=N/PER", bucket},
+                                {"concurrent", "concurrent=N", slots},
+                                {"window", "window=N/PER", window},
+                                {"sliding", "sliding=N/PER", sliding},
+                                {"counter", "counter=N/PER", counter},
+                                {"queue", "queue=N", queue},
+                                {"ban", "ban=N/TIME", ban},
+                                {"table", "table=N/PER", table},
+                                {"slope", "slope=SHARE/TIME", slope},
+                                {"outage", "outage", outage},
+                                {"unlimited", "unlimited", unlimited}};
 
 }  // namespace
 

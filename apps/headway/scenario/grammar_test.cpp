@@ -30,6 +30,7 @@ TEST(mock_grammar, limits) {
       {"window=300/min,aligned", sim::fixed_window{300, 1min, true}},
       {"sliding=50/s", sim::sliding_window{50, 1s}},
       {"sliding=10/250ms,counts-rejects", sim::sliding_window{10, 250ms, true}},
+      {"counter=100/10s,counts-rejects", sim::window_counter{100, 10s, true}},
       {"unlimited", sim::unlimited{}},
       {"queue=4,waiting=9,shows=silence", sim::queue{4, 9, sim::symptom::silence}},
       {"ban=5/10s,for=1min", sim::ban{5, 10s, 1min}},

@@ -446,7 +446,8 @@ sim::truth obvious_truth(sim::scenario const& s) {
       return {1 / to_seconds(l.interval + early) / cost, 0};
     } else if constexpr (std::is_same_v<Limit, sim::fixed_window>) {
       return {static_cast<double>(l.count) / to_seconds(l.period) / cost, 0};
-    } else if constexpr (std::is_same_v<Limit, sim::sliding_window>) {
+    } else if constexpr (std::is_same_v<Limit, sim::sliding_window> ||
+                         std::is_same_v<Limit, sim::window_counter>) {
       auto const count = static_cast<double>(std::max<std::int64_t>(1, l.count - 1));
       return {count / to_seconds(l.period) / cost, 0};
     } else if constexpr (std::is_same_v<Limit, sim::table_capacity>) {

@@ -15,6 +15,7 @@
 ///   shows                   The look of a refusal, if not that of the rest of the server.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <variant>
 #include <vector>
@@ -175,6 +176,33 @@ struct HEADWAY_EXPORT sliding_window {
   void add(time_point now, std::int64_t units);
 };
 
+/// At most `count` units in a `period`, as two counters estimate it: the units of the current
+/// period, and those of the one before, which leave one by one, evenly. A period follows the one
+/// before, or begins with the first unit after two without any. Sources: HAProxy's `http_req_rate`
+/// (freq_ctr.h), and the sliding window counters of Cloudflare and Upstash.
+struct HEADWAY_EXPORT window_counter {
+  std::int64_t count = 100;     ///< units in a period, by the estimate
+  duration period = 10s;        ///< of a counter
+  bool counts_rejects = false;  ///< refused requests count, too
+
+  time_point start = time_point::min();  ///< of the current period
+  std::int64_t used = 0;                 ///< units in it
+  std::int64_t before = 0;               ///< units in the one before
+
+  duration wait(time_point now, std::int64_t cost) const noexcept;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point now, std::int64_t cost);
+  void inherit(window_counter const& earlier, time_point now);
+  allowance left(time_point now) const noexcept;
+  void scale(double factor);
+
+  friend bool operator==(window_counter const&, window_counter const&) = default;
+
+ private:
+  void advance(time_point now) noexcept;
+  duration each_leaves() const noexcept { return std::max(period / before, duration(1)); }
+};
+
 /// After more than `rejects` refusals within any `period`, by any limit but an outage, refuses
 /// everything for `lasts`; then it counts from zero. With `prolonged` it ends only once nothing has
 /// come for `lasts` (bottleneck's strategy BLOCK).
@@ -255,6 +283,6 @@ struct HEADWAY_EXPORT slope {
 
 /// Any limit.
 using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
-                           queue, ban, table_capacity, outage, slope>;
+                           queue, ban, table_capacity, outage, slope, window_counter>;
 
 }  // namespace headway::sim
