@@ -348,6 +348,22 @@ TEST(blame, nor_does_a_second_refusal_before_anything_else_was_accepted) {
   }
 }
 
+TEST(blame, nor_what_is_accepted_later_but_went_before_it_was_refused) {
+  caller c;
+  auto one = c.b.begin(0);
+  std::vector<record> earlier(20, c.b.begin(0));
+  for (auto& r : earlier) c.b.send(r);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_FALSE(c.refuse(one)) << i;
+    c.b.accept(earlier[static_cast<std::size_t>(i)], start - 1s);
+    c.b.accept(earlier[static_cast<std::size_t>(i) + 10], start - 1s);
+  }
+  EXPECT_EQ(one.telling, 1) << "the first";
+  c.pass_others();
+  c.refuse(one);
+  EXPECT_EQ(one.telling, 2);
+}
+
 TEST(blame, others_pass_once_one_that_went_after_the_last_refused_one_was_accepted) {
   blame b;
   std::vector<record> each(5, b.begin(0));

@@ -112,6 +112,18 @@ TEST(governor, a_hint_without_end_is_obeyed_without_spinning) {
   EXPECT_EQ(waits->until, never);
 }
 
+TEST(governor, what_remains_parks_nothing_while_an_answer_may_tell_of_more) {
+  auto g = make({.hint_max = 10s, .first_alone = 0ns});
+  submit(g, 0s), submit(g, 0s);
+  auto const first = send(g, 0s), second = send(g, 0s);
+  auto const waits = submit(g, 0s);
+  g.finish(at(1s), first, {.advice = {.remaining = 1, .reset = 1h}}, 0);
+  EXPECT_EQ(g.next(at(1s)), std::nullopt) << "one that flies may count";
+  EXPECT_EQ(g.parked(at(1s)), std::nullopt);
+  g.finish(at(2s), second, {.advice = {.remaining = 1, .reset = 1h}}, 0);
+  EXPECT_EQ(g.next(at(2s)), waits);
+}
+
 // Whatever answer the hint came with, and as soon as it is the turn of what waits.
 TEST(governor, a_hint_beyond_hint_max_parks_what_waits) {
   for (auto const& advice : {hint{.retry_after = 5s}, hint{.remaining = 0, .reset = 5s}}) {

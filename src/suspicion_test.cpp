@@ -59,7 +59,8 @@ TEST(suspicion, the_odds_grow_with_refusals) {
   auto const many = after({0, 9}, {0, 15});  // p = 9/16
   EXPECT_GT(many.odds(32), many.odds(31));
   EXPECT_EQ(many.odds(1'000'000), many.odds(32)) << "to an end";
-  EXPECT_GT(after({0, 0}, {0, 1}).odds(2), 1e8) << "the limit has refused none";
+  EXPECT_DOUBLE_EQ(after({7, 0}, {0, 1}).odds(2), 16) << "none refused of 8: half of one";
+  EXPECT_DOUBLE_EQ(after({127, 0}, {0, 1}).odds(3), 256 * 256);
 }
 
 TEST(suspicion, the_latest_sixteen_second_attempts_count_most) {
@@ -85,7 +86,7 @@ TEST(suspicion, the_latest_128_first_attempts_count_most) {
   // F = (127/128)^1000, and R = 1/2
   auto const share = 2 * s.limit() / (1 + 2 * s.limit());
   EXPECT_NEAR(share, 0.00039, 0.00001) << "not a half";
-  EXPECT_GT(s.odds(2), 1000);
+  EXPECT_GT(s.odds(2), 250);
 }
 
 }  // namespace

@@ -39,19 +39,20 @@ class blame {
  public:
   /// The refusals of one request.
   struct record {
-    int refusals = 0;                   ///< so far …
-    int telling = 0;                    ///< … after others had been accepted
-    std::uint32_t lead_before = 0;      ///< of the scope, when it was refused last
-    std::uint64_t accepted_before = 0;  ///< by all, when it was refused last
-    int row = 0;                        ///< refusals since anything was accepted …
-    time_point row_since{};             ///< … the first of them
-    time_point alone_since = never;     ///< others were first accepted while it was refused
-    std::uint64_t accepted_failed = 0;  ///< by all, when it failed last
-    bool fails_alone = false;           ///< others were accepted between failures of it
-    bool aside = false;                 ///< it is asked before its turn
-    bool witnessed = false;             ///< it went while others passed
-    bool own = false;                   ///< it is bad
-    bool rests = false;                 ///< it waits by itself, as one that may be bad
+    int refusals = 0;                       ///< so far …
+    int telling = 0;                        ///< … after others had been accepted
+    std::uint32_t lead_before = 0;          ///< of the scope, when it was refused last
+    std::uint64_t accepted_before = 0;      ///< by all, when it was refused last
+    time_point before = time_point::min();  ///< it went, or what was accepted, when it was refused
+    int row = 0;                            ///< refusals since anything was accepted …
+    time_point row_since{};                 ///< … the first of them
+    time_point alone_since = never;         ///< others were first accepted while it was refused
+    std::uint64_t accepted_failed = 0;      ///< by all, when it failed last
+    bool fails_alone = false;               ///< others were accepted between failures of it
+    bool aside = false;                     ///< it is asked before its turn
+    bool witnessed = false;                 ///< it went while others passed
+    bool own = false;                       ///< it is bad
+    bool rests = false;                     ///< it waits by itself, as one that may be bad
     /// Returns whether the server refuses this request, and accepts others.
     bool alone() const noexcept { return alone_since != never; }
     friend bool operator==(record const&, record const&) = default;
@@ -99,6 +100,7 @@ class blame {
     if (sent >= heard_) compare(r);
     heard_ = std::max(heard_, now);
     refused_sent_ = std::max(refused_sent_, sent);
+    r.before = std::max(accepted_sent_, sent);
     if (std::exchange(r.accepted_before, accepted_) != accepted_) r.row = 0;
     if (++r.row == 1) r.row_since = now;
     if (r.row == 2) ++in_vain_;
@@ -146,9 +148,7 @@ class blame {
   friend bool operator==(blame const&, blame const&) = default;
 
  private:
-  bool vain(record const& r) const noexcept {
-    return r.refusals > 0 && r.accepted_before == accepted_;
-  }
+  bool vain(record const& r) const noexcept { return r.refusals > 0 && accepted_sent_ <= r.before; }
   /// Returns whether an answer to it counts for the odds. A server that is shut refuses second
   /// attempts more often than first ones, since it was open then, too: only what went while others
   /// passed tells.
@@ -160,7 +160,8 @@ class blame {
     if (first) ++firsts_;
     if (!vain(r) && ++r.telling == proof) ++proven_;
     r.own = r.own || (fair(r) && !first && bad_.odds(r.telling) > certain);
-    bool const shut = vain(r) && now - r.row_since >= patience;  // perhaps
+    bool const none = r.refusals > 0 && r.accepted_before == accepted_;
+    bool const shut = none && now - r.row_since >= patience;  // perhaps
     if (shut || r.own || asides_pass(r)) return !shut;
     if (proven_ <= 0 || (first ? !most_bad() || firsts_ > firsts_max : bad_.bad() < some))
       return false;

@@ -325,7 +325,9 @@ class governor {
     auto const index = queue_.top().index();
     auto const& r = requests_[index];
     auto const until = held_until(r.terms.cost);
-    if (until > later(now, settings_.hint_max)) return parked_request{ticket_of(index), until};
+    auto const longest = later(now, settings_.hint_max);
+    bool const may_tell = in_flight_ > heard_ && hold_until_ <= longest;  // that more is left
+    if (until > longest && !may_tell) return parked_request{ticket_of(index), until};
     if ((r.waits_for == reason::refused_alone && hopeless(r)) || now > tried_until(r))
       return parked_request{ticket_of(index), std::max(r.ready_since, until),
                             reason::refused_alone};

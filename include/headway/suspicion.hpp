@@ -38,7 +38,8 @@ class suspicion {
   /// Returns the odds that one is bad that was refused so often. Requires: refusals > 0.
   double odds(int refusals) const noexcept {
     auto good = 1 - bad();
-    for (int k = 1; k < std::min(refusals, refusals_max); ++k) good *= limit();
+    auto const p = std::max(limit(), unseen / firsts_.answers);
+    for (int k = 1; k < std::min(refusals, refusals_max); ++k) good *= p;
     return bad() / std::max(good, unlikely);
   }
 
@@ -46,7 +47,8 @@ class suspicion {
 
  private:
   static constexpr double firsts_max = 128, seconds_max = 16;  // that a share is of
-  static constexpr int refusals_max = 32;                      // more tell nothing more
+  static constexpr double unseen = 0.5;    // of a refusal that a limit's share is, where none came
+  static constexpr int refusals_max = 32;  // more tell nothing more
   static constexpr double unlikely = 1e-9;
 
   /// The share of the answers that are refusals. The latest count most.

@@ -41,14 +41,16 @@ struct naive_governor {
     std::int64_t beside = 0;  // units of others that flew unheard when it went
     bool asks = false;        // its answer is to tell what is left of a window that has begun
     bool aside = false;       // asked before its turn
-    std::int64_t accepted_before = 0;      // when it was refused last
+    std::int64_t accepted_before = 0;  // when it was refused last
+    // When it went, or the last of what had been accepted.
+    time_point before = time_point::min();
     bool witnessed = false;                // it went while others passed
     int telling = 0;                       // refusals after others had been accepted
     bool own = false;                      // it is bad
     bool stays_apart = false;              // it is likely bad, and waits by itself
     std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
     std::uint64_t again_sequence = 0;      // … and its place among those
-    bool vain(std::int64_t so_far) const { return throttles > 0 && accepted_before == so_far; }
+    bool vain(time_point accepted) const { return throttles > 0 && accepted <= before; }
     auto turn() const { return std::pair(ready_since, sequence); }
   };
   governor_settings settings;
@@ -214,25 +216,28 @@ struct naive_governor {
   /// Of those that were refused so often, the odds of those that always are.
   double odds(int refusals) const {
     auto good = 1 - bad();
-    for (int k = 1; k < std::min(refusals, 32); ++k) good *= by_limit();
+    auto const answers = std::min(1. + static_cast<double>(firsts.size()), 128.);
+    auto const p = std::max(by_limit(), 0.5 / answers);
+    for (int k = 1; k < std::min(refusals, 32); ++k) good *= p;
     return bad() / std::max(good, 1e-9);
   }
   void note(request const& r, bool not_served) {
-    bool const fair = r.witnessed && !r.vain(accepted);
+    bool const fair = r.witnessed && !r.vain(accepted_sent);
     if (r.throttles == 0 && fair) firsts.push_back(not_served);
     if (r.throttles == 1 && (fair || most_bad())) seconds.push_back(not_served);
   }
   /// Returns whether its refusal is its own, and no limit's.
   bool blames(time_point now, request& r) {
     note(r, true);
-    bool const vain = r.vain(accepted), first = r.throttles == 0, fair = r.witnessed && !vain;
+    bool const vain = r.vain(accepted_sent), first = r.throttles == 0, fair = r.witnessed && !vain;
     firsts_refused += first ? 1 : 0;
     r.telling += vain ? 0 : 1;
     if (!vain && r.telling == 3) ++proven;
     if (fair && !first && odds(r.telling) > 100) r.own = true;
     bool const others_passed = !r.aside && passed >= 8;
     r.stays_apart = false;
-    if (vain && (r.row.empty() || now - r.row.front() >= 30s)) return false;
+    bool const none = r.throttles > 0 && r.accepted_before == accepted;
+    if (none && (r.row.empty() || now - r.row.front() >= 30s)) return false;
     if (r.own) r.stays_apart = !others_passed && !first && (vain || most_bad());
     if (r.own || others_passed) return true;
     if (proven < 1 || (first && (!most_bad() || firsts_refused > 8))) return false;
@@ -430,6 +435,7 @@ struct naive_governor {
       refused_at = std::max(refused_at, now);
       refused_sent = std::max(refused_sent, r->permit.sent);
       r->accepted_before = accepted;
+      r->before = std::max(accepted_sent, r->permit.sent);
     }
     if (r->heard) result.advice.remaining.reset(), result.advice.reset.reset();
     if (r->heard && result.what == outcome::success) result.advice.retry_after.reset();
@@ -744,7 +750,9 @@ class history {
     }
 
     auto const held = head ? naive_.held(head->terms.cost) : time_point::min();
-    auto const parks = held > later(now_, naive_.settings.hint_max);
+    auto const longest = later(now_, naive_.settings.hint_max);
+    auto const may_tell = naive_.in_flight() > naive_.heard() && naive_.held_until <= longest;
+    auto const parks = held > longest && !may_tell;
     auto expect = parks ? std::optional(parked_request{head->id, held}) : std::nullopt;
     auto const ends = head ? naive_.tried_until(*head) : never;
     in_vain += now_ > ends;
