@@ -34,6 +34,37 @@ TEST(latency, that_stays_as_it_is_tells_nothing) {
   EXPECT_DOUBLE_EQ(s.l.base, 0.05);
 }
 
+// A hundred requests went at 20/s, to a server that works on one at a time, a second each.
+TEST(latency, of_first_answers_that_come_ever_later_in_order_leaves_room_for_what_is_delivered) {
+  struct row {
+    char const* what;
+    int answers;
+    duration apart, took;       // of the answers
+    std::uint64_t of_each = 1;  // so many sends, one is answered
+    double base = 0, room = 2048;
+  };
+  row const rows[] = {
+      {.what = "two", .answers = 2, .apart = 1s, .took = 950ms},
+      {.what = "three", .answers = 3, .apart = 1s, .took = 950ms, .room = 1.75 + 8},
+      {.what = "nine", .answers = 9, .apart = 1s, .took = 950ms, .room = 1.75 + 8},
+      {.what = "as they went", .answers = 9, .apart = 50ms, .took = 0ms},
+      {.what = "late, and overtaken", .answers = 9, .apart = 1s, .took = 950ms, .of_each = 3},
+      {.what = "not the first block", .answers = 9, .apart = 1s, .took = 950ms, .base = 1},
+  };
+  for (auto const& r : rows) {
+    latency l;
+    l.start(time_point{10s});
+    l.base = r.base;
+    for (int i = 0; i < r.answers; ++i) {
+      l.answers = i;
+      sample const s{.sent = {.sends = static_cast<std::uint64_t>(i) * r.of_each},
+                     .rtt = 1s + i * r.took};
+      l.hold_room(time_point{11s} + i * r.apart, s);
+    }
+    EXPECT_DOUBLE_EQ(l.room, r.room) << r.what;
+  }
+}
+
 TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
   server s;
   s.block(50ms);

@@ -1801,7 +1801,7 @@ TEST(seek, before_any_answer_the_level_grows_by_a_few_sends_only) {
     now = std::max(now, law.ready_at(1));
     law.take(now, 1, 0);
   }
-  EXPECT_NEAR(law.level, 20 + 64 / 0.7 * 0.693, 2);
+  EXPECT_NEAR(law.level, 20 + 32 / 0.7 * 0.693, 2);
   EXPECT_GT(law.allowed(), 1000);
 }
 

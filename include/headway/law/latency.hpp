@@ -16,19 +16,21 @@ namespace headway {
 /// Units: seconds where not typed. Threads: a value. Source: RFC 6817 (the lowest of a block);
 /// design/003.
 struct latency {
-  double mean = 0;        ///< smoothed; 0: no answer yet
-  double base = 0;        ///< the lowest of a block while nothing queued
-  double lowest = 0;      ///< of this block
-  double highest = 0;     ///< of this block
-  int answers = 0;        ///< in it
-  int high = 0;           ///< blocks in a row that were too high
-  double delivered = 0;   ///< units per second in the block before
-  time_point block{};     ///< its begin; while draining: what was sent before does not count
-  time_point answered{};  ///< the last answer
-  double drained = 0;     ///< the latency that made us drain; 0: we do not
-  double resume = 0;      ///< the level before
-  double room = 2048;     ///< permits without an answer, while they are not the limit
-  int heard = 0;          ///< permits with an answer that has begun, as of the last one
+  double mean = 0;           ///< smoothed; 0: no answer yet
+  double base = 0;           ///< the lowest of a block while nothing queued
+  double lowest = 0;         ///< of this block
+  double highest = 0;        ///< of this block
+  int answers = 0;           ///< in it
+  int high = 0;              ///< blocks in a row that were too high
+  double delivered = 0;      ///< units per second in the block before
+  time_point block{};        ///< its begin; while draining: what was sent before does not count
+  time_point answered{};     ///< the last answer
+  double drained = 0;        ///< the latency that made us drain; 0: we do not
+  double resume = 0;         ///< the level before
+  double room = 2048;        ///< permits without an answer, while they are not the limit
+  int heard = 0;             ///< permits with an answer that has begun, as of the last one
+  double first = 0;          ///< of the first answer
+  std::uint64_t newest = 0;  ///< sends up to the latest one that is answered, in the first block
   friend bool operator==(latency const&, latency const&) = default;
 
   static constexpr double smoothing = 20;      ///< answers, or as many as fly
@@ -41,6 +43,8 @@ struct latency {
   static constexpr double unlike = 4;          ///< … times their answers' range
   static constexpr double flying = 1.75;       ///< times what flies at what is delivered …
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
+  static constexpr int few = 2;                ///< answers tell by another that it is late, …
+  static constexpr int overtaken = 2;          ///< … of so many times as many sends, at most
   static constexpr double higher = 1.5;        ///< times the base …
   static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high, …
   static constexpr double explains = 0.5;      ///< … of what that explains flies, at least
@@ -71,6 +75,19 @@ struct latency {
     room = unheard >= room - 1 ? room + 1
            : usual < room      ? room + (usual - room) / std::max(smoothing, room)
                                : usual;
+  }
+  /// Takes an answer of the first block. Where answers
+  /// come ever later, and hardly one overtakes another, what has gone queues: until the block
+  /// tells, no more may be out than is delivered.
+  void hold_room(time_point now, sample const& s) noexcept {
+    if (base > 0 || answers >= block_answers) return;
+    auto const rtt = to_seconds(s.rtt);
+    if (first == 0) first = rtt;
+    newest = std::max(newest, s.sent.sends + 1);
+    auto const since = to_seconds(now - block) - first;
+    bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;
+    bool const in_order = newest <= static_cast<std::uint64_t>(overtaken * (answers + 1));
+    if (later && in_order) room = std::min(room, flying * answers * first / since + flying_more);
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }

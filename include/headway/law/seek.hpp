@@ -139,7 +139,7 @@ struct seek {
   static constexpr double closed_seconds = 1;  ///< the limit may be far below the usual start …
   static constexpr int closed_often = 3;   ///< … as often in a row; 2: an outage looks the same
   static constexpr double lone_rate = 10;  ///< a second; 0: rate-slow-8 .87, not .92
-  static constexpr std::uint64_t unanswered = 64;  ///< sends before any answer that grow the level
+  static constexpr std::uint64_t unanswered = 32;  ///< sends before any answer that grow the level
   static constexpr int slots_min = 16;             ///< out, that a ramp takes for slots unasked …
   static constexpr std::uint64_t slots_successes = 12;  ///< … after more successes than these
   static constexpr double late_turns = 2;      // that a late wake-up makes up for; 0: see late-rate
@@ -1060,6 +1060,7 @@ struct seek {
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
+    if (so_far.epoch == 0) wait.hold_room(now, s);
     if (with.drain) judge_latency(now, s);
   }
 
