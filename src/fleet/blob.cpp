@@ -464,8 +464,8 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
-  auto& [began, accepted, cut, shut, since, refused, probed, held, told, refusal, closed, alike,
-         banned] = x;
+  auto& [began, accepted, cut, shut, since, refused, probed, held, told, refusal, costs, closed,
+         alike, banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
@@ -475,6 +475,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.moment(probed);
   c.moment(held);
   c.real(refusal, 0);
+  c.real(costs, 0);
   c.real(closed);
   c.whole(alike, 0, count_max);
   c.real(banned.seconds, 0);

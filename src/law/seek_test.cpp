@@ -78,6 +78,29 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   EXPECT_TRUE(law.luck.known());
 }
 
+// The next climb by 3 % pays for it.
+TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
+  double climbed[2];
+  for (bool const tells : {false, true}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 30, .latency = .05}, 0s);
+    law.top.warm = false;
+    answer_row(law, now, 100, 0);
+    if (tells) law.on_hint(now, {.retry_after = 1s});
+    answer_row(law, now, 1, 1);
+    ASSERT_FALSE(law.server.banned.suspected());
+    law.top.touched = true;
+    law.server.shut = false;
+    law.luck.row = {};
+    auto const from = law.level = law.top.at;
+    answer_row(law, now, 20, 0);
+    climbed[tells] = law.level - from;
+  }
+  EXPECT_GT(climbed[false], 0);
+  EXPECT_LT(climbed[true], climbed[false] / 4);
+}
+
 TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_passed) {
   for (auto const& [rate, variation, slots] :
        {std::tuple{20.0, 0.005, false}, {9.0, 0.0, false}, {20.0, 0.0, true}}) {

@@ -519,7 +519,7 @@ struct seek {
 
   void climb(growth const& per, double cost) noexcept {
     auto const there = rate_of(top.at);
-    auto const lost = bans() ? server.banned.seconds * there : 0;
+    auto const lost = (bans() ? server.banned.seconds : server.costs) * there;
     level += ceiling::step * top.at * cost / per.climb(top, level / top.at, there, lost, waste);
   }
   /// Returns whether the first answers have come, all of them good and more than fly.
@@ -725,6 +725,7 @@ struct seek {
   bool refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
     server.hear_refusal(to_seconds(s.rtt));
+    server.costs = std::max(to_seconds(server.held - now), 0.0);
     server.take_back(static_cast<double>(s.sent.cost), s.sent.sent);
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = hear_of_test(now, s, true);
