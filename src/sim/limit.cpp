@@ -199,7 +199,7 @@ void window_counter::advance(time_point now) noexcept {
   if (now < later(start, period)) return;
   bool const follows = now < later(start, 2 * period);
   before = follows ? used : 0;
-  start = follows ? later(start, period) : now;
+  start = follows ? later(start, period) : aligned ? now - now.time_since_epoch() % period : now;
   used = 0;
 }
 

@@ -176,7 +176,8 @@ void add_mock(CLI::App& program, action& chosen) {
   option(
       "--limit", w->limits, "LIMIT",
       "Limit requests, as in a scenario: rate=N/PER[,burst=N], concurrent=N[,error-holds=TIME],\n"
-      "window=N/PER[,aligned], sliding=N/PER[,counts-rejects], counter=N/PER[,counts-rejects],\n"
+      "window=N/PER[,aligned], sliding=N/PER[,counts-rejects], "
+      "counter=N/PER[,counts-rejects][,aligned],\n"
       "queue=N[,waiting=N],\n"
       "ban=N/TIME[,for=TIME][,prolonged], table=N/PER[,fastest=N/PER] (capacity grows under "
       "load),\n"

@@ -120,6 +120,7 @@ std::optional<refusal> server::join(time_point now, waiter& w, lane_key const& k
           {503, "deadline",
            fmt::format("its turn would come in about {}, after its deadline", in_words(*wait))},
           *wait};
+  if (s->is_idle()) s->busy = now;
   number(w);
   w.is_ = waiter::phase::queued;
   w.place_ = s->queue.push(&w, w.first, w.client);
@@ -425,10 +426,13 @@ namespace {
 
 constexpr std::uint64_t turns_min = 5;  // of which a rate can be told
 
-/// Turns a second, of the last ten; 0: not known.
+/// Turns a second, of the last ten in which it was busy; 0: not known.
 double turns_a_second(time_point now, scope const& s) {
-  auto const turns = s.sent.sum(second_of(now), 10);
-  return turns < turns_min ? 0 : static_cast<double>(turns) / 10;
+  auto const from = std::max(s.busy, now - 10s);
+  auto const turns = s.sent.sum(second_of(now), second_of(now) - second_of(from));
+  return turns < turns_min
+             ? 0
+             : static_cast<double>(turns) / to_seconds(std::max<duration>(now - from, 100ms));
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ struct scope {
   waiter* door = nullptr;
   std::size_t again = 0;  ///< wait for another turn
   time_point used{};
+  time_point busy{};  // since then something waits or flies
   last_seconds<128> sent{}, throttled{}, waiting{};
 
   std::size_t waits() const noexcept { return queue.size() + again; }

@@ -72,6 +72,7 @@ sim::limit counter(phrase& w) {
   auto const [count, period] = cut(w.kind().value);
   sim::window_counter limit{.count = whole("counter", count, 1), .period = period_of(period)};
   limit.counts_rejects = w.flag("counts-rejects");
+  limit.aligned = w.flag("aligned");
   return limit;
 }
 

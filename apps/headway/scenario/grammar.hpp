@@ -4,7 +4,7 @@
 ///   count/per 50/s, 300/min, 5000/h, 10/250ms
 ///   limit     rate=N/PER[,burst=N]                     concurrent=N[,error-holds=TIME]
 ///             window=N/PER[,aligned]                   sliding=N/PER[,counts-rejects]
-///             counter=N/PER[,counts-rejects]
+///             counter=N/PER[,counts-rejects][,aligned]
 ///             queue=N[,waiting=N][,shows=SYMPTOM]      ban=N/TIME[,for=TIME][,prolonged]
 ///             table=N/PER[,saved=TIME][,level=SHARE][,fastest=N/PER][,hot=SHARE][,hot-minutes=N]
 ///             slope=SHARE/TIME[,from=N/PER][,burst=N]  outage[,shows=SYMPTOM]   unlimited

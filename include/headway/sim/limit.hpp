@@ -184,6 +184,7 @@ struct HEADWAY_EXPORT window_counter {
   std::int64_t count = 100;     ///< units in a period, by the estimate
   duration period = 10s;        ///< of a counter
   bool counts_rejects = false;  ///< refused requests count, too
+  bool aligned = false;         ///< periods begin at whole periods, as the clock has them
 
   time_point start = time_point::min();  ///< of the current period
   std::int64_t used = 0;                 ///< units in it
