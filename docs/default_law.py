@@ -64,6 +64,8 @@ TROUBLE = [
     *((f"sparse-{n}",) for n in (1, 5, 10, "cron")), *((f"held-out/sparse-{n}",) for n in ("2", "30", "minute")),
     ("loop-4",), ("loop-20-sliding",), ("held-out/loop-30-a-minute",),
     ("pauses-20",), ("pauses-200",), ("held-out/pauses-30",), ("held-out/pauses-70",), ("cold-20",), ("held-out/cold-14",),
+    ("counter-100-10s",), ("held-out/counter-500-60s",), ("queue-4-endless",), ("held-out/queue-10-endless",),
+    ("minute-60-short",), ("held-out/minute-40-short",),
 ]
 
 
