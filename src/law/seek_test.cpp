@@ -101,6 +101,21 @@ TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
   EXPECT_LT(climbed[true], climbed[false] / 4);
 }
 
+TEST(seek, a_wait_that_costs_more_than_was_accepted_before_it_cuts_deeper) {
+  for (int const accepted : {20, 40}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 30, .latency = .05}, 0s);
+    law.top.warm = false;
+    answer_row(law, now, accepted, 0);
+    auto const before = law.level;
+    law.on_hint(now + 50ms, {.retry_after = 1s});
+    answer_row(law, now, 1, 1);
+    auto const at = law.top.at / before;
+    EXPECT_TRUE(accepted > 30 ? at > 0.9 : at == ceiling::costly) << accepted << ' ' << at;
+  }
+}
+
 TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_passed) {
   for (auto const& [rate, variation, slots] :
        {std::tuple{20.0, 0.005, false}, {9.0, 0.0, false}, {20.0, 0.0, true}}) {

@@ -22,6 +22,7 @@ struct ban {
 
   static constexpr double lost = 50;       ///< requests that do not go meanwhile: it costs much …
   static constexpr double answers = 10;    ///< … where it outlasts what was under way by so many
+  static constexpr double brief = 2;       ///< seconds: a wait, and no ban
   static constexpr double other = 1.5;     ///< times as long is another kind
   static constexpr double below = 0.8;     ///< of the rate that is punished, one goes on
   static constexpr int proof = 100;        ///< more such times that it takes, once it was denied
@@ -59,7 +60,7 @@ struct ban {
 
   /// Returns whether it costs much to be shut for so many seconds.
   static bool costs(double shut, double sent, double answer) noexcept {
-    return shut * sent > lost && shut > answers * answer;
+    return shut * sent > lost && shut > std::max(answers * answer, brief);
   }
   /// Returns whether it is not known to be none.
   bool may_be() const noexcept { return alike >= 0; }

@@ -35,6 +35,7 @@ struct ceiling {
   static constexpr double fallen_min = 0.6;   ///< of where it fell to, at least, …
   static constexpr double fallen_max = 0.95;  ///< … and at most, is sent then
   static constexpr double fallen = 0.9;       ///< of it: refused below that, it fell
+  static constexpr double costly = 0.87;      ///< of it, if that refusal cost more than it gave
   static constexpr double eased = 0.9;        ///< of that share is back: the others may have gone
   static constexpr double yielded = 0.99;     ///< of it, once others were yielded to
   static constexpr double touch_min = 0.93;  ///< a bucket's rate is what it accepted, ± one request

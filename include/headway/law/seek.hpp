@@ -934,6 +934,9 @@ struct seek {
       top.at = level;
       top.touched = true;
       level *= 1 - others.stride();
+    } else if (server.costs * rate_of(level) > static_cast<double>(had.accepted) * so_far.unit) {
+      level = top.at = ceiling::costly * level;  // the wait costs more than was accepted before it
+      top.touched = true;
     } else if (at < ceiling::fallen * top.at) {
       top.fall(at);
       level = std::clamp(had.mean, ceiling::fallen_min * at, ceiling::fallen_max * at);
