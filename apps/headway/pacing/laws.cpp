@@ -54,6 +54,16 @@ bool is_within_window(spurt const& w, double rate) {
   return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > 1.5 * w.units;
 }
 
+/// What to do about failures where answers take ever longer: words, or "".
+std::string queued(latency const& w) {
+  constexpr double longer = 4;
+  if (w.first == 0 || w.mean < longer * w.first) return "";
+  return fmt::format(
+      "; the first answer took {}, later ones {}: they queue, and a smaller --concurrency loses "
+      "fewer",
+      in_words(from_seconds(w.first)), in_words(from_seconds(w.mean)));
+}
+
 bool many_failures(knowing auto const& l) {
   return l.broken.share > l.broken.usual + breakage::limit_share;
 }
@@ -138,7 +148,9 @@ std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> con
       return quotas_bind
                  ? latency
                  : fmt::format("no limit met up to {}{}, {}", rate_in_words(within_own(k.rate)),
-                               many_failures(one) ? ", but many failures, which may tell one" : "",
+                               many_failures(one)
+                                   ? ", but many failures, which may tell one" + queued(one.wait)
+                                   : "",
                                latency);
     auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
     if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);

@@ -118,6 +118,28 @@ any_law before_a_limit_that_closes(int requests) {
   return l;
 }
 
+// One at a time, a second each; what waits for more than ten breaks.
+TEST(laws, failures_behind_a_queue_are_named) {
+  auto l = named("seek");
+  auto const start = time_point{1s};
+  std::vector<stamp> sent;
+  auto now = start;
+  for (; sent.size() < 60; now = l.ready_at(1)) sent.push_back(l.take(now, 1, 0));
+  for (int i = 0; i < 60; ++i) {
+    auto const at = start + (i + 1) * 1s;
+    sample const s{.sent = sent[static_cast<std::size_t>(i)],
+                   .in_flight = 60 - i,
+                   .rtt = at - sent[static_cast<std::size_t>(i)].sent};
+    if (i < 30)
+      l.on_success(at, s, 0);
+    else
+      l.on_failure(at, s, 0);
+  }
+  EXPECT_NE(findings(l, false).find("which may tell one; the first answer took 1 s, later ones"),
+            std::string::npos)
+      << findings(l, false);
+}
+
 TEST(laws, failures_that_tell_a_limit_are_named) {
   auto const early = before_a_limit_that_closes(45);
   EXPECT_NE(findings(early, false).find("/s, but many failures, which may tell one, latency"),
