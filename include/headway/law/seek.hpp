@@ -725,7 +725,7 @@ struct seek {
   bool refused(time_point now, sample const& s, fraction u) noexcept {
     ++top.flight_rejects;
     server.hear_refusal(to_seconds(s.rtt));
-    server.costs = std::max(to_seconds(server.held - now), 0.0);
+    server.costs = std::clamp(to_seconds(server.held - now), 0.0, ban::brief);
     server.take_back(static_cast<double>(s.sent.cost), s.sent.sent);
     auto const doubts = top.slots ? 0 : luck.doubts();
     auto const test = hear_of_test(now, s, true);
