@@ -47,7 +47,7 @@ defaults
 frontend limited
   bind 127.0.0.1:{port}
   log-format "%[date(0,ms)] %Ta %ST %HM %HP"
-  stick-table type ip size 1k expire 10s store http_req_rate(1s)
+  stick-table type ip size 1k expire 1m store http_req_rate({seconds}s)
   http-request track-sc0 src
   http-request {refuse} if {{ sc_http_req_rate(0) gt {limit} }}
   default_backend behind
@@ -117,11 +117,12 @@ def limit_req(rate, how, latency_ms=(20, 80), retry_after=None):
 
 
 @contextlib.contextmanager
-def haproxy(limit, behind, refuse="return status 429"):
-    """HAProxy before `behind`: `limit` requests in any second, refused ones counted too; `refuse` is its action."""
+def haproxy(limit, behind, refuse="return status 429", seconds=1):
+    """HAProxy before `behind`: `limit` requests in any so many seconds, as two counters estimate it, refused ones counted too;
+    `refuse` is its action."""
     with tempfile.TemporaryDirectory() as folder, closed_port() as port:
         Path(folder, "haproxy.cfg").write_text(
-            HAPROXY.format(port=port, limit=limit, behind=behind.port, refuse=refuse)
+            HAPROXY.format(port=port, limit=limit, behind=behind.port, refuse=refuse, seconds=seconds)
         )
         with running(["haproxy", "-db", "-f", "haproxy.cfg"], folder, port):
             yield Server(port, Path(folder), unit=0.001)

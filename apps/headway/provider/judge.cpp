@@ -177,9 +177,11 @@ constexpr sign precedence[] = {
      [](evidence const& e) { return if_so(may_pass(e.status) && e.names_a_time, reaction::rate); }},
     {"a 403 of a quota that is used up",
      [](evidence const& e) { return if_so(e.status == 403 && e.nothing_left, reaction::quota); }},
-    {"a 4xx in words of a limit, as Facebook's, Alibaba's and Twitter's first",
+    {"a 4xx in words of a limit; a 400's may be the request's own, that it names what is wrong "
+     "with",
      [](evidence const& e) {
-       return if_so(may_pass(e.status) && says_too_many_now(e.body), reaction::rate);
+       bool const tells = may_pass(e.status) && e.status != 400 && says_too_many_now(e.body);
+       return if_so(tells, reaction::rate);
      }},
     {"a status that failed",
      [](evidence const& e) {

@@ -82,8 +82,8 @@ fixture const fixtures[] = {
     // Facebook, Alibaba, Binance, Twitter, Shopify: a limit by other statuses than 429
     {"any",
      {400, {}, R"({"error":{"message":"(#4) Application request limit reached","code":4}})"},
-     reaction::rate},
-    {"any", {400, {}, R"({"Code":"Throttling.User"})"}, reaction::rate},
+     reaction::permanent},
+    {"any", {400, {}, "no such field: rate limit"}, reaction::permanent},
     {"any", {402, {}, "rate limit exceeded for your plan"}, reaction::rate},
     {"any", {403, {}, R"({"message":"API rate limit exceeded for user"})"}, reaction::rate},
     {"any", {418, {}, "Way too many requests; try again in 7s"}, reaction::rate, 7s},

@@ -44,7 +44,7 @@ struct latency {
   static constexpr double flying = 1.75;       ///< times what flies at what is delivered …
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
   static constexpr int few = 2;                ///< answers tell by another that it is late, …
-  static constexpr int overtaken = 2;          ///< … of so many times as many sends, at most
+  static constexpr double overtaken = 1.5;     ///< … of so many times as many sends, at most
   static constexpr double higher = 1.5;        ///< times the base …
   static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high, …
   static constexpr double explains = 0.5;      ///< … of what that explains flies, at least
@@ -81,12 +81,12 @@ struct latency {
   /// tells, no more may be out than is delivered.
   void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
-    auto const rtt = to_seconds(s.rtt);
+    auto const rtt = std::max(to_seconds(s.rtt), 0.0);
     if (first == 0) first = rtt;
     newest = std::max(newest, s.sent.sends + 1);
     auto const since = to_seconds(now - block) - first;
     bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;
-    bool const in_order = newest <= static_cast<std::uint64_t>(overtaken * (answers + 1));
+    bool const in_order = static_cast<double>(newest) <= overtaken * (answers + 1);
     if (later && in_order) room = std::min(room, flying * answers * first / since + flying_more);
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
