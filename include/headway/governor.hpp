@@ -325,9 +325,8 @@ class governor {
     auto const index = queue_.top().index();
     auto const& r = requests_[index];
     auto const until = held_until(r.terms.cost);
-    auto const longest = later(now, settings_.hint_max);
-    bool const may_tell = in_flight_ > heard_ && hold_until_ <= longest;  // that more is left
-    if (until > longest && !may_tell) return parked_request{ticket_of(index), until};
+    if (until > later(now, settings_.hint_max) && !may_tell(now))
+      return parked_request{ticket_of(index), until};
     if ((r.waits_for == reason::refused_alone && hopeless(r)) || now > tried_until(r))
       return parked_request{ticket_of(index), std::max(r.ready_since, until),
                             reason::refused_alone};
@@ -643,8 +642,13 @@ class governor {
     if (blame_.wants_aside()) ask_aside(now);
     if (a.why == reason::refused_alone && hopeless(r)) return {verdict::park, a.why, earliest};
     auto const why = held > std::max(a.since, now) ? reason::server_hint : a.why;
-    auto const parked = earliest - now > settings_.hint_max && why == reason::server_hint;
+    auto const parked =
+        earliest - now > settings_.hint_max && why == reason::server_hint && !may_tell(now);
     return {parked ? verdict::park : verdict::retry, why, earliest};
+  }
+  /// Returns whether an answer may tell that more is left than is known.
+  bool may_tell(time_point now) const noexcept {
+    return in_flight_ > heard_ && hold_until_ <= later(now, settings_.hint_max);
   }
   decision give_up(std::uint32_t index, reason why) {
     release(index);

@@ -121,10 +121,5 @@ TEST(ban, one_that_bans_no_more_is_seen_by_cuts_that_shut_nothing) {
   EXPECT_FALSE(b.expected());
 }
 
-TEST(ban, of_a_second_or_two_is_a_wait) {
-  EXPECT_FALSE(ban::costs(2, 1000, 0.05));
-  EXPECT_TRUE(ban::costs(2.1, 1000, 0.05));
-}
-
 }  // namespace
 }  // namespace headway

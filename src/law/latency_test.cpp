@@ -42,11 +42,22 @@ TEST(latency, of_first_answers_that_come_ever_later_in_order_leaves_room_for_wha
     duration apart, took;       // of the answers
     std::uint64_t of_each = 1;  // so many sends, one is answered
     double base = 0, room = 2048;
+    bool fast_first = false;
   };
   row const rows[] = {
       {.what = "two", .answers = 2, .apart = 1s, .took = 950ms},
-      {.what = "three", .answers = 3, .apart = 1s, .took = 950ms, .room = 1.75 + 8},
-      {.what = "nine", .answers = 9, .apart = 1s, .took = 950ms, .room = 1.75 + 8},
+      {.what = "three", .answers = 3, .apart = 1s, .took = 950ms},
+      {.what = "four",
+       .answers = 4,
+       .apart = 1s,
+       .took = 950ms,
+       .room = 1.75 * 3 * 1.95 / 2.05 + 8},
+      {.what = "a fast one first", .answers = 9, .apart = 50ms, .took = 0ms, .fast_first = true},
+      {.what = "nine",
+       .answers = 9,
+       .apart = 1s,
+       .took = 950ms,
+       .room = 1.75 * 8 * 1.95 / 7.05 + 8},
       {.what = "as they went", .answers = 9, .apart = 50ms, .took = 0ms},
       {.what = "late, and overtaken", .answers = 9, .apart = 1s, .took = 950ms, .of_each = 3},
       {.what = "not the first block", .answers = 9, .apart = 1s, .took = 950ms, .base = 1},
@@ -58,7 +69,7 @@ TEST(latency, of_first_answers_that_come_ever_later_in_order_leaves_room_for_wha
     for (int i = 0; i < r.answers; ++i) {
       l.answers = i;
       sample const s{.sent = {.sends = static_cast<std::uint64_t>(i) * r.of_each},
-                     .rtt = 1s + i * r.took};
+                     .rtt = r.fast_first && i == 0 ? 40ms : 1s + i * r.took};
       l.hold_room(time_point{11s} + i * r.apart, s);
     }
     EXPECT_DOUBLE_EQ(l.room, r.room) << r.what;

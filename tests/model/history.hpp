@@ -514,10 +514,13 @@ struct naive_governor {
     ask_aside(now);
     if (refused_too_long(r)) return {verdict::park, why, earliest};
     if (until > now && until > since) {
-      bool const patience = earliest - now <= settings.hint_max;
+      bool const patience = earliest - now <= settings.hint_max || may_tell(now);
       return {patience ? verdict::retry : verdict::park, reason::server_hint, earliest};
     }
     return {verdict::retry, why, earliest};
+  }
+  bool may_tell(time_point now) const {
+    return in_flight() > heard() && held_until <= later(now, settings.hint_max);
   }
   bool refused_too_long(request const& r) const {
     return r.rests == reason::refused_alone &&
@@ -750,9 +753,7 @@ class history {
     }
 
     auto const held = head ? naive_.held(head->terms.cost) : time_point::min();
-    auto const longest = later(now_, naive_.settings.hint_max);
-    auto const may_tell = naive_.in_flight() > naive_.heard() && naive_.held_until <= longest;
-    auto const parks = held > longest && !may_tell;
+    auto const parks = held > later(now_, naive_.settings.hint_max) && !naive_.may_tell(now_);
     auto expect = parks ? std::optional(parked_request{head->id, held}) : std::nullopt;
     auto const ends = head ? naive_.tried_until(*head) : never;
     in_vain += now_ > ends;

@@ -56,10 +56,10 @@ bool is_within_window(spurt const& w, double rate) {
 
 /// What to do about failures where answers take ever longer: words, or "".
 std::string queued(latency const& w) {
-  constexpr double longer = 2;
+  constexpr double longer = 1.5;
   if (w.first == 0 || w.mean < longer * w.first) return "";
   return fmt::format(
-      "; the first answer took {}, later ones {}: they queue, and a smaller --concurrency loses "
+      "; the first answers took {}, later ones {}: they queue, and a smaller --concurrency loses "
       "fewer",
       in_words(from_seconds(w.first)), in_words(from_seconds(w.mean)));
 }

@@ -30,7 +30,7 @@ void reset_unit::look(time_point now, std::span<http::quota const> told) {
 void reset_unit::ended(time_point sent, bool refused) {
   for (auto& k : known_) {
     if (!k.in_ms() || sent < k.back) continue;
-    k.disproved |= refused;
+    k.refused = refused ? k.refused + 1 : 0;
     k.back = time_point::max();
   }
 }

@@ -13,8 +13,8 @@ namespace headway::app {
 
 /// Compares how fast the resets of one scope fall with the time between its answers. A reset that
 /// is read as seconds, though it is told in milliseconds, falls a thousand times too fast; three
-/// times in a row show it. A value that falls otherwise, or a refusal of what was sent after a wait
-/// that this made shorter, ends the belief; the latter for good. Threads: a value.
+/// times in a row show it. A value that falls otherwise ends the belief; so do, for good, refusals
+/// of what was sent after a wait that this made shorter, three waits in a row. Threads: a value.
 class reset_unit {
  public:
   /// An answer tells these.
@@ -36,7 +36,7 @@ class reset_unit {
 
  private:
   static constexpr std::size_t names_max = 16;
-  static constexpr int shown_by = 3;
+  static constexpr int shown_by = 3, disproved_by = 3;
 
   struct known {
     std::string name;
@@ -44,9 +44,9 @@ class reset_unit {
     duration reset{};                     // … that told this
     int fell = 0;                         // since then as milliseconds do
     time_point back = time_point::max();  // when all was there again, by the latest told
-    bool disproved = false;
+    int refused = 0;                      // such waits in a row that were too short
 
-    bool in_ms() const noexcept { return fell >= shown_by && !disproved; }
+    bool in_ms() const noexcept { return fell >= shown_by && refused < disproved_by; }
   };
   known const* find(std::string const& name) const noexcept;
 

@@ -68,16 +68,28 @@ TEST_F(reset_unit_test, is_in_doubt_again_once_it_falls_otherwise) {
   EXPECT_FALSE(in_ms());
 }
 
-TEST_F(reset_unit_test, is_seconds_for_good_after_a_refusal_of_what_waited_for_less) {
+TEST_F(reset_unit_test, is_seconds_for_good_after_three_waits_in_a_row_that_were_too_short) {
+  auto const wait = [&](reset_unit& unit, bool refused) {
+    for (int n = 0; n < 5; ++n) {
+      now_ += 41ms;
+      last_.reset = *last_.reset - 41s;
+      unit.look(now_, {&last_, 1});
+    }
+    auto const back = now_ + unit.reset_of(last_);
+    unit.ended(back - 1ms, true);  // it went before
+    unit.ended(back, refused);
+    unit.ended(back, true);  // the same wait
+  };
   for (int n = 0; n < 5; ++n) tell(41ms, 1ms);
-  auto const back = now_ + unit_.reset_of(last_);
-  unit_.ended(back - 1ms, true);  // it went before
-  EXPECT_TRUE(in_ms());
-  auto served = unit_;
-  served.ended(back, false);
-  served.ended(back, true);
-  EXPECT_TRUE(served.in_ms(last_)) << "some were let in by then";
-  unit_.ended(back, true);
+  auto once = unit_;
+  for (bool const refused : {true, true, false, true, true}) {
+    wait(once, refused);
+    EXPECT_TRUE(once.in_ms(last_));
+  }
+  for (int n = 0; n < 3; ++n) {
+    EXPECT_TRUE(unit_.in_ms(last_)) << n;
+    wait(unit_, true);
+  }
   EXPECT_FALSE(in_ms());
   for (int n = 0; n < 100; ++n) tell(41ms, 1ms);
   EXPECT_FALSE(in_ms());

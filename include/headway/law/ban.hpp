@@ -60,7 +60,7 @@ struct ban {
 
   /// Returns whether it costs much to be shut for so many seconds.
   static bool costs(double shut, double sent, double answer) noexcept {
-    return shut * sent > lost && shut > std::max(answers * answer, brief);
+    return shut * sent > lost && shut > answers * answer;
   }
   /// Returns whether it is not known to be none.
   bool may_be() const noexcept { return alike >= 0; }

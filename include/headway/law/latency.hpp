@@ -29,7 +29,7 @@ struct latency {
   double resume = 0;         ///< the level before
   double room = 2048;        ///< permits without an answer, while they are not the limit
   int heard = 0;             ///< permits with an answer that has begun, as of the last one
-  double first = 0;          ///< of the first answer
+  double first = 0;          ///< the longer of the first two
   std::uint64_t newest = 0;  ///< sends up to the latest one that is answered, in the first block
   friend bool operator==(latency const&, latency const&) = default;
 
@@ -82,7 +82,7 @@ struct latency {
   void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
     auto const rtt = std::max(to_seconds(s.rtt), 0.0);
-    if (first == 0) first = rtt;
+    if (answers < few) first = std::max(first, rtt);
     newest = std::max(newest, s.sent.sends + 1);
     auto const since = to_seconds(now - block) - first;
     bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;

@@ -299,10 +299,13 @@ struct seek {
   /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {
     if (said.shared) others.show();
-    if (auto const lasts = std::max(said.retry_after, said.reset)) server.hold(now, *lasts);
+    bool const left = said.remaining && static_cast<double>(*said.remaining) >= so_far.unit;
+    if (auto const lasts = left ? said.retry_after : std::max(said.retry_after, said.reset))
+      server.hold(now, *lasts);
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
     if (top.slots || crowd() || wants_little() || hardly_served()) return;
-    if (!ban::costs(to_seconds(*said.retry_after), rate_of(level) / so_far.unit, wait.mean)) return;
+    auto const lasts = to_seconds(*said.retry_after);
+    if (lasts <= ban::brief || !ban::costs(lasts, rate_of(level) / so_far.unit, wait.mean)) return;
     level = wait.give_up(level);
     server.announce(now);
   }
@@ -981,7 +984,8 @@ struct seek {
     }
     if (others.window.own()) others = {.window = others.window};
     bool const first = server.banned.seconds == 0;
-    if (!hardly_served())
+    bool const waited = server.costs > 0 && c.closed <= ban::brief;  // as it was told to
+    if (!hardly_served() && !waited)
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
                            c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
