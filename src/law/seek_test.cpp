@@ -101,6 +101,31 @@ TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
   EXPECT_LT(climbed[true], climbed[false] / 4);
 }
 
+TEST(seek, a_reset_of_which_something_is_left_is_no_wait) {
+  for (std::int64_t const left : {0, 9}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 30, .latency = .05}, 0s);
+    law.top.warm = false;
+    answer_row(law, now, 100, 0);
+    law.on_hint(now, {.remaining = left, .reset = 1h});
+    answer_row(law, now, 1, 1);
+    EXPECT_EQ(law.server.costs, left > 0 ? 0 : ban::brief) << left;
+  }
+}
+
+TEST(seek, a_wait_of_two_seconds_shuts_nothing) {
+  for (auto const told : {2s, 3s}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 300, .latency = .05}, 0s);
+    law.top.warm = false;
+    answer_row(law, now, 100, 0);
+    law.on_hint(now, {.retry_after = told});
+    EXPECT_EQ(law.server.shut, told > 2s);
+  }
+}
+
 TEST(seek, a_wait_that_costs_more_than_was_accepted_before_it_cuts_deeper) {
   for (int const accepted : {20, 40}) {
     time_point now{1s};
