@@ -43,7 +43,7 @@ class blame {
     int telling = 0;                        ///< … after others had been accepted
     std::uint32_t lead_before = 0;          ///< of the scope, when it was refused last
     std::uint64_t accepted_before = 0;      ///< by all, when it was refused last
-    time_point before = time_point::min();  ///< it went, or what was accepted, when it was refused
+    time_point before = time_point::min();  ///< it went by then, and so did what had been accepted
     int row = 0;                            ///< refusals since anything was accepted …
     time_point row_since{};                 ///< … the first of them
     time_point alone_since = never;         ///< others were first accepted while it was refused

@@ -76,9 +76,8 @@ struct latency {
            : usual < room      ? room + (usual - room) / std::max(smoothing, room)
                                : usual;
   }
-  /// Takes an answer of the first block. Where answers
-  /// come ever later, and hardly one overtakes another, what has gone queues: until the block
-  /// tells, no more may be out than is delivered.
+  /// Takes an answer of the first block. Where answers come ever later, and hardly one overtakes
+  /// another, what has gone queues: until the block tells, no more may be out than is delivered.
   void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
     auto const rtt = std::max(to_seconds(s.rtt), 0.0);

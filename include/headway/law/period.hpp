@@ -30,7 +30,7 @@ struct period {
   time_point held{};     ///< until then the server lets nothing go, as it said
   bool told = false;     ///< it said how long it is shut, and was refused nothing since
   double refusal = 0;    ///< the longest time of a refusal lately, seconds; 0: none yet
-  double costs = 0;      ///< seconds that the latest refusal told to wait, unless it may be a ban
+  double costs = 0;      ///< seconds that the latest refusal told to wait, `ban::brief` at most
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
   ban banned{};          ///< whether a refusal shuts it
