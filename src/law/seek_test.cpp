@@ -35,6 +35,14 @@ TEST(seek, a_refusal_that_overtakes_successes_does_not_mean_that_nothing_is_acce
   EXPECT_TRUE(law.server.shut);
 }
 
+/// Returns a law that knows a limit of so many a second, whose answers take 50 ms.
+seek at_home(double rate) {
+  seek law;
+  law.remember({.rate = rate, .latency = .05}, 0s);
+  law.top.warm = false;
+  return law;
+}
+
 /// Sends so many back to back, and has the first of them refused 50 ms later.
 void answer_row(seek& law, time_point& now, int row, int refused) {
   std::vector<stamp> sent;
@@ -55,9 +63,7 @@ void answer_row(seek& law, time_point& now, int row, int refused) {
 
 TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_once_it_passes) {
   time_point now{1s};
-  seek law;
-  law.remember({.rate = 20, .latency = .05}, 0s);
-  law.top.warm = false;
+  auto law = at_home(20);
   auto const refused_after = [&](int accepted) {
     answer_row(law, now, accepted, 0);
     answer_row(law, now, 1, 1);
@@ -83,9 +89,7 @@ TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
   double climbed[2];
   for (bool const tells : {false, true}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = 30, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(30);
     answer_row(law, now, 100, 0);
     if (tells) law.on_hint(now, {.retry_after = 1s});
     answer_row(law, now, 1, 1);
@@ -104,9 +108,7 @@ TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
 TEST(seek, a_reset_of_which_something_is_left_is_no_wait) {
   for (std::int64_t const left : {0, 9}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = 30, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(30);
     answer_row(law, now, 100, 0);
     law.on_hint(now, {.remaining = left, .reset = 1h});
     answer_row(law, now, 1, 1);
@@ -117,9 +119,7 @@ TEST(seek, a_reset_of_which_something_is_left_is_no_wait) {
 TEST(seek, a_wait_of_two_seconds_shuts_nothing) {
   for (auto const told : {2s, 3s}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = 300, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(300);
     answer_row(law, now, 100, 0);
     law.on_hint(now, {.retry_after = told});
     EXPECT_EQ(law.server.shut, told > 2s);
@@ -129,9 +129,7 @@ TEST(seek, a_wait_of_two_seconds_shuts_nothing) {
 TEST(seek, a_wait_that_costs_more_than_was_accepted_before_it_cuts_deeper) {
   for (int const accepted : {20, 40}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = 30, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(30);
     answer_row(law, now, accepted, 0);
     auto const before = law.level;
     law.on_hint(now + 50ms, {.retry_after = 1s});
@@ -145,9 +143,7 @@ TEST(seek, where_others_may_be_a_row_follows_the_next_refusal_after_a_pair_that_
   for (auto const& [rate, variation, slots] :
        {std::tuple{20.0, 0.005, false}, {9.0, 0.0, false}, {20.0, 0.0, true}}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = rate, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(rate);
     for (int const accepted : {30, 40}) {
       answer_row(law, now, accepted, 0);
       answer_row(law, now, 1, 1);
@@ -1323,9 +1319,7 @@ TEST(seek, tests_that_a_rate_of_the_callers_spreads_tell_little) {
 TEST(seek, a_row_follows_a_pair_that_passed_unless_a_rate_of_the_callers_held_it) {
   for (auto const turns : {0.4, 0.9}) {
     time_point now{1s};
-    seek law;
-    law.remember({.rate = 20, .latency = .05}, 0s);
-    law.top.warm = false;
+    auto law = at_home(20);
     answer_row(law, now, 80, 0);
     answer_row(law, now, 1, 1);
     law.luck.test(law.last.since.sends, true, chance::pair);
@@ -1412,6 +1406,24 @@ TEST(seek,
     EXPECT_EQ(law.doing(), seek::phase::approach);
     EXPECT_NEAR(law.top.at, at, 0.5) << accepted;
     EXPECT_NEAR(law.level, ban::below * at, 1) << accepted;
+  }
+}
+
+TEST(seek, a_closing_of_a_second_is_a_ban_unless_a_refusal_told_it) {
+  for (bool const told : {false, true}) {
+    seek law;
+    law.so_far.successes = 1000;
+    law.level = law.top.at = 100;
+    law.top.touched = true;
+    law.server = {.began = time_point{1s},
+                  .accepted = 400,
+                  .shut = true,
+                  .since = time_point{5s},
+                  .refused = time_point{5s},
+                  .costs = told ? 1.0 : 0.0};
+    time_point now{6s};
+    answer(law, now, outcome::success);
+    EXPECT_EQ(law.server.banned.suspected(), !told);
   }
 }
 

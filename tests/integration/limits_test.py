@@ -58,9 +58,9 @@ def cases():
         "nginx 16 slots": Case(slots(16, 100), 4800, 160, 0, 0.85, 0.05),
         "HAProxy 50/s that counts rejects": Case(counts_rejects(50), LONG or 1500, 50, 0, 0.85, 0.03),
     }
-    if LONG:  # two minutes
+    if LONG:
+        # Two minutes; and a busy machine wakes us later than the other forgives.
         all_of_them["HAProxy 100 in 10 s that counts rejects"] = Case(counts_rejects(100, seconds=10), 1000, 10, 0, 0.85, 0.04)
-    if LONG:  # a busy machine wakes us later than this server forgives
         all_of_them["nginx 180/s without burst"] = Case(servers.limit_req(180, NO_BURST), LONG, 180, 0, 0.75, 0.02)
     return all_of_them
 

@@ -54,23 +54,30 @@ sim::limit slots(phrase& w) {
   return limit;
 }
 
-sim::limit window(phrase& w) {
+/// One that admits so many units in a period.
+template <class Limit>
+Limit in_a_period(phrase& w) {
   auto const [count, period] = cut(w.kind().value);
-  sim::fixed_window limit{.count = whole("window", count, 1), .period = period_of(period)};
+  Limit limit;
+  limit.count = whole(w.kind().name, count, 1);
+  limit.period = period_of(period);
+  return limit;
+}
+
+sim::limit window(phrase& w) {
+  auto limit = in_a_period<sim::fixed_window>(w);
   limit.aligned = w.flag("aligned");
   return limit;
 }
 
 sim::limit sliding(phrase& w) {
-  auto const [count, period] = cut(w.kind().value);
-  sim::sliding_window limit{.count = whole("sliding", count, 1), .period = period_of(period)};
+  auto limit = in_a_period<sim::sliding_window>(w);
   limit.counts_rejects = w.flag("counts-rejects");
   return limit;
 }
 
 sim::limit counter(phrase& w) {
-  auto const [count, period] = cut(w.kind().value);
-  sim::window_counter limit{.count = whole("counter", count, 1), .period = period_of(period)};
+  auto limit = in_a_period<sim::window_counter>(w);
   limit.counts_rejects = w.flag("counts-rejects");
   limit.aligned = w.flag("aligned");
   return limit;
