@@ -50,7 +50,7 @@ struct naive_governor {
     bool stays_apart = false;              // it is likely bad, and waits by itself
     std::optional<std::uint64_t> again{};  // the count of sends at which it may go again, …
     std::uint64_t again_sequence = 0;      // … and its place among those
-    bool vain(time_point accepted) const { return throttles > 0 && accepted <= before; }
+    bool vain(time_point last_accepted) const { return throttles > 0 && last_accepted <= before; }
     auto turn() const { return std::pair(ready_since, sequence); }
   };
   governor_settings settings;
