@@ -26,7 +26,6 @@ struct request final : waiter {
 /// A server of the proxy, and the key of its one limit; nothing listens there.
 struct api {
   explicit api(std::optional<std::string> rate = {}) {
-    upstream_config settings;
     settings.name = "api";
     settings.url = settings.origin = "http://127.0.0.1:9";
     settings.words.law = "fixed";
@@ -37,8 +36,9 @@ struct api {
   }
 
   asio::io_context io{};
+  upstream_config settings{};
   std::shared_ptr<server> it{};
-  lane_key key{};
+  lane_key key{};  // of the settings' words
 };
 
 // A client that left after one refusal made each later restart one that had lasted since then.
