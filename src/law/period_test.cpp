@@ -18,6 +18,13 @@ period shut_after(int units, time_point from = start) {
   return p;
 }
 
+/// One that had been open for hours, too long for a window.
+period shut_at_last(int units) {
+  auto p = shut_after(units);
+  p.began -= 2h;
+  return p;
+}
+
 TEST(period, a_server_shuts_once) {
   period p;
   p.refuse(start);
@@ -36,20 +43,30 @@ TEST(period, a_closing_missed_what_as_long_a_time_before_it_accepted) {
 }
 
 TEST(period, probes_come_the_later_the_longer_it_is_shut) {
-  auto const p = shut_after(50);
+  auto const p = shut_at_last(50);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 2s, 10'000), 0.2);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
 }
 
 TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
-  auto const p = shut_after(50);
+  auto const p = shut_at_last(50);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 24), 20);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 99), 10);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
 }
 
+// 30 a minute were asked after 7, 22, 57 and 160 s.
+TEST(period, probes_go_where_windows_end_as_people_write_them) {
+  auto const p = shut_after(30);
+  EXPECT_LT(p.probe_interval(start + 2s, 30), 2);                     // 5 s are too far away
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 3s, 30), 2.1);            // … and now they end
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 22s, 30), 8.6);           // half a minute
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 31s, 30), 30.2);          // a minute
+  EXPECT_EQ(p.probe_interval(start + 40s, 2), period::unserved_max);  // others may have all of it
+}
+
 TEST(period, probes_have_a_longest_interval) {
-  auto const p = shut_after(50);
+  auto const p = shut_at_last(50);
   EXPECT_EQ(p.probe_interval(start + 1h, 0), period::unserved_max);
   EXPECT_EQ(p.probe_interval(start + 1h, 3), 0.1 * 3599);  // an hour later, in 6 min
   EXPECT_EQ(p.probe_interval(start + 10min, 3), period::probe_seconds);
@@ -58,7 +75,7 @@ TEST(period, probes_have_a_longest_interval) {
 
 // One acceptance in 145 s, among 19 others: its next probe came at 413 s, and found all gone.
 TEST(period, one_that_was_hardly_served_asks_sooner) {
-  auto const p = shut_after(2);
+  auto const p = shut_at_last(2);
   EXPECT_EQ(p.probe_interval(start + 146s, 2), period::unserved_max);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 201s, 2), 40);  // a fifth of the time
   EXPECT_EQ(p.probe_interval(start + 146s, 3), period::probe_seconds);

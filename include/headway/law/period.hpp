@@ -16,7 +16,7 @@ namespace headway {
 /// away, and is what it was.
 ///
 /// A server that accepts nothing is probed at intervals that grow with the time since it shut,
-/// faster the less it has ever accepted.
+/// faster the less it has ever accepted, and where windows end as people write them.
 ///
 /// Threads: a value. Source: design/003.
 struct period {
@@ -126,15 +126,32 @@ struct period {
     return hardly(successes) && to_seconds(now - since) > unserved_seconds;
   }
 
+  /// Lengths of windows as people write them, seconds: a probe goes when one of them has just
+  /// ended.
+  static constexpr double written[] = {1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 3600};
+  static constexpr double written_late = 1.02;  ///< times as long after the opening
+  static constexpr double written_near = 1.33;  ///< times the usual interval: worth waiting for
+
+  /// Returns the seconds until the next window that began with the opening has ended, if it is one
+  /// of those; 0: none.
+  double written_end(time_point now) const noexcept {
+    auto const open = to_seconds(now - began);
+    for (auto const length : written)
+      if (open < written_late * length) return written_late * length - open;
+    return 0;
+  }
+
   /// Returns seconds from one probe to the next.
   double probe_interval(time_point now, std::uint64_t successes) const noexcept {
     auto const share = patience / std::sqrt(static_cast<double>(successes + 1));
     auto const lasts = to_seconds(now - since);
     bool const is_new = hardly(successes);
-    return std::min({lasts * std::clamp(share, patience_min, patience_max),
-                     std::max(is_new ? unserved_max : probe_seconds,
-                              lasts * (is_new ? patience_min : probe_share)),
-                     successes == 0 ? unserved_max : probe_seconds_max});
+    auto const usual = std::min({lasts * std::clamp(share, patience_min, patience_max),
+                                 std::max(is_new ? unserved_max : probe_seconds,
+                                          lasts * (is_new ? patience_min : probe_share)),
+                                 successes == 0 ? unserved_max : probe_seconds_max});
+    auto const end = is_new ? 0 : written_end(now);
+    return end > 0 && end < written_near * usual ? end : usual;
   }
 
   /// The time from an opening to the next.
