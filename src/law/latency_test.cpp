@@ -76,6 +76,25 @@ TEST(latency, of_first_answers_that_come_ever_later_in_order_leaves_room_for_wha
   }
 }
 
+// Answers of .5 to 20 s, of a server without a limit, had a few permits more each second.
+TEST(latency, answers_that_overtake_others_are_no_queues_and_leave_more_room) {
+  latency l;
+  l.start(time_point{10s});
+  l.room = 40;
+  auto const takes = [&](std::uint64_t sends, int out) {
+    l.hold_room(time_point{11s}, {.sent = {.sends = sends}, .in_flight = out, .rtt = 1s});
+    ++l.answers;
+    return l.room;
+  };
+  takes(10, 40);
+  EXPECT_EQ(takes(5, 40), 40);  // of two it is not known
+  EXPECT_EQ(takes(8, 40), 42);
+  EXPECT_EQ(takes(2, 39), 42);  // there is room
+  EXPECT_EQ(takes(7, 40), 44);
+  for (int i = 5; i < 10; ++i) takes(static_cast<std::uint64_t>(i), 0);
+  EXPECT_EQ(takes(11, 44), 44);  // in order, by and large
+}
+
 TEST(latency, that_doubles_in_two_blocks_is_a_queue) {
   server s;
   s.block(50ms);

@@ -807,6 +807,7 @@ TEST(seek, a_probe_that_fails_for_its_own_reason_is_none) {
     law.broken.stubborn = 1;
     law.server.shut = true;
     law.server.since = now - 10min;
+    law.server.began = now - 3h;
     now = std::max(now, law.ready_at(1));
     auto const sent = law.take(now, 1, 0);
     EXPECT_GT(law.ready_at(1), now + 10s);

@@ -45,6 +45,7 @@ struct latency {
   static constexpr double flying_more = 8;     ///< … and so many more: they queue
   static constexpr int few = 2;                ///< answers tell by another that it is late, …
   static constexpr double overtaken = 1.5;     ///< … of so many times as many sends, at most
+  static constexpr double overtaking = 2;      ///< permits more for an answer that does
   static constexpr double higher = 1.5;        ///< times the base …
   static constexpr double higher_by = 0.25;    ///< … and so much of the mean: too high, …
   static constexpr double explains = 0.5;      ///< … of what that explains flies, at least
@@ -78,6 +79,7 @@ struct latency {
   }
   /// Takes an answer of the first block. Where answers come ever later, and hardly one overtakes
   /// another, what has gone queues: until the block tells, no more may be out than is delivered.
+  /// Where many overtake others, more may be out.
   void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
     auto const rtt = std::max(to_seconds(s.rtt), 0.0);
@@ -87,6 +89,8 @@ struct latency {
     bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;
     bool const in_order = static_cast<double>(newest) <= overtaken * (answers + 1);
     if (later && in_order) room = std::min(room, flying * answers * first / since + flying_more);
+    bool const full = s.in_flight - s.heard >= room - overtaking;
+    if (answers >= few && !in_order && full) room += overtaking;
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }
