@@ -249,6 +249,33 @@ class Hostile(unittest.TestCase):
                     self.assertIn("no sense", work.stderr())
                     self.assertEqual(len(server.log), 3 + (status == 429))
 
+    def test_a_value_that_makes_no_sense_is_named(self):
+        """The first one, escaped and without secrets. Before: only how many there were."""
+        named = {
+            "so\x1b[2Jon": "such as Retry-After: so\\x1b[2Jon",
+            "s3cr3t-canary": "such as Retry-After: …",
+            "Sun, 06 Nov 1994 08:49:37 GMT": "such as Retry-After: Sun, 06 Nov 1994 08:49:37 GMT (1 h 0 min before the answer's Date)",
+        }
+        for value, said in named.items():
+            headers = {"Date": "Sun, 06 Nov 1994 09:49:37 GMT", "Retry-After": value}
+            says = lambda n, _: (429, headers, b"") if n < 2 else (200, {}, b"ok")
+            with self.subTest(value), sockets.Scripted(says) as server, Work(gets(server, 2)) as work:
+                ended = run(work, "--cold", "--concurrency", "1", "--header", "X-Api-Key: s3cr3t-canary")
+                self.assertEqual(ended.code, 0, work.stderr())
+                self.assertIn(f"2 values in the servers' answers made no sense, and were ignored, {said}", work.stderr())
+                self.assertEqual(on_a_terminal(work.stderr()), [])
+
+    def test_a_date_of_another_zone_or_form_is_obeyed(self):
+        """Before: no hint, and the request went again at once."""
+        for pause in ("Sun, 6 Nov 1994 10:49:39 +0200", "Sun, 06 Nov 1994 03:49:39 EST", "1994-11-06T08:49:39Z"):
+            headers = {"Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": pause}
+            says = lambda n, _: (429, headers, b"") if n == 0 else (200, {}, b"ok")
+            with self.subTest(pause), sockets.Scripted(says) as server, Work(gets(server, 1)) as work:
+                self.assertEqual(run(work, "--cold").code, 0, work.stderr())
+                (refused, *_), (again, *_) = server.log
+                self.assertGreaterEqual(again - refused, 1.9)
+                self.assertNotIn("no sense", work.stderr())
+
 
 def refused_four_times(headers, body):
     """The gaps between an answer of 429 and the next request."""
