@@ -159,6 +159,29 @@ TEST(speed, what_is_left_falls_while_nothing_can_come) {
   EXPECT_EQ(left_in_a_window(120), 0) << "all have come";
 }
 
+// A window of a minute that had begun 40 s before, and gives 60 at 6/s.
+TEST(speed, what_is_left_knows_a_window_that_had_begun) {
+  speed s;
+  std::int64_t came = 0;
+  auto const go_on = [&](int from, int to) {
+    for (int now_s = from; now_s < to; ++now_s) {
+      auto const into = (now_s + 40) % 60;
+      auto const some = now_s < 10 || into < 10 ? 6 : 0;
+      came += some;
+      s.add(1s, some);
+      s.hold(std::chrono::seconds(some == 0 ? 59 - into : 0));
+    }
+  };
+  go_on(0, 31);
+  for (int second = 31; second < 150; ++second) {
+    if (second > 45) {
+      EXPECT_NEAR(s.foretell(240 - came).seconds_left, 150 - second, 5) << second;
+    }
+    go_on(second, second + 1);
+  }
+  EXPECT_EQ(came, 240);
+}
+
 TEST(speed, what_is_left_takes_no_less_than_nothing_can_come_for) {
   speed s;
   s.add(100s, 1000);
@@ -168,6 +191,18 @@ TEST(speed, what_is_left_takes_no_less_than_nothing_can_come_for) {
   for (int i = 0; i < 80; ++i) brief.add(125ms, 1);
   brief.hold(4s);
   EXPECT_EQ(brief.foretell(1).seconds_left, 4);
+}
+
+TEST(speed, what_is_left_goes_no_faster_than_between_holds) {
+  speed s;
+  s.add(1s, 60);
+  s.hold(59s);
+  s.add(59s, 0);
+  for (int i = 0; i < 6; ++i) {
+    s.add(1s, 6);
+    s.hold(0s);
+  }
+  EXPECT_NEAR(s.foretell(24).seconds_left, 4, 0.1);
 }
 
 // A pause of a minute after two seconds of 10/s, and none after it.

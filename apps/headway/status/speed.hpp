@@ -30,6 +30,7 @@ class speed {
       begun_ = came > 0;
       return;
     }
+    if (all_span_ <= last_hold_.end && came == 0) return;  // the speed between holds is kept
     auto const memory = std::fmax(seconds, came_ > 0 ? few * span_ / came_ : seconds);
     auto const kept = std::exp(-to_seconds(span) / memory);
     came_ = kept * came_ + static_cast<double>(came);
@@ -39,7 +40,9 @@ class speed {
   /// Takes for how long from now on nothing can come.
   void hold(duration rest) noexcept {
     held_ = std::fmax(to_seconds(rest), 0);
-    if (held_ > long_hold) last_hold_ = {last_came_, all_span_ + held_, all_came_};
+    if (held_ <= long_hold) return;
+    last_hold_ = {last_came_, all_span_ + held_, all_came_};
+    if (first_hold_.end == 0 || all_came_ == first_hold_.came) first_hold_ = last_hold_;
   }
 
   /// Returns 0 where there is none yet, or more was taken back than came.
@@ -60,13 +63,21 @@ class speed {
   bool by_fits() const noexcept { return last_hold_.end > 0; }
 
   /// As many as came by the end of the last hold will come in as long again, counted from its
-  /// begin, until more have come since than that foretells.
+  /// begin, until more have come since than that foretells; at no more than the speed between
+  /// holds.
   double by_holds(double left, double mean) const noexcept {
-    auto const rate = last_hold_.came / last_hold_.end;
+    auto const rate = hold_rate();
     auto const since = all_span_ - last_hold_.begin, came = all_came_ - last_hold_.came;
     if (came > rate * since) return left * since / came;
     auto const late = left / mean - (last_hold_.end - last_hold_.begin);
-    return std::fmax((left + came) / rate - since, late);
+    auto const between = came_ > 0 ? held_ + left * span_ / came_ : 0;
+    return std::fmax((left + came) / rate - since, std::fmax(late, between));
+  }
+  /// Since the end of the first hold, before which a window may have begun, as soon as that tells.
+  double hold_rate() const noexcept {
+    auto const came = last_hold_.came - first_hold_.came, span = last_hold_.end - first_hold_.end;
+    return span > 0 && 2 * came >= first_hold_.came ? came / span
+                                                    : last_hold_.came / last_hold_.end;
   }
 
   bool begun_ = false;
@@ -74,7 +85,7 @@ class speed {
   double last_came_ = 0;  // when, as all_span_
   struct {
     double begin = 0, end = 0, came = 0;  // when, and how many by then; no end: there was none
-  } last_hold_;
+  } first_hold_, last_hold_;
 };
 
 }  // namespace headway::app
