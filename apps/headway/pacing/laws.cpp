@@ -19,6 +19,7 @@ namespace headway::app {
 namespace {
 
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
+constexpr double slower = 1.5;              // another limit, or much that went wrong, made it so
 
 template <class L>
 concept knowing = requires(L l, learned const& k, duration age) {
@@ -51,7 +52,7 @@ bool limit_met(knowing auto const& l) {
 
 /// Returns whether a rate was met within a window: two cycles gave as many, and far less.
 bool is_within_window(spurt const& w, double rate) {
-  return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > 1.5 * w.units;
+  return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > slower * w.units;
 }
 
 /// What to do about failures where answers take ever longer: words, or "".
@@ -126,9 +127,9 @@ std::uint64_t cuts_of(any_law const& l) noexcept {
   return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.so_far.epoch; });
 }
 
-std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> const& own,
-                     told_window const& window) {
-  auto const within_own = [&](double r) {
+std::string findings(any_law const& l, beside_law const& beside) {
+  auto const& [quotas_bind, own, window, through, shared] = beside;
+  auto const within_own = [&own](double r) {
     return own ? std::min(r, 1 / to_seconds(own->interval)) : r;
   };
   auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
@@ -144,17 +145,24 @@ std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> con
       return fmt::format("about {:.0f} in {}, {}", w.units, in_words(from_seconds(w.seconds)),
                          latency);
     }
-    if (!limit_met(one))
-      return quotas_bind
-                 ? latency
-                 : fmt::format("no limit met up to {}{}, {}", rate_in_words(within_own(k.rate)),
-                               many_failures(one)
-                                   ? ", but many failures, which may tell one" + queued(one.wait)
-                                   : "",
-                               latency);
+    if (!limit_met(one)) {
+      if (auto const n = through.refusals(); n > 0)
+        return fmt::format("{} refused, at no certain rate, {}", n, latency);
+      if (quotas_bind || window.any()) return latency;
+      return fmt::format(
+          "no limit met up to {}{}, {}", rate_in_words(within_own(through.most())),
+          many_failures(one) ? ", but many failures, which may tell one" + queued(one.wait) : "",
+          latency);
+    }
     auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
     if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);
-    return fmt::format("a limit of about {}{}, {}", rate_in_words(k.rate), by, latency);
+    auto const much_less = !shared && through.mean() > 0 &&
+                           within_own(k.rate) * (1 - one.leave) > slower * through.mean();
+    return fmt::format("a limit of about {}{}{}, {}", rate_in_words(k.rate), by,
+                       much_less ? fmt::format(", but {} over {}", rate_in_words(through.mean()),
+                                               in_words(through.waited()))
+                                 : "",
+                       latency);
   });
   if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<hesitant, reno>>(&l.choice))
