@@ -128,41 +128,46 @@ std::uint64_t cuts_of(any_law const& l) noexcept {
 }
 
 std::string findings(any_law const& l, beside_law const& beside) {
-  auto const& [quotas_bind, own, window, through, shared] = beside;
-  auto const within_own = [&own](double r) {
-    return own ? std::min(r, 1 / to_seconds(own->interval)) : r;
+  auto const within_own = [&](double r) {
+    return beside.own ? std::min(r, 1 / to_seconds(beside.own->interval)) : r;
   };
+  auto const& window = beside.window;
+  auto const& through = beside.through;
   auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    auto const kept = through.mean() > 0 ? fmt::format("{} over {}", rate_in_words(through.mean()),
+                                                       in_words(through.waited()))
+                                         : "";
+    auto const with_latency = [&](std::string const& text) {
+      return text + (text.empty() ? "" : ", ") + latency;
+    };
     if (window.spent()) {
       auto const words = window.words();
-      return words + (words.empty() ? "" : ", ") + latency;
+      return with_latency(words.empty() ? kept : words);
     }
     if (limit_met(one) && k.slots == 0 && is_within_window(one.others.window, k.rate)) {
       auto const& w = one.others.window;
-      return fmt::format("about {:.0f} in {}, {}", w.units, in_words(from_seconds(w.seconds)),
-                         latency);
+      return with_latency(
+          fmt::format("about {:.0f} in {}", w.units, in_words(from_seconds(w.seconds))));
     }
     if (!limit_met(one)) {
       if (auto const n = through.refusals(); n > 0)
-        return fmt::format("{} refused, at no certain rate, {}", n, latency);
-      if (quotas_bind || window.any()) return latency;
+        return with_latency(fmt::format("{} refused, at no certain rate", n) +
+                            (kept.empty() ? "" : ", " + kept));
+      if (beside.quotas_bind || window.any()) return with_latency(kept);
       return fmt::format(
           "no limit met up to {}{}, {}", rate_in_words(within_own(through.most())),
           many_failures(one) ? ", but many failures, which may tell one" + queued(one.wait) : "",
           latency);
     }
     auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
-    if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);
-    auto const much_less = !shared && through.mean() > 0 &&
+    if (k.slots > 0) return with_latency(fmt::format("about {:.0f} at once{}", k.slots, by));
+    auto const much_less = !beside.shared && through.mean() > 0 &&
                            within_own(k.rate) * (1 - one.leave) > slower * through.mean();
-    return fmt::format("a limit of about {}{}{}, {}", rate_in_words(k.rate), by,
-                       much_less ? fmt::format(", but {} over {}", rate_in_words(through.mean()),
-                                               in_words(through.waited()))
-                                 : "",
-                       latency);
+    return with_latency(fmt::format("a limit of about {}{}{}", rate_in_words(k.rate), by,
+                                    much_less ? ", but " + kept : ""));
   });
   if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<hesitant, reno>>(&l.choice))

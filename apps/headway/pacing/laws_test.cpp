@@ -107,10 +107,15 @@ TEST(laws, no_limit_met_names_a_rate_that_was_kept_up) {
   EXPECT_EQ(findings(l, {.through = kept_up(20)}).substr(0, 24), "no limit met up to 20/s,");
   auto refused = kept_up(20);
   refused.refused();
-  EXPECT_EQ(findings(l, {.through = refused}), "1 refused, at no certain rate, latency 200 ms");
+  EXPECT_EQ(findings(l, {.through = refused}),
+            "1 refused, at no certain rate, 20/s over 20 s, latency 200 ms");
   told_window told;
   told.look(std::array{http::quota{.name = "", .limit = 100, .remaining = 9, .reset = 3s}});
-  EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}), "latency 200 ms");
+  EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}),
+            "20/s over 20 s, latency 200 ms");
+  told.look(std::array{http::quota{.name = "", .limit = 100, .remaining = 0, .reset = 3s}});
+  EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}), "20/s over 20 s, latency 200 ms")
+      << "spent, and its length is not known";
 }
 
 TEST(laws, a_limit_that_is_not_all_that_holds_comes_with_the_rate_that_was) {
