@@ -91,7 +91,7 @@ HOSTILE = {
 HINTS = {
     **{f"Retry-After: {value[:20]}": ({"Retry-After": value}, b"") for value in (
         "0", "-1", "-" + "9" * 40, "Thu, 01 Jan 1970 00:00:00 GMT", "", "soon", "NaN", "1e-9", "0x0",
-        "0, 0", "1" * 19 + " junk", "9" * 20)},
+        "0, 0", "1" * 19 + " junk", "9" * 20, "Thu, 01 Jan 1970 00:00:00 +2359", "0000-01-01T00:00:00+23:59", "1 Jan 2999 00:00 CET")},
     "nothing is short": ({"X-RateLimit-Remaining": "9" * 30, "X-RateLimit-Reset": "0"}, b""),
     "a limit below zero": ({"X-RateLimit-Limit": "-5", "X-RateLimit-Remaining": "-5", "X-RateLimit-Reset": "-5"}, b""),
     "nested": ({"Content-Type": "application/json"}, NESTED),
@@ -106,7 +106,8 @@ HINTS = {
 BEYOND = {
     **{f"429, {field}: {value}": (429, {field: value}) for field, value in (
         ("Retry-After", "31622401"), ("Retry-After", "9" * 18), ("Retry-After", str(2**63 - 1)), ("Retry-After", "9" * 20),
-        ("Retry-After", "99999999999.5"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"), ("retry-after-ms", "9" * 15))},
+        ("Retry-After", "99999999999.5"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 -2359"),
+        ("Retry-After", "9999-12-31T23:59:59-23:59"), ("retry-after-ms", "9" * 15))},
     "200, RateLimit": (200, {"RateLimit": '"default";r=0;t=1000000000000000000'}),
     "200, X-RateLimit-Reset": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 10}),
     "200, X-RateLimit-Reset-After": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "9" * 10}),
