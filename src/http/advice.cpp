@@ -111,9 +111,18 @@ std::optional<double> parse_rfc3339(std::string_view text) noexcept {
   return static_cast<double>(days) * 86400 + *hour * 3600.0 + *minute * 60.0 + second - offset;
 }
 
+/// Seconds since the epoch, of any text that parse_instant() reads.
+std::optional<double> instant(std::string_view text, sys_seconds now) noexcept {
+  auto at = parse_date(text, now);
+  if (!at) at = parse_mail_date(text);
+  return at ? static_cast<double>(at->time_since_epoch().count()) : parse_rfc3339(trimmed(text));
+}
+
 std::optional<duration> parse_seconds(std::string_view text, sys_seconds now) noexcept {
   if (auto const strict = parse_retry_after(text, now)) return strict;
   if (auto const decimal = parse_number(text)) return in_seconds(*decimal);
+  if (auto const at = instant(text, now))
+    return in_seconds(*at - static_cast<double>(now.time_since_epoch().count()));
   // Fields that a proxy has merged: "<date>, 5" or "2, 3".
   std::optional<duration> longest;
   while (!text.empty()) {
@@ -160,14 +169,20 @@ class reader {
  private:
   void hold(std::size_t rank, std::string_view value) {
     auto const wait = rank == 1 ? parse_seconds(value, now()) : parse_ms(value);
-    if (!wait) {
-      ++into_.ignored;
-    } else if (rank < rank_) {
+    if (!wait || (rank == 1 && *wait <= 0s && is_long_past(value))) ++into_.ignored;
+    if (!wait) return;
+    if (rank < rank_) {
       rank_ = rank;
       into_.retry_after = wait;
     } else if (rank == rank_) {
       into_.retry_after = std::max(into_.retry_after, wait);
     }
+  }
+
+  /// Longer than an answer is on its way.
+  bool is_long_past(std::string_view value) noexcept {
+    auto const at = parse_instant(value, now());
+    return at && *at < now() - std::chrono::minutes(1);
   }
 
   void overrule(std::string_view value) {
@@ -420,14 +435,23 @@ bool quota::of_requests() const noexcept {
 
 std::chrono::sys_seconds server_time(std::span<field const> fields, sys_seconds now) noexcept {
   auto const date = value_of(fields, "date");
-  return date ? parse_date(*date, now).value_or(now) : now;
+  return date ? parse_instant(*date, now).value_or(now) : now;
 }
 
 advice advice_of(std::span<field const> fields, sys_seconds now) {
   advice found;
   reader in(found, fields, now);
-  for (auto const& f : fields) in.read(f.name, f.value);
+  for (auto const& f : fields) {
+    in.read(f.name, f.value);
+    if (found.ignored > 0 && !found.first_ignored) found.first_ignored = f;
+  }
   return found;
+}
+
+std::optional<sys_seconds> parse_instant(std::string_view text, sys_seconds now) noexcept {
+  auto const at = instant(text, now);
+  if (!at) return std::nullopt;
+  return sys_seconds(std::chrono::seconds(std::llround(std::floor(*at))));
 }
 
 std::optional<duration> parse_go_duration(std::string_view text) noexcept {
@@ -466,9 +490,7 @@ std::optional<duration> parse_reset(std::string_view text, sys_seconds server_no
     return in_seconds(*number >= 1e9 ? *number - now : *number);
   }
   if (auto const span = parse_go_duration(text)) return span;
-  if (auto const at = parse_rfc3339(text)) return in_seconds(*at - now);
-  if (auto const at = parse_date(text, server_now))
-    return in_seconds(static_cast<double>(at->time_since_epoch().count()) - now);
+  if (auto const at = instant(text, server_now)) return in_seconds(*at - now);
   return std::nullopt;
 }
 

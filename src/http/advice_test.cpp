@@ -39,6 +39,20 @@ TEST(advice, every_way_to_say_how_long) {
       {{{"Retry-After", "Thu, 28 May 2026 20:26:45 GMT"},
         {"Date", "Thu, 28 May 2026 20:26:35 GMT"}},
        10s},
+      {{{"Retry-After", "Thu, 28 May 2026 22:26:45 +0200"}}, 5s},
+      {{{"Retry-After", "Thu, 28 May 2026 16:26:45 EDT"}}, 5s},
+      {{{"Retry-After", "28 May 2026 20:26:45 Z, 7"}}, 7s},
+      {{{"Retry-After", "Thu, 28 May 2026 22:26:45 +0200"},
+        {"Date", "Thu, 28 May 2026 22:26:35 +0200"}},
+       10s},
+      {{{"Retry-After", "Thu, 28 May 2026 22:26:45 CEST"}}, none, 1},
+      {{{"Retry-After", "2026-05-28T20:26:45Z"}}, 5s},
+      {{{"Retry-After", " 2026-05-28T22:26:45.5+02:00 "}}, ms(5500)},
+      {{{"Retry-After", "2026-05-28T20:26:45"}}, none, 1},
+      {{{"Retry-After", "Thu, 28 May 2026 20:25:40 GMT"}}, 0s},
+      {{{"Retry-After", "Thu, 28 May 2026 20:25:39 GMT"}}, 0s, 1},
+      {{{"Retry-After", "2026-05-28T20:25:39Z"}}, 0s, 1},
+      {{{"Retry-After", "0"}}, 0s},
       {{{"retry-after-ms", "250.5"}}, 250500us},
       {{{"Retry-After", "9"}, {"retry-after-ms", "250"}}, 250ms},
       {{{"retry-after-ms", "junk"}, {"Retry-After", "9"}}, 9s, 1},
@@ -58,6 +72,18 @@ TEST(advice, every_way_to_say_how_long) {
     EXPECT_EQ(found.retry_after, row.wait) << row.fields.begin()->value;
     EXPECT_EQ(found.ignored, row.ignored) << row.fields.begin()->value;
   }
+}
+
+TEST(advice, the_first_value_that_made_no_sense_is_named) {
+  auto const told = of({{"Date", "junk"},
+                        {"Retry-After", "5"},
+                        {"X-RateLimit-Reset", "soon"},
+                        {"Retry-After", "later"}});
+  EXPECT_EQ(told.ignored, 2);
+  ASSERT_TRUE(told.first_ignored);
+  EXPECT_EQ(told.first_ignored->name, "X-RateLimit-Reset");
+  EXPECT_EQ(told.first_ignored->value, "soon");
+  EXPECT_FALSE(of({{"Retry-After", "5"}}).first_ignored);
 }
 
 TEST(advice, a_server_that_overrules_its_status) {
@@ -86,6 +112,7 @@ TEST(advice, resets_are_written_in_six_ways) {
       {"2026-05-28T22:27:40+02:00", 60s},
       {"2026-05-28T20:27Z", 20s},
       {"Thu, 28 May 2026 20:27:40 GMT", 60s},
+      {"Thu, 28 May 2026 13:27:40 PDT", 60s},
       {"1780000060", 60s},
       {"1780000060.25", 60250ms},
       {"1780000060250", 60250ms},
@@ -125,6 +152,8 @@ TEST(advice, a_wait_of_more_than_a_year_is_no_hint) {
       {"Retry-After", "99999999999.5"},
       {"Retry-After", "99999999999, 99999999999"},
       {"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"},
+      {"Retry-After", "Fri, 31 Dec 9999 23:59:59 -2359"},
+      {"Retry-After", "9999-12-31T23:59:59-23:59"},
       {"retry-after-ms", "31622400001"},
       {"x-ms-retry-after-ms", "9223372036854775807"},
       {"x-amz-retry-after", "9223372036854775807"},

@@ -60,6 +60,8 @@ class reader {
     return value;
   }
 
+  void require(bool so) noexcept { ok_ = ok_ && so; }
+
   char front() const noexcept { return rest_.empty() ? '\0' : rest_.front(); }
   bool finished() const noexcept { return ok_ && rest_.empty(); }
 
@@ -101,6 +103,52 @@ std::optional<sys_seconds> imf_fixdate(reader in) noexcept {
   read_time(in, f);
   in.literal(" GMT");
   return in.finished() ? f.instant() : std::nullopt;
+}
+
+/// A name, or +0200: seconds east of Greenwich.
+std::chrono::seconds read_zone(reader& in) noexcept {
+  using namespace std::chrono_literals;
+  char const sign = in.front();
+  if (sign == '+' || sign == '-') {
+    in.literal(sign == '+' ? "+" : "-");
+    auto const hours = in.digits(2);
+    if (in.front() == ':') in.literal(":");
+    auto const minutes = in.digits(2);
+    in.require(hours <= 23 && minutes <= 59);
+    auto const offset = hours * 3600s + minutes * 60s;
+    return sign == '+' ? offset : -offset;
+  }
+  static constexpr std::array<std::string_view, 12> names = {
+      "UTC", "UT", "GMT", "Z", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"};
+  static constexpr std::array hours = {0, 0, 0, 0, -5, -4, -6, -5, -7, -6, -8, -7};
+  return hours[static_cast<std::size_t>(in.one_of(names))] * 3600s;
+}
+
+/// Sun, 6 Nov 1994 10:49:37 +0200
+std::optional<sys_seconds> mail_date(reader in) noexcept {
+  fields f;
+  if (!is_digit(in.front())) {
+    in.one_of(short_days);
+    in.literal(", ");
+  }
+  f.day = in.digits(1);
+  if (is_digit(in.front())) f.day = f.day * 10 + in.digits(1);
+  in.literal(" ");
+  f.month = in.one_of(months);
+  in.literal(" ");
+  f.year = in.digits(4);
+  in.literal(" ");
+  f.hour = in.digits(2);
+  in.literal(":");
+  f.minute = in.digits(2);
+  if (in.front() == ':') {
+    in.literal(":");
+    f.second = in.digits(2);
+  }
+  in.literal(" ");
+  auto const zone = read_zone(in);
+  auto const at = in.finished() ? f.instant() : std::nullopt;
+  return at ? std::optional(*at - zone) : std::nullopt;
 }
 
 /// Sunday, 06-Nov-94 08:49:37 GMT
@@ -156,6 +204,10 @@ std::optional<sys_seconds> parse_date(std::string_view value, sys_seconds now) n
   if (auto const at = imf_fixdate(in)) return at;
   if (auto const at = asctime(in)) return at;
   return rfc850(in, now);
+}
+
+std::optional<sys_seconds> parse_mail_date(std::string_view value) noexcept {
+  return mail_date(reader(without_ows(value)));
 }
 
 std::optional<duration> parse_retry_after(std::string_view value, sys_seconds now) noexcept {

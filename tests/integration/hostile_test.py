@@ -91,7 +91,7 @@ HOSTILE = {
 HINTS = {
     **{f"Retry-After: {value[:20]}": ({"Retry-After": value}, b"") for value in (
         "0", "-1", "-" + "9" * 40, "Thu, 01 Jan 1970 00:00:00 GMT", "", "soon", "NaN", "1e-9", "0x0",
-        "0, 0", "1" * 19 + " junk", "9" * 20)},
+        "0, 0", "1" * 19 + " junk", "9" * 20, "Thu, 01 Jan 1970 00:00:00 +2359", "0000-01-01T00:00:00+23:59", "1 Jan 2999 00:00 CET")},
     "nothing is short": ({"X-RateLimit-Remaining": "9" * 30, "X-RateLimit-Reset": "0"}, b""),
     "a limit below zero": ({"X-RateLimit-Limit": "-5", "X-RateLimit-Remaining": "-5", "X-RateLimit-Reset": "-5"}, b""),
     "nested": ({"Content-Type": "application/json"}, NESTED),
@@ -106,7 +106,8 @@ HINTS = {
 BEYOND = {
     **{f"429, {field}: {value}": (429, {field: value}) for field, value in (
         ("Retry-After", "31622401"), ("Retry-After", "9" * 18), ("Retry-After", str(2**63 - 1)), ("Retry-After", "9" * 20),
-        ("Retry-After", "99999999999.5"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"), ("retry-after-ms", "9" * 15))},
+        ("Retry-After", "99999999999.5"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"), ("Retry-After", "Fri, 31 Dec 9999 23:59:59 -2359"),
+        ("Retry-After", "9999-12-31T23:59:59-23:59"), ("retry-after-ms", "9" * 15))},
     "200, RateLimit": (200, {"RateLimit": '"default";r=0;t=1000000000000000000'}),
     "200, X-RateLimit-Reset": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 10}),
     "200, X-RateLimit-Reset-After": (200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "9" * 10}),
@@ -248,6 +249,33 @@ class Hostile(unittest.TestCase):
                     self.assertEqual(ended.code, 0, work.stderr())
                     self.assertIn("no sense", work.stderr())
                     self.assertEqual(len(server.log), 3 + (status == 429))
+
+    def test_a_value_that_makes_no_sense_is_named(self):
+        """The first one, escaped and without secrets. Before: only how many there were."""
+        named = {
+            "so\x1b[2Jon": "such as Retry-After: so\\x1b[2Jon",
+            "s3cr3t-canary": "such as Retry-After: …",
+            "Sun, 06 Nov 1994 08:49:37 GMT": "such as Retry-After: Sun, 06 Nov 1994 08:49:37 GMT (1 h 0 min before the answer's Date)",
+        }
+        for value, said in named.items():
+            headers = {"Date": "Sun, 06 Nov 1994 09:49:37 GMT", "Retry-After": value}
+            says = lambda n, _: (429, headers, b"") if n < 2 else (200, {}, b"ok")
+            with self.subTest(value), sockets.Scripted(says) as server, Work(gets(server, 2)) as work:
+                ended = run(work, "--cold", "--concurrency", "1", "--header", "X-Api-Key: s3cr3t-canary")
+                self.assertEqual(ended.code, 0, work.stderr())
+                self.assertIn(f"2 values in the servers' answers made no sense, and were ignored, {said}", work.stderr())
+                self.assertEqual(on_a_terminal(work.stderr()), [])
+
+    def test_a_date_of_another_zone_or_form_is_obeyed(self):
+        """Before: no hint, and the request went again at once."""
+        for pause in ("Sun, 6 Nov 1994 10:49:39 +0200", "Sun, 06 Nov 1994 03:49:39 EST", "1994-11-06T08:49:39Z"):
+            headers = {"Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": pause}
+            says = lambda n, _: (429, headers, b"") if n == 0 else (200, {}, b"ok")
+            with self.subTest(pause), sockets.Scripted(says) as server, Work(gets(server, 1)) as work:
+                self.assertEqual(run(work, "--cold").code, 0, work.stderr())
+                (refused, *_), (again, *_) = server.log
+                self.assertGreaterEqual(again - refused, 1.9)
+                self.assertNotIn("no sense", work.stderr())
 
 
 def refused_four_times(headers, body):

@@ -173,6 +173,26 @@ class Said(unittest.TestCase):
             self.assertAlmostEqual(fifth["per_second"], truth, delta=truth / 5)
             self.assertAlmostEqual(fifth["left_s"], (400 - fifth["done"]) / truth, delta=20 / 5 * (400 - fifth["done"]) / 100)
 
+    def test_time_left_falls_while_a_server_lets_nothing_go(self):
+        """30 in 12 s, and Retry-After. Before: the same number for the whole of each wait."""
+        opened, left = -12.0, 0
+
+        def window(*_):
+            nonlocal opened, left
+            if (now := time.monotonic()) - opened >= 12:
+                opened, left = now, 30
+            left -= 1
+            return (200, {}, b"") if left >= 0 else (429, {"Retry-After": int(opened + 13 - now)}, b"")
+
+        with sockets.Scripted(window) as server, Work(gets(server, 90)) as work:
+            self.assertEqual(work.run("--cold", "--progress", "json"), 0, work.stderr())
+            told = [json.loads(line) for line in work.stderr().splitlines() if line.startswith("{")]
+        held = [(a, b) for a, b in zip(told, told[1:]) if a["done"] == b["done"] and (b["waiting_s"] or 0) > 1]
+        self.assertGreater(len(held), 8)
+        for a, b in held:
+            self.assertLess(b["left_s"], a["left_s"] - 0.5)
+            self.assertGreaterEqual(b["left_s"], b["waiting_s"] - 0.1)
+
 
 if __name__ == "__main__":
     unittest.main()

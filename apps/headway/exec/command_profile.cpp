@@ -128,6 +128,7 @@ void add_http_hints(judgement& told, command_answer const& a, std::chrono::sys_s
     if (!told.hold) told.hold = said.hold;
     told.quotas.insert(told.quotas.end(), said.quotas.begin(), said.quotas.end());
     told.ignored += said.ignored;
+    if (told.first_ignored.empty()) told.first_ignored = said.first_ignored;
   }
 }
 

@@ -470,7 +470,7 @@ class runner {
     auto& l = *t.where;
     auto const now = clock_now();
     t.out = false;
-    course_.ignored(told.ignored);
+    course_.ignored(told.ignored, told.first_ignored);
     auto const failed = told.what == reaction::transient || told.what == reaction::permanent;
     auto const asked = options_.attempts_max > 1;
     auto const said = failed ? told.code : std::string();

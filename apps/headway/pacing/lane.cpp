@@ -124,6 +124,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
 }
 
 void lane::rest(time_point now, bool may_send) {
+  through_.waits(now, waiting() > 0 && !paused());
   look_at_others(now, may_send);      // perhaps it waits no more
   if (!may_send || stopped_) return;  // until an answer
   auto const park_beyond = [&](time_point until) {
@@ -211,7 +212,9 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
   if (end.says_nothing) taught.what = outcome::ignore;
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
-  if (refused) ban_.throttled(now, end.sent);
+  if (refused) ban_.throttled(now, end.sent), through_.refused();
+  if (taught.what == outcome::success)
+    through_.accepted(now, end.sent, static_cast<double>(e.what.cost));
   if (told.what == reaction::served) ban_.served(end.sent), accepted_at_ = now;
   for (auto const& c : told.costs)
     parts_.governor.cost(now, c.quota, parts_.quotas.expected(e.receipt, e.what.size, c.quota),
@@ -349,6 +352,14 @@ hindrance lane::hindered(time_point now) const {
               true};
   }
   return {};
+}
+
+std::string lane::findings() const {
+  return app::findings(law_state(), {.quotas_bind = !quotas().findings().empty(),
+                                     .own = ceilings().rate_ceiling,
+                                     .window = window_,
+                                     .through = through_,
+                                     .shared = company() > 0});
 }
 
 time_point lane::busy_until() const noexcept {

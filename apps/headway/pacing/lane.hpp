@@ -21,6 +21,7 @@
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/reset_unit.hpp"
+#include "pacing/throughput.hpp"
 #include "pacing/told_window.hpp"
 #include "pacing/trace.hpp"
 #include "provider/profile.hpp"
@@ -112,8 +113,8 @@ class lane {
   settled settle(time_point now, ticket, judgement const&, attempt_end const&, fraction u);
   /// How its server tells its resets, as far as that is known.
   reset_unit const& resets() const noexcept { return resets_; }
-  /// The window that it tells of.
-  told_window const& window() const noexcept { return window_; }
+  /// Returns what its law has found out, in words, or "".
+  std::string findings() const;
   /// Whether a refusal of the caller by this status is a throttle's: see ban.
   bool bans(time_point now, int status) const noexcept {
     return ban_.says(status, now, parts_.wait_max);
@@ -243,6 +244,7 @@ class lane {
   ban ban_{};
   reset_unit resets_{};
   told_window window_{};
+  throughput through_{};
   lately lately_{};
   std::optional<cut> last_cut_{};
   std::optional<time_point> accepted_at_{};

@@ -265,6 +265,50 @@ TEST_F(lane_test, a_head_tells_of_quotas_once_and_its_end_gives_the_permit_back)
   EXPECT_EQ(with_law.why(now + 15s).until, now + 21s) << "the reset is as old as the head";
 }
 
+/// Ten lines that go again and again, before a server that allows `second` in each second and
+/// `minute` in each minute, and says nothing; for so long. Answers take 20 ms.
+lane before_two_limits(int second, int minute, duration time) {
+  auto l = test_lane();
+  rng chance{1};
+  time_point now{1h};
+  std::vector<ticket> lines;
+  for (std::uint32_t n = 0; n < 10; ++n) lines.push_back(std::get<ticket>(l.submit(now, {}, n)));
+  std::queue<std::pair<time_point, std::uint32_t>> flying;
+  std::pair<time_point, int> of_second{now, 0}, of_minute{now, 0};
+  auto const counted = [&](auto& window, duration length) -> int& {
+    if (now - window.first >= length) window = {now, 0};
+    return window.second;
+  };
+  for (auto const end = now + time; now < end;) {
+    l.open(now, true);
+    while (auto const turn = l.next(now, chance)) flying.emplace(now, turn->number);
+    l.rest(now, true);
+    auto const answered = flying.empty() ? never : flying.front().first + 20ms;
+    now = std::min(l.wake(), answered);
+    if (now < answered) continue;
+    auto const [sent, number] = flying.front();
+    flying.pop();
+    auto &a = counted(of_second, 1s), &b = counted(of_minute, 1min);
+    auto const ok = a < second && b < minute;
+    if (ok) ++a, ++b;
+    auto const got = l.settle(now, lines[number], {.what = ok ? reaction::served : reaction::rate},
+                              {.status = ok ? 200 : 429, .sent = sent}, chance());
+    if (got.ruling.what == verdict::done)
+      lines[number] = std::get<ticket>(l.submit(now, {}, number));
+  }
+  return l;
+}
+
+TEST(lane, finds_no_limit_that_it_was_not_kept_to) {
+  auto const one = before_two_limits(10, 1000, 5min).findings();
+  EXPECT_EQ(one.find("a limit of about "), 0U) << one;
+  EXPECT_EQ(one.find(", but "), one.npos) << one;
+  auto const two = before_two_limits(10, 150, 2min).findings();
+  EXPECT_NE(two.find("/s, but 2."), two.npos) << two;
+  auto const none = before_two_limits(1000000, 1000000, 1s).findings();
+  EXPECT_EQ(none.find("no limit met up to 1"), 0U) << none;
+}
+
 /// Sixteen in ten seconds. Of three windows the second is spent, though two went from here: of the
 /// third three may go.
 struct lane_of_many {

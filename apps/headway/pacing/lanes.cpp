@@ -285,10 +285,7 @@ std::string lanes::findings() {
   std::string text;
   std::vector<std::pair<std::string, int>> lines;  // and of how many lanes each is
   for (auto& [key, s] : all_) {
-    auto const quotas = s.quotas().findings();
-    auto const& own = s.ceilings().rate_ceiling;
-    for (auto const& found :
-         {app::findings(s.law_state(), !quotas.empty(), own, s.window()), quotas}) {
+    for (auto const& found : {s.findings(), s.quotas().findings()}) {
       if (found.empty()) continue;
       auto line = fmt::format("{}: {}", s.title(), found);
       auto const same = std::ranges::find(lines, line, &std::pair<std::string, int>::first);

@@ -19,6 +19,7 @@ namespace headway::app {
 namespace {
 
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
+constexpr double slower = 1.5;              // another limit, or much that went wrong, made it so
 
 template <class L>
 concept knowing = requires(L l, learned const& k, duration age) {
@@ -51,7 +52,7 @@ bool limit_met(knowing auto const& l) {
 
 /// Returns whether a rate was met within a window: two cycles gave as many, and far less.
 bool is_within_window(spurt const& w, double rate) {
-  return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > 1.5 * w.units;
+  return w.equal >= 1 && w.units > spurt::requests && rate * w.seconds > slower * w.units;
 }
 
 /// What to do about failures where answers take ever longer: words, or "".
@@ -126,35 +127,47 @@ std::uint64_t cuts_of(any_law const& l) noexcept {
   return if_knowing<std::uint64_t>(l, [](auto const& one) { return one.so_far.epoch; });
 }
 
-std::string findings(any_law const& l, bool quotas_bind, std::optional<gcra> const& own,
-                     told_window const& window) {
+std::string findings(any_law const& l, beside_law const& beside) {
   auto const within_own = [&](double r) {
-    return own ? std::min(r, 1 / to_seconds(own->interval)) : r;
+    return beside.own ? std::min(r, 1 / to_seconds(beside.own->interval)) : r;
   };
+  auto const& window = beside.window;
+  auto const& through = beside.through;
   auto told = if_knowing<std::string>(l, [&](auto const& one) -> std::string {
     auto const k = one.knows();
     if (k.latency == 0) return "";
     auto latency = fmt::format("latency {:.0f} ms", k.latency * 1e3);
+    auto const kept = through.mean() > 0 ? fmt::format("{} over {}", rate_in_words(through.mean()),
+                                                       in_words(through.waited()))
+                                         : "";
+    auto const with_latency = [&](std::string const& text) {
+      return text + (text.empty() ? "" : ", ") + latency;
+    };
     if (window.spent()) {
       auto const words = window.words();
-      return words + (words.empty() ? "" : ", ") + latency;
+      return with_latency(words.empty() ? kept : words);
     }
     if (limit_met(one) && k.slots == 0 && is_within_window(one.others.window, k.rate)) {
       auto const& w = one.others.window;
-      return fmt::format("about {:.0f} in {}, {}", w.units, in_words(from_seconds(w.seconds)),
-                         latency);
+      return with_latency(
+          fmt::format("about {:.0f} in {}", w.units, in_words(from_seconds(w.seconds))));
     }
-    if (!limit_met(one))
-      return quotas_bind
-                 ? latency
-                 : fmt::format("no limit met up to {}{}, {}", rate_in_words(within_own(k.rate)),
-                               many_failures(one)
-                                   ? ", but many failures, which may tell one" + queued(one.wait)
-                                   : "",
-                               latency);
+    if (!limit_met(one)) {
+      if (auto const n = through.refusals(); n > 0)
+        return with_latency(fmt::format("{} refused, at no certain rate", n) +
+                            (kept.empty() ? "" : ", " + kept));
+      if (beside.quotas_bind || window.any()) return with_latency(kept);
+      return fmt::format(
+          "no limit met up to {}{}, {}", rate_in_words(within_own(through.most())),
+          many_failures(one) ? ", but many failures, which may tell one" + queued(one.wait) : "",
+          latency);
+    }
     auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
-    if (k.slots > 0) return fmt::format("about {:.0f} at once{}, {}", k.slots, by, latency);
-    return fmt::format("a limit of about {}{}, {}", rate_in_words(k.rate), by, latency);
+    if (k.slots > 0) return with_latency(fmt::format("about {:.0f} at once{}", k.slots, by));
+    auto const much_less = !beside.shared && through.mean() > 0 &&
+                           within_own(k.rate) * (1 - one.leave) > slower * through.mean();
+    return with_latency(fmt::format("a limit of about {}{}{}", rate_in_words(k.rate), by,
+                                    much_less ? ", but " + kept : ""));
   });
   if (!told.empty()) return told;
   if (auto const* r = std::get_if<paced<hesitant, reno>>(&l.choice))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "headway/law/shipped.hpp"
+#include "pacing/throughput.hpp"
 #include "pacing/told_window.hpp"
 
 namespace headway::app {
@@ -40,11 +41,17 @@ speeds speeds_of(any_law const&) noexcept;
 /// Returns how often refusals made a law that learns send less; 0 for another.
 std::uint64_t cuts_of(any_law const&) noexcept;
 
+/// What is known of a limit beside its law.
+struct beside_law {
+  bool quotas_bind = false;   ///< that no limit was met says nothing, since quotas are known
+  std::optional<gcra> own{};  ///< the caller's ceiling, beyond which none could be met
+  told_window window{};       ///< that the server tells of: what is met within one is no limit
+  throughput through{};       ///< what a law has met in a burst is not kept up
+  bool shared = false;        ///< others have a part of it
+};
+
 /// What a law has found out, in words: "a limit of about 48.5/s"; "" where there is nothing to
-/// tell. `quotas_bind`: that no limit was met says nothing, since quotas are known. `own`: the
-/// caller's ceiling, beyond which none could be met. `told`: the window that the server tells of;
-/// what is met within one is no limit.
-std::string findings(any_law const&, bool quotas_bind, std::optional<gcra> const& own = {},
-                     told_window const& told = {});
+/// tell.
+std::string findings(any_law const&, beside_law const& = {});
 
 }  // namespace headway::app

@@ -54,13 +54,13 @@ TEST(laws, the_default_law_leaves_what_it_is_told_to) {
 
 TEST(laws, findings_name_the_limit) {
   auto l = named("seek");
-  EXPECT_EQ(findings(l, false), "");
+  EXPECT_EQ(findings(l), "");
   remember(l, known, {});
-  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms");
+  EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms");
   remember(l, {.rate = 50, .slots = 10, .latency = 0.2}, {});
-  EXPECT_EQ(findings(l, false), "about 10 at once, latency 200 ms");
-  EXPECT_EQ(findings(named("reno"), false).substr(0, 11), "a window of");
-  EXPECT_EQ(findings(named("fixed"), false), "");
+  EXPECT_EQ(findings(l), "about 10 at once, latency 200 ms");
+  EXPECT_EQ(findings(named("reno")).substr(0, 11), "a window of");
+  EXPECT_EQ(findings(named("fixed")), "");
 }
 
 TEST(laws, findings_name_a_window_that_is_told_and_no_rate_within_it) {
@@ -70,7 +70,7 @@ TEST(laws, findings_name_a_window_that_is_told_and_no_rate_within_it) {
   auto const tell = [&](double remaining, duration reset) {
     told.look(
         std::array{http::quota{.name = "", .limit = 100, .remaining = remaining, .reset = reset}});
-    return findings(l, false, {}, told);
+    return findings(l, {.window = told});
   };
   EXPECT_EQ(tell(9, 3s), "a limit of about 50/s, latency 200 ms");
   EXPECT_EQ(tell(0, 2s), "latency 200 ms");
@@ -82,18 +82,63 @@ TEST(laws, findings_name_a_window_that_gives_as_many_each_time) {
   remember(l, known, {});
   auto& window = std::get<seek>(l.choice).others.window;
   window = {.seconds = 20, .units = 100, .equal = 1};
-  EXPECT_EQ(findings(l, false), "about 100 in 20 s, latency 200 ms");
+  EXPECT_EQ(findings(l), "about 100 in 20 s, latency 200 ms");
   window.units = 900;
-  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms") << "as the window tells";
+  EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms") << "as the window tells";
   window = {.seconds = 20, .units = 100, .equal = 0};
-  EXPECT_EQ(findings(l, false), "a limit of about 50/s, latency 200 ms") << "it was away";
+  EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms") << "it was away";
+}
+
+/// So much a second was accepted for 20 s, in which requests waited; each other answer within 1 ms.
+throughput kept_up(int per_second) {
+  throughput t;
+  time_point const begin{1s};
+  t.waits(begin, true);
+  for (int i = 0; i < 20 * per_second; ++i) {
+    auto const at = begin + i / 2 * (duration(2s) / per_second) + i % 2 * 1ms;
+    t.accepted(at, at, 1);
+  }
+  t.waits(begin + 20s, true);
+  return t;
+}
+
+TEST(laws, no_limit_met_names_a_rate_that_was_kept_up) {
+  auto const l = after(3, named("seek"));
+  EXPECT_EQ(findings(l, {.through = kept_up(20)}).substr(0, 24), "no limit met up to 20/s,");
+  auto refused = kept_up(20);
+  refused.refused();
+  EXPECT_EQ(findings(l, {.through = refused}),
+            "1 refused, at no certain rate, 20/s over 20 s, latency 200 ms");
+  told_window told;
+  told.look(std::array{http::quota{.name = "", .limit = 100, .remaining = 9, .reset = 3s}});
+  EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}),
+            "20/s over 20 s, latency 200 ms");
+  told.look(std::array{http::quota{.name = "", .limit = 100, .remaining = 0, .reset = 3s}});
+  EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}), "20/s over 20 s, latency 200 ms")
+      << "spent, and its length is not known";
+}
+
+TEST(laws, a_limit_that_is_not_all_that_holds_comes_with_the_rate_that_was) {
+  auto l = named("seek");
+  remember(l, known, {});
+  EXPECT_EQ(findings(l, {.through = kept_up(40)}), "a limit of about 50/s, latency 200 ms");
+  EXPECT_EQ(findings(l, {.through = kept_up(20)}),
+            "a limit of about 50/s, but 20/s over 20 s, latency 200 ms");
+  EXPECT_EQ(findings(l, {.own = gcra::per(20, 1s), .through = kept_up(20)}),
+            "a limit of about 50/s, latency 200 ms")
+      << "by the caller's own will";
+  EXPECT_EQ(findings(l, {.through = kept_up(20), .shared = true}),
+            "a limit of about 50/s, latency 200 ms");
+  leave(l, 0.5);
+  EXPECT_EQ(findings(l, {.through = kept_up(20)}), "a limit of about 50/s, latency 200 ms");
 }
 
 TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
   auto const l = after(3, named("seek"));
-  EXPECT_EQ(findings(l, false).substr(0, 18), "no limit met up to");
-  EXPECT_EQ(findings(l, true), "latency 200 ms");
-  EXPECT_EQ(findings(l, false, gcra::per(2, 1s)).substr(0, 23), "no limit met up to 2/s,");
+  EXPECT_EQ(findings(l).substr(0, 18), "no limit met up to");
+  EXPECT_EQ(findings(l, {.quotas_bind = true}), "latency 200 ms");
+  EXPECT_EQ(findings(l, {.own = gcra::per(2, 1s), .through = kept_up(50)}).substr(0, 23),
+            "no limit met up to 2/s,");
 }
 
 /// A server without a word that closes what is above 30 a second, as bursts of 5 allow; so many
@@ -135,24 +180,23 @@ TEST(laws, failures_behind_a_queue_are_named) {
     else
       l.on_failure(at, s, 0);
   }
-  EXPECT_NE(findings(l, false).find("which may tell one; the first answers took "),
-            std::string::npos)
-      << findings(l, false);
+  EXPECT_NE(findings(l).find("which may tell one; the first answers took "), std::string::npos)
+      << findings(l);
 }
 
 TEST(laws, failures_that_tell_a_limit_are_named) {
   auto const early = before_a_limit_that_closes(45);
-  EXPECT_NE(findings(early, false).find("/s, but many failures, which may tell one, latency"),
+  EXPECT_NE(findings(early).find("/s, but many failures, which may tell one, latency"),
             std::string::npos)
-      << findings(early, false);
+      << findings(early);
   EXPECT_EQ(knowledge_of(early), std::nullopt);
   auto const late = before_a_limit_that_closes(600);
-  EXPECT_NE(findings(late, false).find("/s (told by failures), latency"), std::string::npos)
-      << findings(late, false);
+  EXPECT_NE(findings(late).find("/s (told by failures), latency"), std::string::npos)
+      << findings(late);
   EXPECT_TRUE(knowledge_of(late));
   auto throttled = late;
   throttled.on_throttle(time_point{1h}, {}, resource::unknown, 0);
-  EXPECT_EQ(findings(throttled, false).find("told by failures"), std::string::npos);
+  EXPECT_EQ(findings(throttled).find("told by failures"), std::string::npos);
 }
 
 }  // namespace

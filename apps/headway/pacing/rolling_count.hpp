@@ -30,16 +30,19 @@ class rolling_count {
   /// When `units` more may go, with at most `most` in a window; now where they may at once, and
   /// when nothing else is counted where they are too many.
   time_point ready_at(time_point now, double units, double most) const noexcept {
-    auto const slot = slot_of(now);
-    auto const oldest = std::max(newest_ - slots, slot - slots) + 1;
-    double counted = 0;
-    for (auto n = oldest; n <= newest_; ++n) counted += at(n);
+    auto left = counted(now);
     auto until = now;
-    for (auto n = oldest; n <= newest_ && counted > 0 && counted + units > most * (1 + 1e-9); ++n) {
-      counted -= at(n);
+    for (auto n = oldest(now); n <= newest_ && left > 0 && left + units > most * (1 + 1e-9); ++n) {
+      left -= at(n);
       until = time_point(slice_ * n);  // slots later, and counted from `slots`
     }
     return until;
+  }
+  /// Returns how much went in the window.
+  double counted(time_point now) const noexcept {
+    double all = 0;
+    for (auto n = oldest(now); n <= newest_; ++n) all += at(n);
+    return all;
   }
 
  private:
@@ -49,6 +52,9 @@ class rolling_count {
   /// From `slots` on, so that none before it is below zero.
   std::int64_t slot_of(time_point t) const noexcept {
     return slots + t.time_since_epoch() / slice_;
+  }
+  std::int64_t oldest(time_point now) const noexcept {
+    return std::max(newest_, slot_of(now)) - slots + 1;
   }
   double& at(std::int64_t n) noexcept { return sent_[static_cast<std::size_t>(n % slots)]; }
   double at(std::int64_t n) const noexcept { return sent_[static_cast<std::size_t>(n % slots)]; }

@@ -17,6 +17,8 @@ class told_window {
   /// An answer tells these.
   void look(std::span<http::quota const>);
 
+  /// Returns whether it tells of any.
+  bool any() const noexcept { return !known_.empty(); }
   /// Returns whether all of one was used.
   bool spent() const noexcept;
   /// Returns those of which all was used and the length is known: "100 in 20 s"; "" for none.

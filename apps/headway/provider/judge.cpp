@@ -11,6 +11,7 @@
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "base/words.hpp"
 #include "headway/http/classify.hpp"
 #include "headway/http/retry_after.hpp"
 #include "provider/costs.hpp"
@@ -201,6 +202,16 @@ reaction decide(evidence const& e) {
   return in_vain ? reaction::permanent : what;
 }
 
+/// What made no sense, and by which clock where only the clock says so.
+std::string words_of(http::field const& f, bool dated, std::chrono::sys_seconds now) {
+  auto text = fmt::format("{}: {}", f.name.substr(0, 64), f.value.substr(0, 100));
+  auto const at = http::parse_instant(f.value, now);
+  if (at && *at < now && now - *at <= http::wait_max)  // one of another year speaks for itself
+    text += fmt::format(" ({} {})", in_words(now - *at),
+                        dated ? "before the answer's Date" : "ago by this host's clock");
+  return text;
+}
+
 /// One answer under the rules; its body is parsed once, if at all.
 class reading {
  public:
@@ -228,6 +239,8 @@ class reading {
   judgement judge(std::string_view request_body) {
     judgement j;
     j.ignored = told_.ignored;
+    if (auto const& f = told_.first_ignored)
+      j.first_ignored = words_of(*f, http::value_of(answer_.fields, "date").has_value(), now_);
     j.quotas = std::move(told_.quotas);
     j.in_fields = j.quotas.size();
     find_rule(j.code);

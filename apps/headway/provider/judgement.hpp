@@ -62,7 +62,8 @@ struct judgement {
   std::string message{};              ///< what it said of an error in a stream
   /// The request's body with only what must go again; `served` if a quarter of it was done.
   std::optional<std::string> remainder{};
-  int ignored = 0;  ///< hints that made no sense
+  int ignored = 0;              ///< hints that made no sense …
+  std::string first_ignored{};  ///< … and the first of them, as it came, cut short
   std::vector<settled_cost> costs{};
   std::vector<settled_cost> usage{};  ///< what prices count, and prices of the profile  ///< what
                                       ///< it has cost, where the answer says so

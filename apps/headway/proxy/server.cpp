@@ -550,8 +550,7 @@ upstream_state server::state(time_point now) {
     scope_state shown;
     shown.name = s->name;
     shown.law = law_;
-    auto const quotas = l->quotas().findings();
-    shown.found = findings(l->law_state(), !quotas.empty(), {}, l->window());
+    shown.found = l->findings();
     if (auto const known = knowledge_of(l->law_state())) {
       if (known->rate > 0) shown.rate = known->rate;
       if (known->slots > 0) shown.window = known->slots;

@@ -77,6 +77,7 @@ reading read_answer(request& r, reply const& answer, time_point now, bool retry_
            (answer.state == send_state::sent || (cut_off && !throttles(told.what)));
   r.denied = permanent && answer.status / 100 == 2;
   r.said = without_secrets(told.words(), r.headers);
+  told.first_ignored = without_secrets(told.first_ignored, r.headers);
   if (!served) found.error = error_of(r, answer);
   return found;
 }

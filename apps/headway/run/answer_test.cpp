@@ -1,9 +1,12 @@
 #include "run/answer.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 
+#include "base/clock.hpp"
 #include "pacing/test_lane.hpp"
 
 namespace headway::app {
@@ -124,6 +127,34 @@ TEST_F(answer_test, a_long_wait_is_told_as_it_came) {
   EXPECT_EQ(long_wait(r, judge(r, answer), answer, 1h),
             "Retry-After: 7200 (taken for seconds), X-RateLimit-Reset: 1e9");
   EXPECT_EQ(long_wait(r, judge(r, answer), answer, 3h), "");
+}
+
+TEST_F(answer_test, a_value_that_makes_no_sense_is_told_as_it_came) {
+  auto const said = [&](std::vector<http::field> const& fields) {
+    answer = {.state = send_state::answered, .status = 429, .fields = fields};
+    return read_answer(r, answer, {}, false).told.first_ignored;
+  };
+  EXPECT_EQ(said({{"Retry-After", "5"}}), "");
+  EXPECT_EQ(said({{"retry-after", "soon"}, {"X-RateLimit-Reset", "later"}}), "retry-after: soon");
+  EXPECT_EQ(said({{"Retry-After", std::string(200, 'x')}}),
+            "Retry-After: " + std::string(100, 'x'));
+  EXPECT_EQ(said({{"Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"},
+                  {"Date", "Sun, 06 Nov 1994 09:49:37 GMT"}}),
+            "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT (1 h 0 min before the answer's Date)");
+  EXPECT_EQ(said({{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}}),
+            "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT");
+  EXPECT_EQ(said({{"Retry-After", "0001-01-01T00:00:00Z"}}), "Retry-After: 0001-01-01T00:00:00Z");
+  std::chrono::year_month_day const day{std::chrono::floor<std::chrono::days>(wall_now() - 24h)};
+  auto const midnight = fmt::format("{}-{:02}-{:02}T00:00Z", int(day.year()), unsigned(day.month()),
+                                    unsigned(day.day()));
+  auto const undated = said({{"Retry-After", midnight}});
+  EXPECT_NE(undated.find("00Z ("), undated.npos) << undated;
+  EXPECT_NE(undated.find(" ago by this host's clock)"), undated.npos) << undated;
+  std::vector<std::string> const headers{"Authorization: Bearer k-0123456789"};
+  r.headers = headers;
+  EXPECT_EQ(said({{"Retry-After", "Bearer k-0123456789?"}}), "Retry-After: …?");
+  EXPECT_EQ(said({{"Retry-After", std::string(95, 'x') + "k-0123456789"}}),
+            "Retry-After: " + std::string(95, 'x') + "…");
 }
 
 TEST_F(answer_test, the_unit_of_a_long_reset_is_told) {

@@ -433,7 +433,7 @@ class runner {
         read_answer(r, answer, now, options_.retry_unsafe);
     auto whole = answer;
     if (joined) whole.body = *joined;
-    course_.ignored(told.ignored);
+    course_.ignored(told.ignored, told.first_ignored);
     if (told.what == reaction::served) heed_spending(purse_.pay(r.what, told));
     if (std::exchange(starved_, false) || !purse_.unlimited())
       lanes_.wake(now);  // all of them wait for any answer

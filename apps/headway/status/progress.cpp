@@ -130,18 +130,19 @@ void progress::update(time_point now, standing const& s) {
   if (live_) {
     winsize size{};
     auto const known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    live_line::draw(
-        progress_line(s, speed_.per_second(), now, known ? size.ws_col - 1U : std::size_t{79}));
+    live_line::draw(progress_line(s, speed_.foretell(s.left()), now,
+                                  known ? size.ws_col - 1U : std::size_t{79}));
   } else if (style_ == progress_style::json) {
-    std::fputs((progress_json(s, speed_.per_second(), now, now - began_) + "\n").c_str(), stderr);
+    std::fputs((progress_json(s, speed_.foretell(s.left()), now, now - began_) + "\n").c_str(),
+               stderr);
   } else {
     constexpr auto all = std::numeric_limits<std::size_t>::max();
-    std::fputs((progress_line(s, speed_.per_second(), now, all) + "\n").c_str(), stderr);
+    std::fputs((progress_line(s, speed_.foretell(s.left()), now, all) + "\n").c_str(), stderr);
   }
   std::fflush(stderr);
 }
 
-std::string progress_json(standing const& s, double per_second, time_point now, duration elapsed) {
+std::string progress_json(standing const& s, outlook ahead, time_point now, duration elapsed) {
   auto const* const worst = s.waiting.empty() ? nullptr : &s.waiting.front();
   auto const until = worst == nullptr || worst->until == never
                          ? std::string("null")
@@ -153,17 +154,16 @@ std::string progress_json(standing const& s, double per_second, time_point now, 
       R"("broken":{},"in_flight":{},"per_second":{:.3f},"left_s":{},"waiting_for":{},"waiting_at":{},"waiting_s":{},"last_error":{}{}}})",
       to_seconds(elapsed), s.before + s.ended(),
       s.total < 0 ? std::string("null") : std::to_string(s.total), s.success, s.failed, s.unknown,
-      s.attempts, s.throttled, s.broken, s.in_flight, per_second,
-      per_second > 0 && s.left() > 0 && (worst == nullptr || !worst->stalls)
-          ? fmt::format("{:.1f}", static_cast<double>(s.left()) / per_second)
+      s.attempts, s.throttled, s.broken, s.in_flight, ahead.per_second,
+      ahead.seconds_left > 0 && (worst == nullptr || !worst->stalls)
+          ? fmt::format("{:.1f}", ahead.seconds_left)
           : "null",
       json_string(worst == nullptr ? "" : worst->why + how_often),
       json_string(worst == nullptr ? "" : worst->where), until, json_string(s.last_error),
       s.fleet.empty() ? "" : R"(,"fleet":)" + json_string(s.fleet));
 }
 
-std::string progress_line(standing const& s, double per_second, time_point now,
-                          std::size_t columns) {
+std::string progress_line(standing const& s, outlook ahead, time_point now, std::size_t columns) {
   auto const done = s.before + s.ended();
   auto const why = reasons(s.waiting, now);
   // In the order of the line.
@@ -202,9 +202,9 @@ std::string progress_line(standing const& s, double per_second, time_point now,
     add(at_failed, (s.failed > 0 ? fmt::format("{} failed, ", s.failed) : std::string()) +
                        fmt::format("{} unknown", s.unknown));
   auto const stalls = !s.waiting.empty() && s.waiting.front().stalls;
-  if (per_second > 0 && s.left() > 0 && !stalls)
-    add(at_left, in_words(from_seconds(static_cast<double>(s.left()) / per_second)) + " left");
-  if (per_second > 0 && !stalls) add(at_speed, rate_in_words(per_second));
+  if (ahead.seconds_left > 0 && !stalls)
+    add(at_left, in_words(from_seconds(ahead.seconds_left)) + " left");
+  if (ahead.per_second > 0 && !stalls) add(at_speed, rate_in_words(ahead.per_second));
   if (!s.fleet.empty()) add(at_fleet, "fleet: " + s.fleet);
   add(at_flight, fmt::format("{} in flight", s.in_flight));
   if (s.throttled > 0)

@@ -70,10 +70,10 @@ class progress {
 
 /// Returns what fits in so many columns, by rank: what is done, why it waits, what failed, time
 /// left, speed, the fleet, the rest.
-std::string progress_line(standing const&, double per_second, time_point now, std::size_t columns);
+std::string progress_line(standing const&, outlook, time_point now, std::size_t columns);
 
 /// Returns the same as a JSON object.
-std::string progress_json(standing const&, double per_second, time_point now, duration elapsed);
+std::string progress_json(standing const&, outlook, time_point now, duration elapsed);
 
 /// Returns how a run went that took so long: lines.
 std::string summary(standing const&, duration took);

@@ -25,20 +25,20 @@ hindrance const dead{hindrance::kind::broken, "127.0.0.1:8080", "broken: connect
                      "16 of 16", now + 12s};
 
 TEST(progress_line, whole) {
-  EXPECT_EQ(progress_line(with(dead), 50, now, 200),
+  EXPECT_EQ(progress_line(with(dead), {50, 52}, now, 200),
             "400 / 3000 · 50/s · 52 s left · 5 failed · 127.0.0.1:8080 broken: connection refused "
             "(16 of 16), next try in 12 s · 5 throttled (1.0 %) · 4 in flight");
 }
 
 TEST(progress_line, the_reason_survives_where_there_is_little_room) {
-  EXPECT_EQ(progress_line(with(dead), 50, now, 79),
+  EXPECT_EQ(progress_line(with(dead), {50, 52}, now, 79),
             "400 / 3000 · 50/s · 127.0.0.1:8080 broken: connection refused, next try in 12 s");
-  EXPECT_EQ(progress_line(with(dead), 50, now, 59),
+  EXPECT_EQ(progress_line(with(dead), {50, 52}, now, 59),
             "400 / 3000 · 127.0.0.1:8080 broken: connection refused");
-  EXPECT_EQ(progress_line(with(dead), 50, now, 49),
+  EXPECT_EQ(progress_line(with(dead), {50, 52}, now, 49),
             "400 / 3000 · 50/s · broken: connection refused");
   for (std::size_t columns = 0; columns < 200; ++columns) {
-    auto const text = progress_line(with(dead), 50, now, columns);
+    auto const text = progress_line(with(dead), {50, 52}, now, columns);
     EXPECT_LE(columns_of(text), columns);
     EXPECT_EQ(printable(text), text) << "a character is cut in two";
     if (columns > 40) {
@@ -48,24 +48,25 @@ TEST(progress_line, the_reason_survives_where_there_is_little_room) {
 }
 
 TEST(progress_line, a_turn_is_waited_for_in_one_word) {
-  EXPECT_EQ(progress_line(with({hindrance::kind::turn, "", "pace", "", now + 10ms}), 50, now, 60),
-            "400 / 3000 · 50/s · 52 s left · 5 failed · waiting: pace");
+  EXPECT_EQ(
+      progress_line(with({hindrance::kind::turn, "", "pace", "", now + 10ms}), {50, 52}, now, 60),
+      "400 / 3000 · 50/s · 52 s left · 5 failed · waiting: pace");
 }
 
 TEST(progress_line, of_several_hosts_in_trouble_the_worst_and_how_many) {
   auto s = with(dead);
   s.waiting.push_back(
       {hindrance::kind::throttled, "h5:80", "throttled: status 429", "9 of 20", now});
-  EXPECT_NE(
-      progress_line(s, 50, now, 300).find("h5:80 throttled: status 429 (9 of 20), trying now"),
-      std::string::npos);
-  EXPECT_NE(progress_line(s, 50, now, 95).find("(and 1 more)"), std::string::npos);
+  EXPECT_NE(progress_line(s, {50, 52}, now, 300)
+                .find("h5:80 throttled: status 429 (9 of 20), trying now"),
+            std::string::npos);
+  EXPECT_NE(progress_line(s, {50, 52}, now, 95).find("(and 1 more)"), std::string::npos);
 }
 
 TEST(progress_json, names_host_reason_and_last_error) {
   auto s = with(dead);
   s.last_error = "h: status 500: \"x\"";
-  auto const json = progress_json(s, 50, now, 4s);
+  auto const json = progress_json(s, {50, 52}, now, 4s);
   for (auto const* const part :
        {R"("per_second":50.000,"left_s":52.0,)",
         R"x("waiting_for":"broken: connection refused (16 of 16)","waiting_at":"127.0.0.1:8080",)x",
@@ -76,11 +77,11 @@ TEST(progress_json, names_host_reason_and_last_error) {
 TEST(progress_line, forecasts_nothing_where_nothing_gets_on) {
   auto stalled = dead;
   stalled.stalls = true;
-  auto const line = progress_line(with(stalled), 50, now, 500);
+  auto const line = progress_line(with(stalled), {50, 52}, now, 500);
   EXPECT_EQ(line.find("left"), line.npos) << line;
   EXPECT_EQ(line.find("/s"), line.npos) << line;
-  EXPECT_NE(progress_line(with(dead), 50, now, 500).find("left"), line.npos);
-  EXPECT_NE(progress_json(with(stalled), 50, now, 1s).find(R"("left_s":null)"), line.npos);
+  EXPECT_NE(progress_line(with(dead), {50, 52}, now, 500).find("left"), line.npos);
+  EXPECT_NE(progress_json(with(stalled), {50, 52}, now, 1s).find(R"("left_s":null)"), line.npos);
 }
 
 TEST(summary, says_what_earlier_runs_left_and_what_to_do) {
@@ -137,6 +138,100 @@ TEST(speed, follows_a_change_within_some_seconds) {
   EXPECT_NEAR(s.per_second(), 80, 1);
   for (int i = 0; i < 80; ++i) s.add(125ms, 1);
   EXPECT_LT(s.per_second(), 20);
+}
+
+/// Seconds left when `second` is over, of a server that lets 100 of 300 go at the begin of each
+/// 60 s.
+double left_in_a_window(int second) {
+  speed s;
+  std::int64_t came = 0;
+  for (int i = 0; i <= second; ++i) {
+    came += i % 60 == 0 ? 100 : 0;
+    s.add(1s, i % 60 == 0 ? 100 : 0);
+    s.hold(std::chrono::seconds(59 - i % 60));
+  }
+  return s.foretell(300 - came).seconds_left;
+}
+
+TEST(speed, what_is_left_falls_while_nothing_can_come) {
+  for (int second = 0; second < 119; ++second)
+    EXPECT_NEAR(left_in_a_window(second), 120 - second, 1) << second;
+  EXPECT_EQ(left_in_a_window(120), 0) << "all have come";
+}
+
+// A window of a minute that had begun 40 s before, and gives 60 at 6/s.
+TEST(speed, what_is_left_knows_a_window_that_had_begun) {
+  speed s;
+  std::int64_t came = 0;
+  auto const go_on = [&](int from, int to) {
+    for (int now_s = from; now_s < to; ++now_s) {
+      auto const into = (now_s + 40) % 60;
+      auto const some = now_s < 10 || into < 10 ? 6 : 0;
+      came += some;
+      s.add(1s, some);
+      s.hold(std::chrono::seconds(some == 0 ? 59 - into : 0));
+    }
+  };
+  go_on(0, 31);
+  for (int second = 31; second < 150; ++second) {
+    if (second > 45) {
+      EXPECT_NEAR(s.foretell(240 - came).seconds_left, 150 - second, 5) << second;
+    }
+    go_on(second, second + 1);
+  }
+  EXPECT_EQ(came, 240);
+}
+
+TEST(speed, what_is_left_takes_no_less_than_nothing_can_come_for) {
+  speed s;
+  s.add(100s, 1000);
+  s.hold(50s);
+  EXPECT_EQ(s.foretell(1).seconds_left, 50);
+  speed brief;
+  for (int i = 0; i < 80; ++i) brief.add(125ms, 1);
+  brief.hold(4s);
+  EXPECT_EQ(brief.foretell(1).seconds_left, 4);
+}
+
+TEST(speed, what_is_left_goes_no_faster_than_between_holds) {
+  speed s;
+  s.add(1s, 60);
+  s.hold(59s);
+  s.add(59s, 0);
+  for (int i = 0; i < 6; ++i) {
+    s.add(1s, 6);
+    s.hold(0s);
+  }
+  EXPECT_NEAR(s.foretell(24).seconds_left, 4, 0.1);
+}
+
+// A pause of a minute after two seconds of 10/s, and none after it.
+TEST(speed, what_is_left_follows_when_the_holds_are_over) {
+  speed s;
+  s.add(2s, 20);
+  s.hold(60s);
+  s.add(60s, 0);
+  s.hold(0s);
+  auto before = s.foretell(980).seconds_left;
+  for (int i = 1; i <= 60; ++i) {
+    s.add(1s, 10);
+    s.hold(0s);
+    auto const left = s.foretell(980 - 10 * i).seconds_left;
+    EXPECT_LT(left, before) << i;
+    before = left;
+  }
+  EXPECT_NEAR(before, 76, 1) << "twice what it is: of two minutes one was a hold";
+}
+
+TEST(speed, what_is_left_grows_where_nothing_comes_after_a_hold) {
+  speed s;
+  s.add(1s, 60);
+  s.hold(59s);
+  s.add(59s, 0);
+  s.hold(0s);
+  EXPECT_NEAR(s.foretell(120).seconds_left, 61, 1);
+  s.add(60s, 0);
+  EXPECT_GT(s.foretell(120).seconds_left, 100);
 }
 
 // 100 in the first second of each 20: of late that is 100/s, or nothing.

@@ -8,6 +8,12 @@
 
 namespace headway::app {
 
+/// What people are told of a speed.
+struct outlook {
+  double per_second = 0;    ///< 0: there is none yet
+  double seconds_left = 0;  ///< 0: that is not known
+};
+
 /// What came in the last seconds counts most, or, where little comes, what came with the last few.
 /// It begins when the first has come: what one waits for the first answer is no speed. Once nothing
 /// could come for long, as at the end of a window, the mean of all counts. Threads: a value.
@@ -19,10 +25,12 @@ class speed {
   void add(duration span, std::int64_t came) noexcept {
     all_came_ += static_cast<double>(came);
     all_span_ += to_seconds(span);
+    if (came > 0) last_came_ = all_span_;
     if (!begun_) {
       begun_ = came > 0;
       return;
     }
+    if (all_span_ <= last_hold_.end && came == 0) return;  // the speed between holds is kept
     auto const memory = std::fmax(seconds, came_ > 0 ? few * span_ / came_ : seconds);
     auto const kept = std::exp(-to_seconds(span) / memory);
     came_ = kept * came_ + static_cast<double>(came);
@@ -32,18 +40,52 @@ class speed {
   /// Takes for how long from now on nothing can come.
   void hold(duration rest) noexcept {
     held_ = std::fmax(to_seconds(rest), 0);
-    by_fits_ = by_fits_ || held_ > long_hold;
+    if (held_ <= long_hold) return;
+    last_hold_ = {last_came_, all_span_ + held_, all_came_};
+    if (first_hold_.end == 0 || all_came_ == first_hold_.came) first_hold_ = last_hold_;
   }
 
   /// Returns 0 where there is none yet, or more was taken back than came.
   double per_second() const noexcept {
-    if (by_fits_) return std::fmax(all_came_ / (all_span_ + held_), 0);
+    if (by_fits()) return std::fmax(all_came_ / (all_span_ + held_), 0);
     return span_ > 0 ? std::fmax(came_ / span_, 0) : 0;
   }
 
+  /// Returns the speed, and how long so many more will take: no less than nothing can come for.
+  outlook foretell(std::int64_t left) const noexcept {
+    auto const mean = per_second();
+    if (mean <= 0 || left <= 0) return {mean, 0};
+    auto const many = static_cast<double>(left);
+    return {mean, std::fmax(by_fits() ? by_holds(many, mean) : many / mean, held_)};
+  }
+
  private:
-  bool begun_ = false, by_fits_ = false;
+  bool by_fits() const noexcept { return last_hold_.end > 0; }
+
+  /// As many as came by the end of the last hold will come in as long again, counted from its
+  /// begin, until more have come since than that foretells; at no more than the speed between
+  /// holds.
+  double by_holds(double left, double mean) const noexcept {
+    auto const rate = hold_rate();
+    auto const since = all_span_ - last_hold_.begin, came = all_came_ - last_hold_.came;
+    if (came > rate * since) return left * since / came;
+    auto const late = left / mean - (last_hold_.end - last_hold_.begin);
+    auto const between = came_ > 0 ? held_ + left * span_ / came_ : 0;
+    return std::fmax((left + came) / rate - since, std::fmax(late, between));
+  }
+  /// Since the end of the first hold, before which a window may have begun, as soon as that tells.
+  double hold_rate() const noexcept {
+    auto const came = last_hold_.came - first_hold_.came, span = last_hold_.end - first_hold_.end;
+    return span > 0 && 2 * came >= first_hold_.came ? came / span
+                                                    : last_hold_.came / last_hold_.end;
+  }
+
+  bool begun_ = false;
   double came_ = 0, span_ = 0, all_came_ = 0, all_span_ = 0, held_ = 0;
+  double last_came_ = 0;  // when, as all_span_
+  struct {
+    double begin = 0, end = 0, came = 0;  // when, and how many by then; no end: there was none
+  } first_hold_, last_hold_;
 };
 
 }  // namespace headway::app

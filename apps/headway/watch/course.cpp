@@ -105,7 +105,10 @@ void course::sum_up(std::string const& more, bool journal, std::string_view hint
   lanes_->keep();
   if (talks() && !unread) std::fputs(text.c_str(), stderr);
   if (hints_ignored_ > 0)
-    say(fmt::format("{} values in {} made no sense, and were ignored", hints_ignored_, hints));
+    say(fmt::format("{} in {} made no sense, and {} ignored{}{}",
+                    hints_ignored_ == 1 ? "1 value" : fmt::format("{} values", hints_ignored_),
+                    hints, hints_ignored_ == 1 ? "was" : "were",
+                    hint_ignored_.empty() ? "" : ", such as ", printable(hint_ignored_)));
 }
 
 void course::close() {

@@ -88,7 +88,11 @@ class course {
   void ended(std::string_view title, final_outcome);
   /// … without success.
   void lost(loss const& l) { lost_.add(l); }
-  void ignored(int hints) noexcept { hints_ignored_ += hints; }
+  /// An answer had so many hints that made no sense; `first`: one of them.
+  void ignored(int hints, std::string_view first) {
+    hints_ignored_ += hints;
+    if (hint_ignored_.empty()) hint_ignored_ = first;
+  }
   /// Whether, by the ending of one that was refused by this, all of them have failed alike: true
   /// once.
   bool canary_dies(int refused_by) { return canary_.dies(refused_by) && terms_.may.canary; }
@@ -118,6 +122,7 @@ class course {
   losses lost_{};
   canary canary_{};
   std::int64_t hints_ignored_ = 0;
+  std::string hint_ignored_{};  // the first
   bool finishing_ = false;
   lanes* lanes_ = nullptr;
   fleet_link* fleet_ = nullptr;

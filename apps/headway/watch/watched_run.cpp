@@ -88,7 +88,7 @@ std::string watched_run::state() {
   speed_.hold(of_.stands.held(now));
   auto text =
       fmt::format(R"({{"ok":true,"jobs":{},"run":{},"scopes":[)", json_string(in_utf8(of_.jobs)),
-                  progress_json(of_.stands, speed_.per_second(), now, now - began_));
+                  progress_json(of_.stands, speed_.foretell(of_.stands.left()), now, now - began_));
   append_states(text, now, of_.paces);
   return text + "]}";
 }

@@ -53,18 +53,27 @@ struct advice {
   std::optional<duration> retry_after{};  ///< from the arrival of the response on
   std::optional<bool> should_retry{};     ///< the server overrules its own status
   std::vector<quota> quotas{};            ///< at most 16
-  int ignored = 0;                        ///< values that made no sense
+  /// Values that made no sense, and Retry-Afters that are dates a minute ago or more: these make
+  /// `retry_after` zero.
+  int ignored = 0;
+  std::optional<field> first_ignored{};  ///< the field of the first of them; views as the caller's
 };
 
 /// Returns the Date of the response, or `now` without one; all times in it are relative to this.
 HEADWAY_EXPORT std::chrono::sys_seconds server_time(std::span<field const>,
                                                     std::chrono::sys_seconds now) noexcept;
 
+/// Parses an instant, in any notation that names just one: as parse_date(), parse_mail_date(), or
+/// RFC 3339. `now` as for parse_date().
+HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_instant(
+    std::string_view, std::chrono::sys_seconds now) noexcept;
+
 /// Reads all fields that speak of a limit. `now` is local time.
 ///
 /// Hold: retry-after-ms, else Retry-After, else x-ms-retry-after-ms, else x-amz-retry-after. The
-/// longest of a repeated field holds; a decimal and a date merged with a number are accepted, as
-/// servers send them. grpc-retry-pushback-ms: negative or junk forbids a retry.
+/// longest of a repeated field holds; a decimal, an instant in any notation and a date merged with
+/// a number are accepted, as servers send them. grpc-retry-pushback-ms: negative or junk forbids a
+/// retry.
 ///
 /// Of a limit that is told twice, the least `limit` and `remaining` and the longest reset hold.
 ///
@@ -77,7 +86,7 @@ HEADWAY_EXPORT std::chrono::sys_seconds server_time(std::span<field const>,
 HEADWAY_EXPORT advice advice_of(std::span<field const>, std::chrono::sys_seconds now);
 
 /// Parses the time until a limit is full again, in any notation: 1m30s, 374ms (Go); RFC 3339, also
-/// without seconds; an HTTP-date; epoch milliseconds from 10^11 on, epoch seconds from 10^9 on,
+/// without seconds; a date; epoch milliseconds from 10^11 on, epoch seconds from 10^9 on,
 /// else seconds from now. Returns zero for the past, and nullopt for anything else or beyond
 /// wait_max.
 HEADWAY_EXPORT std::optional<duration> parse_reset(std::string_view,

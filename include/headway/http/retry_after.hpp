@@ -24,6 +24,13 @@ inline constexpr duration wait_max = std::chrono::hours(366 * 24);
 HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_date(
     std::string_view value, std::chrono::sys_seconds now) noexcept;
 
+/// Parses the date-time of a mail, which some servers send in place of an HTTP-date. Its zone is an
+/// offset (+0200, +02:00), UTC, Z or one of RFC 5322's names (UT, GMT, EST to PDT); returns nullopt
+/// for any other, as two zones may have one name. The day may have one digit and no name, the time
+/// no seconds. Case-sensitive. Source: RFC 5322 §3.3, §4.3.
+HEADWAY_EXPORT std::optional<std::chrono::sys_seconds> parse_mail_date(
+    std::string_view value) noexcept;
+
 /// Returns the wait that a Retry-After field asks for, from the arrival of the response on, or
 /// nullopt if the value is malformed or asks for more than wait_max. Returns zero for the past (a
 /// caller needs a floor of its own).
