@@ -175,6 +175,20 @@ TEST(fit, is_a_scenario_file_that_reads_back) {
   EXPECT_NEAR(f.server.server.failures, 0.05, 0.02);
 }
 
+/// Its answer came first, for it was a refusal.
+TEST(recording, of_two_sent_at_one_instant_has_the_accepted_one_first) {
+  temporary file;
+  recorded(limited_by(sim::concurrency{.max_busy = 1}), "fixed(rate=1/s,burst=1000)", 6, file.path);
+  auto const all = read_recording(file.path).attempts;
+  int together = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].sent != all[i - 1].sent) continue;
+    ++together;
+    EXPECT_TRUE(all[i].refused()) << i;
+  }
+  EXPECT_GT(together, 0);
+}
+
 TEST(recording, of_a_long_run_keeps_the_first_attempts_and_the_newest) {
   recording r;
   auto const attempt_at = [](std::size_t i) {
