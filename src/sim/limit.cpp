@@ -209,8 +209,9 @@ duration window_counter::wait(time_point now, std::int64_t cost) const noexcept 
   then.advance(now);
   if (then.used + cost > count) then.advance(later(then.start, period));
   std::int64_t const must_leave = then.before - (count - then.used - cost);
-  return must_leave <= 0 ? until(then.start, now)
-                         : until(later(then.start, must_leave * then.each_leaves()), now);
+  return must_leave <= 0
+             ? until(then.start, now)
+             : until(later(then.start, (must_leave - 1) * then.each_leaves() + 1ns), now);
 }
 
 void window_counter::admit(time_point now, std::int64_t cost, duration) {
@@ -233,7 +234,10 @@ allowance window_counter::left(time_point now) const noexcept {
   window_counter then = *this;
   then.advance(now);
   std::int64_t of_before = then.before;
-  if (of_before > 0) of_before -= std::min(of_before, (now - then.start) / then.each_leaves());
+  if (of_before > 0) {
+    auto const each = then.each_leaves();
+    of_before -= std::min(of_before, (now - then.start + each - 1ns) / each);
+  }
   duration const reset = until(later(then.start, then.used > 0 ? 2 * period : period), now);
   return {std::max(count - then.used - of_before, std::int64_t{0}),
           then.used + of_before > 0 ? reset : duration::zero()};

@@ -35,11 +35,11 @@ int slots_found(sim::behaviour const& serves, int requests, double slots) {
 
 /// In how many of so many runs the limit is found within 5 %.
 int near(sim::behaviour const& serves, int requests, double limit, double ceiling = 0,
-         std::uint64_t runs = 20) {
+         std::uint64_t runs = 20, duration first_late = {}) {
   temporary file;
   int count = 0;
   for (std::uint64_t seed = 1; seed <= runs; ++seed) {
-    beside more;
+    beside more{.first_late = first_late};
     if (ceiling > 0) more.ceiling = gcra::per(ceiling, 1s);
     record(serves, "seek", requests, file.path, seed, more);
     auto f = figures_of_trace(file.path);
@@ -65,6 +65,11 @@ TEST(figures, say_the_limit_that_was_met_last) {
         near(serves(sim::sliding_window{.count = count, .period = 1s, .counts_rejects = true}), 750,
              count),
         19);
+  for (bool const counts_rejects : {false, true})  // 18, 17, without `first_may_come`
+    EXPECT_GE(near(serves(sim::window_counter{
+                       .count = 30, .period = 1s, .counts_rejects = counts_rejects}),
+                   750, 30, 0, 20, 3ms),
+              19);
   auto slots = serves(sim::concurrency{.max_busy = 20});
   slots.latency = {100ms, 100ms};
   EXPECT_GE(slots_found(slots, 2000, 20), 20);

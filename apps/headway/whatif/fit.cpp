@@ -59,7 +59,11 @@ fatal unsayable(recording const& r) {
 void keep_best(std::vector<candidate>& best, candidate c) {
   constexpr std::size_t kept = 6;  // of a kind
   if (c.of.explained == 0 || !is_sayable(c.words)) return;
-  best.push_back(std::move(c));
+  auto const same = std::ranges::find(best, c.words, &candidate::words);
+  if (same == best.end())
+    best.push_back(std::move(c));
+  else if (same->score < c.score)
+    *same = std::move(c);
   std::ranges::stable_sort(best, std::ranges::greater{}, &candidate::score);
   if (best.size() > kept) best.pop_back();
 }
@@ -139,6 +143,8 @@ std::string per(std::int64_t count, duration period) {
   return fmt::format("{}/{}s", count, period / duration(1s));
 }
 
+constexpr std::array<duration, 7> periods = {1s, 10s, 30s, 1min, 5min, 10min, 1h};
+
 using window_of = candidate (*)(stretch, std::int64_t count, duration period);
 
 constexpr std::array<window_of, 3> window_kinds = {
@@ -156,24 +162,54 @@ constexpr std::array<window_of, 3> window_kinds = {
     }};
 
 /// Counts up to the most that was accepted in a period; then each around the best.
-std::vector<candidate> windows(stretch all) {
+std::vector<candidate> windows(stretch all, window_of try_it) {
   std::vector<candidate> best;
   auto const span = all.back().sent - all.front().sent;
-  for (duration const period : std::array<duration, 7>{1s, 10s, 30s, 1min, 5min, 10min, 1h}) {
+  for (auto const period : periods) {
     if (2 * period > 3 * span) break;
     auto const most = busiest(all, period);
     auto const step = 1 + most / 50;
-    for (auto const try_it : window_kinds) {
-      std::pair<double, std::int64_t> top{-1, most};
-      auto const look = [&](std::int64_t n) {
-        auto c = try_it(all, n, period);
-        if (c.score > top.first) top = {c.score, n};
-        keep_best(best, std::move(c));
-      };
-      for (auto n = std::max<std::int64_t>(1, most / 2); n <= most + 2; n += step) look(n);
-      auto const middle = top.second, finer = std::max<std::int64_t>(1, step / 25);
-      for (auto n = std::max<std::int64_t>(1, middle - step); n <= middle + step; n += finer)
-        look(n);
+    std::pair<double, std::int64_t> top{-1, most};
+    auto const look = [&](std::int64_t n) {
+      auto c = try_it(all, n, period);
+      if (c.score > top.first) top = {c.score, n};
+      keep_best(best, std::move(c));
+    };
+    for (auto n = std::max<std::int64_t>(1, most / 2); n <= most + 2; n += step) look(n);
+    auto const middle = top.second, finer = std::max<std::int64_t>(1, step / 25);
+    for (auto n = std::max<std::int64_t>(1, middle - step); n <= middle + step; n += finer) look(n);
+  }
+  return best;
+}
+
+candidate counter(stretch all, sim::window_counter limit) {
+  auto words = "counter=" + per(limit.count, limit.period);
+  if (!limit.counts_rejects) return tried(all, limit, "window counter", std::move(words));
+  return tried(all, limit, "window counter that counts refusals", words + ",counts-rejects");
+}
+
+/// As much as was counted where refusals began, or one more or less, however late the first request
+/// came.
+std::vector<candidate> counters(stretch all, bool counts_rejects) {
+  std::vector<candidate> best;
+  std::vector<std::size_t> refusals;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].refused()) refusals.push_back(i);
+  auto const span = all.back().sent - all.front().sent;
+  for (auto const period : periods) {
+    if (2 * period > 3 * span) break;
+    for (auto const late : first_may_come(all)) {
+      auto load = load_at(all, {.what = measure::kind::two_parts,
+                                .period = period,
+                                .refusals_too = counts_rejects,
+                                .late = late});
+      for (std::size_t i = 0; i < all.size(); ++i) load[i] += static_cast<double>(all[i].cost - 1);
+      auto const count = static_cast<std::int64_t>(threshold_of(all, load, 0, refusals).load);
+      for (auto n = std::max<std::int64_t>(1, count - 1); n <= count + 1; ++n)
+        keep_best(best, counter(all, {.count = n,
+                                      .period = period,
+                                      .counts_rejects = counts_rejects,
+                                      .start = later(all.front().sent, late)}));
     }
   }
   return best;
@@ -419,10 +455,12 @@ std::vector<candidate> of_acceptances(stretch all) {
   for (duration const period : std::array<duration, 5>{1s, 10s, 1min, 10min, 1h}) {
     if (2 * period > 3 * (sent.back() - sent.front())) break;
     auto const most = busiest(all, period);
-    for (auto const try_it : window_kinds) {
-      auto c = try_it({}, most, period);
+    auto const add = [&](candidate c) {
       found.push_back({.words = std::move(c.words), .kind = std::move(c.kind)});
-    }
+    };
+    for (auto const try_it : window_kinds) add(try_it({}, most, period));
+    for (bool const counts_rejects : {false, true})
+      add(counter({}, {.count = most, .period = period, .counts_rejects = counts_rejects}));
   }
   return found;
 }
@@ -490,16 +528,20 @@ fitted fit(recording const& r) {
         r, "", fmt::format("the limit: up to {} in a second were all accepted", busiest(all, 1s)));
   }
   std::vector<candidate> ranked;
-  for (auto& some : {buckets(all), slots(all), windows(all)})
+  auto const rank = [&](std::vector<candidate> const& some) {
     ranked.insert(ranked.end(), some.begin(), some.end());
+  };
+  rank(buckets(all));
+  rank(slots(all));
+  for (auto const kind : window_kinds) rank(windows(all, kind));
+  for (bool const counts_rejects : {false, true}) rank(counters(all, counts_rejects));
   if (ranked.empty()) throw unsayable(r);
   std::ranges::stable_sort(ranked, std::ranges::greater{}, &candidate::score);
 
-  constexpr double as_good = 0.15;
   auto const* best = &ranked.front();
   auto nearest = std::numeric_limits<double>::infinity();
   for (auto const& c : ranked) {
-    if (c.score < ranked.front().score - as_good) break;
+    if (c.score < ranked.front().score) break;
     auto const off = distance(with_limit(r, c.words, "", 1).like);
     if (off < nearest) best = &c, nearest = off;
   }

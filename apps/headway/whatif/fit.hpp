@@ -40,9 +40,10 @@ struct fitted {
 };
 
 /// Finds the kind of limit that explains the recorded answers best, among a rate with a burst,
-/// slots, and windows that are fixed, sliding or count refusals; of those that explain them equally
-/// well, the one under which the recorded law takes the recorded time. O(attempts × limits tried),
-/// a second or so. Errors: fatal(exit_usage) where no scenario can be made of it.
+/// slots, windows that are fixed, sliding or count refusals, and window counters, which may count
+/// refusals, too; of those that explain them equally well, the one under which the recorded law
+/// takes the recorded time. O(attempts × limits tried), a second or so. Errors: fatal(exit_usage)
+/// where no scenario can be made of it.
 fitted fit(recording const&);
 
 }  // namespace headway::app

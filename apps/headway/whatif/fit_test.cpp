@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fatal.hpp"
+#include "scenario/grammar.hpp"
 #include "scenario/scenario_file.hpp"
 #include "whatif/load.hpp"
 #include "whatif/test_recording.hpp"
@@ -35,6 +36,27 @@ TEST(fit, finds_the_kind_of_limit_and_its_size) {
   EXPECT_NEAR(static_cast<double>(w->count), 300, 3) << window.toml;
 }
 
+TEST(fit, tells_window_counters_from_windows_and_whether_refusals_count) {
+  temporary file;
+  for (std::string const words :
+       {"counter=100/10s", "counter=100/10s,counts-rejects", "window=100/10s",
+        "sliding=100/10s,counts-rejects", "counter=20/1s", "counter=20/1s,counts-rejects"}) {
+    auto const f = fit(recorded(limited_by(parse_limit(words)), "seek", 600, file.path));
+    EXPECT_EQ(f.limit, words) << f.toml;
+    EXPECT_NE(f.toml.find(" and 0 acceptances speak against it"), f.toml.npos) << f.toml;
+  }
+}
+
+/// Requests come just when a period ends.
+TEST(fit, finds_a_window_counter_though_its_first_request_came_late) {
+  temporary file;
+  record(limited_by(sim::window_counter{.count = 50, .period = 1s, .counts_rejects = true}), "seek",
+         750, file.path, 7, {.first_late = 3ms});
+  auto const f = fit(read_recording(file.path));
+  EXPECT_EQ(f.limit, "counter=50/1s,counts-rejects") << f.toml;
+  EXPECT_NE(f.toml.find("sure: explains 14 of 14 refusals"), f.toml.npos) << f.toml;
+}
+
 /// What results tell of the same run.
 recording without_times_of_refusals(recording r) {
   r.throttled = static_cast<std::int64_t>(std::erase_if(
@@ -64,6 +86,22 @@ TEST(fit, says_that_it_does_not_reproduce_a_limit_that_changed) {
   auto const f = fit(recorded(changing(), "reno", 400, file.path));
   EXPECT_FALSE(f.like.holds()) << f.toml;
   EXPECT_NE(f.toml.find("DOES NOT reproduce"), f.toml.npos) << f.toml;
+}
+
+/// What does not count begins no period: nothing counts from 10 s to 25 s.
+TEST(load_at, of_two_counters_has_a_new_period_where_there_were_two_without_any) {
+  std::vector<recording::attempt> all;
+  for (duration const at : {0s, 11s, 25s, 31s, 36s}) all.push_back({.sent = time_point(at)});
+  all[1].what = outcome::throttle;
+  measure how{.what = measure::kind::two_parts, .period = 10s};
+  auto const rounded = [&] {
+    std::vector<int> tenths;
+    for (auto const load : load_at(all, how)) tenths.push_back(static_cast<int>(10 * load + 0.5));
+    return tenths;
+  };
+  EXPECT_EQ(rounded(), (std::vector{0, 9, 0, 10, 18}));
+  how.refusals_too = true;
+  EXPECT_EQ(rounded(), (std::vector{0, 9, 5, 9, 14}));
 }
 
 TEST(loads, refusals_at_the_highest_are_unlikely_to_come_by_chance) {
@@ -122,16 +160,19 @@ TEST(fit, says_in_a_sentence_where_no_scenario_can_be_made) {
       "run.trace: its requests cost 3000000 units on average; a scenario may have up to 1000000");
 }
 
-/// A bucket of `rate` units a second that requests of `cost` come to every 10 ms.
-recording of_a_bucket(double rate, std::int64_t burst, std::int64_t cost) {
+/// A limit that requests of `cost` come to every 10 ms.
+template <class Limit>
+recording of_one_each_10_ms(Limit l, std::int64_t cost) {
   recording r;
   r.file = "run.trace";
   r.took = 10s;
-  sim::token_bucket b{.interval = from_seconds(1 / rate), .burst = burst};
   for (int i = 0; i < 1000; ++i) {
     time_point const now(i * 10ms);
-    auto const ok = b.wait(now, cost) == 0ns;
-    if (ok) b.admit(now, cost, 1ms);
+    auto const ok = l.wait(now, cost) == 0ns;
+    if (ok)
+      l.admit(now, cost, 1ms);
+    else
+      l.refuse(now, cost);
     r.requests += ok;
     r.attempts.push_back({.sent = now,
                           .latency = 1ms,
@@ -141,20 +182,32 @@ recording of_a_bucket(double rate, std::int64_t burst, std::int64_t cost) {
   return r;
 }
 
+sim::token_bucket bucket(double rate, std::int64_t burst) {
+  return {.interval = from_seconds(1 / rate), .burst = burst};
+}
+
 /// Before: it looked for rates around 30/s.
 TEST(fit, counts_units_not_requests) {
-  auto r = of_a_bucket(30'000, 5'000, 1'000);
+  auto r = of_one_each_10_ms(bucket(30'000, 5'000), 1'000);
   r.law = parse_law("fixed(rate=100000/s,burst=1000)");  // one each 10 ms, as it was
   auto const f = fit(r);
   auto const* const found = std::get_if<sim::token_bucket>(&f.server.server.limits.at(0));
   ASSERT_TRUE(found) << f.toml;
   EXPECT_NEAR(1 / to_seconds(found->interval), 30'000, 600);
   EXPECT_EQ(found->burst, 5'000);
+
+  auto counted = of_one_each_10_ms(sim::window_counter{.count = 30'000, .period = 1s}, 1'000);
+  counted.law = r.law;
+  auto const c = fit(counted);
+  auto const* const counter = std::get_if<sim::window_counter>(&c.server.server.limits.at(0));
+  ASSERT_TRUE(counter) << c.toml;
+  EXPECT_EQ(counter->period, 1s);
+  EXPECT_NEAR(static_cast<double>(counter->count), 30'000, 600);
 }
 
 /// Before: it tried 760,000 windows of each kind.
 TEST(fit, tries_no_more_limits_where_requests_cost_much) {
-  EXPECT_EQ(refused_with(of_a_bucket(9'000'000, 10'000'000, 1'000'000)),
+  EXPECT_EQ(refused_with(of_one_each_10_ms(bucket(9'000'000, 10'000'000), 1'000'000)),
             "run.trace: no limit that a scenario may have explains its refusals");
 }
 
@@ -173,6 +226,20 @@ TEST(fit, is_a_scenario_file_that_reads_back) {
   auto const again = parse_scenario(f.toml, f.server.name + ".toml");
   EXPECT_EQ(again, f.server) << f.toml;
   EXPECT_NEAR(f.server.server.failures, 0.05, 0.02);
+}
+
+/// Its answer came first, for it was a refusal.
+TEST(recording, of_two_sent_at_one_instant_has_the_accepted_one_first) {
+  temporary file;
+  recorded(limited_by(sim::concurrency{.max_busy = 1}), "fixed(rate=1/s,burst=1000)", 6, file.path);
+  auto const all = read_recording(file.path).attempts;
+  int together = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].sent != all[i - 1].sent) continue;
+    ++together;
+    EXPECT_TRUE(all[i].refused()) << i;
+  }
+  EXPECT_GT(together, 0);
 }
 
 TEST(recording, of_a_long_run_keeps_the_first_attempts_and_the_newest) {

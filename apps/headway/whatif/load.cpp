@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <span>
-#include <utility>
 
 namespace headway::app {
 namespace {
@@ -61,19 +60,24 @@ std::vector<double> in_a_fixed_window(stretch all, measure const& m, duration sl
 
 /// Source: HAProxy, freq_ctr.h.
 std::vector<double> in_two_parts(stretch all, measure const& m, duration slack) {
+  struct {
+    time_point begin{};
+    std::int64_t before = 0, now = 0;
+  } counts{.begin = later(all.front().sent, m.late)};
   std::vector<double> at;
-  auto begin = all.front().sent;
-  std::int64_t before = 0, now = 0;
   for (auto const& a : all) {
-    if (a.sent >= begin + m.period) {
-      begin += m.period;
-      before = std::exchange(now, 0);
-      if (a.sent >= begin + m.period) begin = a.sent, before = 0;
+    auto then = counts;
+    if (a.sent >= later(then.begin, m.period)) {
+      bool const follows = a.sent < later(then.begin, 2 * m.period);
+      then = {.begin = follows ? later(then.begin, m.period) : a.sent,
+              .before = follows ? then.now : 0};
     }
-    auto const left = to_seconds(begin + m.period - (a.sent + slack)) / to_seconds(m.period);
-    at.push_back(static_cast<double>(now) +
-                 static_cast<double>(before) * std::clamp(left, 0.0, 1.0));
-    now += counted(a, m);
+    auto const left = to_seconds(then.begin + m.period - (a.sent + slack)) / to_seconds(m.period);
+    at.push_back(static_cast<double>(then.now) +
+                 static_cast<double>(then.before) * std::clamp(left, 0.0, 1.0));
+    if (counted(a, m) == 0) continue;
+    counts = then;
+    counts.now += counted(a, m);
   }
   return at;
 }
@@ -94,6 +98,13 @@ std::vector<double> load_with(stretch all, measure const& m, duration slack) {
 }
 
 }  // namespace
+
+std::vector<duration> first_may_come(stretch all) {
+  std::vector<duration> after{0ns};
+  if (all.empty()) return after;
+  for (duration d = 1ms; d < all.front().latency; d += d / 2) after.push_back(d);
+  return after;
+}
 
 std::vector<double> load_at(stretch all, measure m) {
   if (all.empty()) return {};

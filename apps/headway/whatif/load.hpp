@@ -22,7 +22,12 @@ struct measure {
   kind what = kind::in_flight;
   duration period{};
   bool refusals_too = false;  ///< refused ones count
+  duration late{};            ///< two_parts: the first attempt came so long after it was sent
 };
+
+/// Returns how long after it was sent the first attempt may have come, ascending from 0 to its
+/// latency: a recording does not tell how much of that a new connection took.
+std::vector<duration> first_may_come(stretch);
 
 /// Returns the load at each attempt, itself not counted: at least as much as there was where it was
 /// refused, at most as much where it was accepted, since a recording tells arrivals inexactly.

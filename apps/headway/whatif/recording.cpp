@@ -211,8 +211,11 @@ recording read_recording(std::string const& file) {
   in.seekg(0);
   auto r = traced ? of_trace(file) : of_results(file, std::move(in));
   r.file = file;
-  std::ranges::stable_sort(r.attempts, {}, &recording::attempt::sent);
-  std::ranges::stable_sort(r.last, {}, &recording::attempt::sent);
+  // They were taken in the order of their answers; of those sent at one instant a limit accepts the
+  // first.
+  auto const in_order = [](recording::attempt const& a) { return std::pair(a.sent, a.refused()); };
+  std::ranges::stable_sort(r.attempts, {}, in_order);
+  std::ranges::stable_sort(r.last, {}, in_order);
   return r;
 }
 

@@ -21,6 +21,7 @@ namespace headway::app {
 struct beside {
   std::optional<gcra> ceiling{};  ///< of its user
   double noise = 0;               ///< share of what is accepted that is refused by chance
+  duration first_late{};          ///< the first attempt comes, as where a connection is made
 };
 
 /// Writes the trace of a run of `requests` against the model of a server, under the law that `text`
@@ -43,13 +44,16 @@ inline void record(sim::behaviour const& serves, std::string_view text, int requ
   std::priority_queue<flight, std::vector<flight>, decltype(later_first)> flying(later_first);
   auto now = began;
   int open = requests;
+  auto late = more.first_late;
   for (int i = 0; i < requests; ++i) g.submit(now, {});
   while (open > 0) {
     while (auto const t = g.next(now)) {
       g.start(now, *t, chance());
-      auto const a = server.arrive(time_point(now - began), 1, chance());
+      auto const on_the_way = std::exchange(late, 0ns);
+      auto const a = server.arrive(time_point(now - began + on_the_way), 1, chance());
       auto const by_chance = more.noise > 0 && unit(chance()) < more.noise;
-      flying.emplace(now + a.after + 100us, *t, by_chance ? outcome::throttle : a.what);
+      flying.emplace(now + on_the_way + a.after + 100us, *t,
+                     by_chance ? outcome::throttle : a.what);
     }
     auto const wake = g.wakeup(now);
     if (flying.empty() || wake < std::get<0>(flying.top())) {

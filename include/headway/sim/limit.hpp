@@ -177,8 +177,9 @@ struct HEADWAY_EXPORT sliding_window {
 };
 
 /// At most `count` units in a `period`, as two counters estimate it: the units of the current
-/// period, and those of the one before, which leave one by one, evenly. A period follows the one
-/// before, or begins with the first unit after two without any. Sources: HAProxy's `http_req_rate`
+/// period, and what is left of those of the one before, which leave one by one, evenly. What is
+/// left is rounded down, so that the first leaves at once. A period follows the one before, or
+/// begins with the first unit after two without any. Sources: HAProxy's `http_req_rate`
 /// (freq_ctr.h), and the sliding window counters of Cloudflare and Upstash.
 struct HEADWAY_EXPORT window_counter {
   std::int64_t count = 100;     ///< units in a period, by the estimate
