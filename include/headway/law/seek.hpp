@@ -1068,7 +1068,9 @@ struct seek {
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
-    if (so_far.epoch == 0) wait.hold_room(now, s);
+    if (so_far.epoch == 0 && top.at == 0)
+      wait.hold_room(now, s, last.since.sends,
+                     static_cast<double>(so_far.successes - s.sent.successes));
     if (with.drain) judge_latency(now, s);
   }
 
