@@ -489,7 +489,7 @@ void fields(C& c, typename C::template as<period>& x) {
 template <class C>
 void fields(C& c, typename C::template as<latency>& x) {
   auto& [mean, base, lowest, highest, answers, high, delivered, block, answered, drained, resume,
-         room, heard, opening] = x;
+         room, heard, first, newest] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
@@ -503,9 +503,8 @@ void fields(C& c, typename C::template as<latency>& x) {
   c.real(resume, 0);
   c.real(room);
   c.whole(heard, 0, count_max);
-  c.real(opening.first, 0);
-  c.count(opening.newest);
-  c.count(opening.held);
+  c.real(first, 0);
+  c.count(newest);
 }
 
 template <class C>

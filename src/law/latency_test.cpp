@@ -70,7 +70,7 @@ TEST(latency, of_first_answers_that_come_ever_later_in_order_leaves_room_for_wha
       l.answers = i;
       sample const s{.sent = {.sends = static_cast<std::uint64_t>(i) * r.of_each},
                      .rtt = r.fast_first && i == 0 ? 40ms : 1s + i * r.took};
-      l.hold_room(time_point{11s} + i * r.apart, s, 100, 1000);
+      l.hold_room(time_point{11s} + i * r.apart, s);
     }
     EXPECT_DOUBLE_EQ(l.room, r.room) << r.what;
   }
@@ -82,7 +82,7 @@ TEST(latency, answers_that_overtake_others_are_no_queues_and_leave_more_room) {
   l.start(time_point{10s});
   l.room = 40;
   auto const takes = [&](std::uint64_t sends, int out) {
-    l.hold_room(time_point{11s}, {.sent = {.sends = sends}, .in_flight = out, .rtt = 1s}, 100, 0);
+    l.hold_room(time_point{11s}, {.sent = {.sends = sends}, .in_flight = out, .rtt = 1s});
     ++l.answers;
     return l.room;
   };
@@ -93,26 +93,6 @@ TEST(latency, answers_that_overtake_others_are_no_queues_and_leave_more_room) {
   EXPECT_EQ(takes(7, 40), 44);
   for (int i = 5; i < 10; ++i) takes(static_cast<std::uint64_t>(i), 0);
   EXPECT_EQ(takes(11, 44), 44);  // in order, by and large
-}
-
-// A server that shares its processors answers what has gone at once, and looks fast meanwhile.
-TEST(latency, what_queued_at_first_leaves_room_by_what_was_answered_during_each_flight) {
-  latency l;
-  l.start(time_point{10s});
-  auto const answered = [&](std::uint64_t sends, duration rtt, double during) {
-    l.room = 1000;  // by the pace
-    l.hold_room(time_point{11s} + rtt, {.sent = {.sends = sends}, .rtt = rtt}, 55, during);
-    ++l.answers;
-    return l.room;
-  };
-  for (std::uint64_t i = 0; i < 4; ++i) answered(i, 1s + i * 500ms, 100);
-  EXPECT_EQ(l.opening.held, 55);
-  l.base = 1;                                    // the first block is over
-  EXPECT_DOUBLE_EQ(answered(30, 7s, 40), 54);    // a quarter more, and four
-  EXPECT_DOUBLE_EQ(answered(5, 1s, 1), 5.25);    // it went before
-  EXPECT_DOUBLE_EQ(answered(55, 6s, 50), 66.5);  // after that, but late
-  EXPECT_EQ(answered(56, 1s, 1), 1000);          // no queue any more
-  EXPECT_EQ(answered(57, 7s, 1), 1000);
 }
 
 TEST(latency, that_doubles_in_two_blocks_is_a_queue) {

@@ -16,28 +16,21 @@ namespace headway {
 /// Units: seconds where not typed. Threads: a value. Source: RFC 6817 (the lowest of a block);
 /// design/003.
 struct latency {
-  double mean = 0;        ///< smoothed; 0: no answer yet
-  double base = 0;        ///< the lowest of a block while nothing queued
-  double lowest = 0;      ///< of this block
-  double highest = 0;     ///< of this block
-  int answers = 0;        ///< in it
-  int high = 0;           ///< blocks in a row that were too high
-  double delivered = 0;   ///< units per second in the block before
-  time_point block{};     ///< its begin; while draining: what was sent before does not count
-  time_point answered{};  ///< the last answer
-  double drained = 0;     ///< the latency that made us drain; 0: we do not
-  double resume = 0;      ///< the level before
-  double room = 2048;     ///< permits without an answer, while they are not the limit
-  int heard = 0;          ///< permits with an answer that has begun, as of the last one
-
-  /// The first answers.
-  struct beginning {
-    double first = 0;          ///< the longer of two
-    std::uint64_t newest = 0;  ///< sends up to the latest one that is answered, in the first block
-    std::uint64_t held = 0;    ///< sends, once they have queued; 0: they do not
-    friend bool operator==(beginning const&, beginning const&) = default;
-  };
-  beginning opening{};
+  double mean = 0;           ///< smoothed; 0: no answer yet
+  double base = 0;           ///< the lowest of a block while nothing queued
+  double lowest = 0;         ///< of this block
+  double highest = 0;        ///< of this block
+  int answers = 0;           ///< in it
+  int high = 0;              ///< blocks in a row that were too high
+  double delivered = 0;      ///< units per second in the block before
+  time_point block{};        ///< its begin; while draining: what was sent before does not count
+  time_point answered{};     ///< the last answer
+  double drained = 0;        ///< the latency that made us drain; 0: we do not
+  double resume = 0;         ///< the level before
+  double room = 2048;        ///< permits without an answer, while they are not the limit
+  int heard = 0;             ///< permits with an answer that has begun, as of the last one
+  double first = 0;          ///< the longer of the first two
+  std::uint64_t newest = 0;  ///< sends up to the latest one that is answered, in the first block
   friend bool operator==(latency const&, latency const&) = default;
 
   static constexpr double smoothing = 20;      ///< answers, or as many as fly
@@ -84,27 +77,18 @@ struct latency {
            : usual < room      ? room + (usual - room) / std::max(smoothing, room)
                                : usual;
   }
-  /// Takes an answer before any limit is known, after `sends` in all, of which `during` were
-  /// answered while it was under way. Where the answers of the first block come ever later, and
-  /// hardly one overtakes another, what has gone queues: no more may be out than is delivered,
-  /// until one that went since then takes no longer. Where many overtake others, more may be out.
-  void hold_room(time_point now, sample const& s, std::uint64_t sends, double during) noexcept {
-    auto const rtt = std::max(to_seconds(s.rtt), 0.0);
-    bool const long_time = rtt > higher * opening.first + shortest;
-    if (opening.held > 0) {
-      if (s.sent.sends >= opening.held && !long_time) opening.held = 0;
-      if (opening.held > 0) room = std::min(room, more * during + room_least);
-    }
+  /// Takes an answer of the first block. Where answers come ever later, and hardly one overtakes
+  /// another, what has gone queues: until the block tells, no more may be out than is delivered.
+  /// Where many overtake others, more may be out.
+  void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
-    if (answers < few) opening.first = std::max(opening.first, rtt);
-    opening.newest = std::max(opening.newest, s.sent.sends + 1);
-    auto const since = to_seconds(now - block) - opening.first;
-    bool const later = answers >= few && since > 0 && long_time;
-    bool const in_order = static_cast<double>(opening.newest) <= overtaken * (answers + 1);
-    if (later && in_order) {
-      room = std::min(room, flying * answers * opening.first / since + flying_more);
-      if (opening.held == 0) opening.held = sends;
-    }
+    auto const rtt = std::max(to_seconds(s.rtt), 0.0);
+    if (answers < few) first = std::max(first, rtt);
+    newest = std::max(newest, s.sent.sends + 1);
+    auto const since = to_seconds(now - block) - first;
+    bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;
+    bool const in_order = static_cast<double>(newest) <= overtaken * (answers + 1);
+    if (later && in_order) room = std::min(room, flying * answers * first / since + flying_more);
     bool const full = s.in_flight - s.heard >= room - overtaking;
     if (answers >= few && !in_order && full) room += overtaking;
   }

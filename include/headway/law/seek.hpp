@@ -1068,9 +1068,7 @@ struct seek {
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
-    if (so_far.epoch == 0 && top.at == 0)
-      wait.hold_room(now, s, last.since.sends,
-                     static_cast<double>(so_far.successes - s.sent.successes));
+    if (so_far.epoch == 0) wait.hold_room(now, s);
     if (with.drain) judge_latency(now, s);
   }
 
