@@ -59,9 +59,10 @@ TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
 TEST(period, probes_go_where_windows_end_as_people_write_them) {
   auto const p = shut_after(30);
   EXPECT_LT(p.probe_interval(start + 2s, 30), 2);                     // 5 s are too far away
-  EXPECT_DOUBLE_EQ(p.probe_interval(start + 3s, 30), 2.1);            // … and now they end
-  EXPECT_DOUBLE_EQ(p.probe_interval(start + 22s, 30), 8.6);           // half a minute
-  EXPECT_DOUBLE_EQ(p.probe_interval(start + 31s, 30), 30.2);          // a minute
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 3s, 30), 2.05);           // … and now they end
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 22s, 30), 8.3);           // half a minute
+  EXPECT_DOUBLE_EQ(p.probe_interval(start + 31s, 30), 29.6);          // a minute
+  EXPECT_GT(p.probe_interval(start + 60'600ms - 1ns, 30), 1);         // it has just gone
   EXPECT_EQ(p.probe_interval(start + 40s, 2), period::unserved_max);  // others may have all of it
 }
 

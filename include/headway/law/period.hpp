@@ -129,7 +129,7 @@ struct period {
   /// Lengths of windows as people write them, seconds: a probe goes when one of them has just
   /// ended.
   static constexpr double written[] = {1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 3600};
-  static constexpr double written_late = 1.02;  ///< times as long after the opening
+  static constexpr double written_late = 1.01;  ///< times as long after the opening
   static constexpr double written_near = 1.33;  ///< times the usual interval: worth waiting for
 
   /// Returns the seconds until the next window that began with the opening has ended, if it is one
@@ -137,7 +137,7 @@ struct period {
   double written_end(time_point now) const noexcept {
     auto const open = to_seconds(now - began);
     for (auto const length : written)
-      if (open < written_late * length) return written_late * length - open;
+      if (open < length) return written_late * length - open;
     return 0;
   }
 
