@@ -18,7 +18,7 @@ BROKEN = [  # path, text, word of the complaint
     ("src/postgres/board.cpp", "std::random_device entropy;", "chance"),
     ("include/headway/sim/server.hpp", "return std::pow(2.0, attempt);", "compilers"),
     ("include/headway/window/reno.hpp", "struct reno {};", "cites its source"),
-    ("src/governor.cpp", "int one;\n" * 4541, "4526 lines of code; at most 4540"),
+    ("src/governor.cpp", "int one;\n" * 4541, "4541 lines of code; at most 4540"),
     ("include/headway/http/advice.hpp", "advice advice_of(\n    int, int) noexcept;\n", "HEADWAY_EXPORT"),
     ("examples/core.cpp", "int one;\n" * 61, "at most 60 lines"),
     ("apps/headway/base/url.cpp", '#include "os/file.hpp"', "base includes os"),

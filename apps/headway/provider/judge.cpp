@@ -204,9 +204,10 @@ reaction decide(evidence const& e) {
 
 /// What made no sense, and by which clock where only the clock says so.
 std::string words_of(http::field const& f, bool dated, std::chrono::sys_seconds now) {
+  constexpr auto year = std::chrono::duration_cast<std::chrono::seconds>(http::wait_max);
   auto text = fmt::format("{}: {}", f.name.substr(0, 64), f.value.substr(0, 100));
   auto const at = http::parse_instant(f.value, now);
-  if (at && *at < now && now - *at <= http::wait_max)  // one of another year speaks for itself
+  if (at && *at < now && now - *at <= year)  // one of another year speaks for itself
     text += fmt::format(" ({} {})", in_words(now - *at),
                         dated ? "before the answer's Date" : "ago by this host's clock");
   return text;
