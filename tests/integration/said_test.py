@@ -187,7 +187,7 @@ class Said(unittest.TestCase):
         with sockets.Scripted(window) as server, Work(gets(server, 90)) as work:
             self.assertEqual(work.run("--cold", "--progress", "json"), 0, work.stderr())
             told = [json.loads(line) for line in work.stderr().splitlines() if line.startswith("{")]
-        held = [(a, b) for a, b in zip(told, told[1:]) if a["done"] == b["done"] and (b["waiting_s"] or 0) > 1]
+        held = [(a, b) for a, b in zip(told, told[1:]) if a["done"] == b["done"] and 1 < (b["waiting_s"] or 0) < (a["waiting_s"] or 0)]
         self.assertGreater(len(held), 8)
         for a, b in held:
             self.assertLess(b["left_s"], a["left_s"] - 0.5)
