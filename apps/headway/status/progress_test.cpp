@@ -182,6 +182,15 @@ TEST(speed, what_is_left_knows_a_window_that_had_begun) {
   EXPECT_EQ(came, 240);
 }
 
+/// As many have come in so long, and then nothing could for as long as `shut`.
+speed after_a_hold(duration open, std::int64_t came, duration shut) {
+  speed s;
+  s.add(open, came);
+  s.hold(shut);
+  s.add(shut, 0);
+  return s;
+}
+
 TEST(speed, what_is_left_takes_no_less_than_nothing_can_come_for) {
   speed s;
   s.add(100s, 1000);
@@ -194,10 +203,7 @@ TEST(speed, what_is_left_takes_no_less_than_nothing_can_come_for) {
 }
 
 TEST(speed, what_is_left_goes_no_faster_than_between_holds) {
-  speed s;
-  s.add(1s, 60);
-  s.hold(59s);
-  s.add(59s, 0);
+  auto s = after_a_hold(1s, 60, 59s);
   for (int i = 0; i < 6; ++i) {
     s.add(1s, 6);
     s.hold(0s);
@@ -207,10 +213,7 @@ TEST(speed, what_is_left_goes_no_faster_than_between_holds) {
 
 // A pause of a minute after two seconds of 10/s, and none after it.
 TEST(speed, what_is_left_follows_when_the_holds_are_over) {
-  speed s;
-  s.add(2s, 20);
-  s.hold(60s);
-  s.add(60s, 0);
+  auto s = after_a_hold(2s, 20, 60s);
   s.hold(0s);
   auto before = s.foretell(980).seconds_left;
   for (int i = 1; i <= 60; ++i) {
@@ -224,10 +227,7 @@ TEST(speed, what_is_left_follows_when_the_holds_are_over) {
 }
 
 TEST(speed, what_is_left_grows_where_nothing_comes_after_a_hold) {
-  speed s;
-  s.add(1s, 60);
-  s.hold(59s);
-  s.add(59s, 0);
+  auto s = after_a_hold(1s, 60, 59s);
   s.hold(0s);
   EXPECT_NEAR(s.foretell(120).seconds_left, 61, 1);
   s.add(60s, 0);
