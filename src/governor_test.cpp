@@ -225,7 +225,8 @@ struct counting_law {
   duration held{};           // likewise
   bool shared = false;       // the last hint
   time_point paced = time_point::min();
-  std::uint64_t sends = 0;  // its epochs
+  std::uint64_t sends = 0;      // its epochs
+  std::uint64_t cancelled = 0;  // epoch of the last one
 
   time_point ready_at(std::int64_t) const noexcept { return paced; }
   double allowed() const noexcept { return 100; }
@@ -242,6 +243,7 @@ struct counting_law {
   }
   void on_failure(time_point, sample const&, fraction) noexcept { ++failures; }
   void on_hint(time_point, hint const& h) noexcept { shared = h.shared; }
+  void on_cancel(time_point, stamp const& sent) noexcept { cancelled = sent.epoch; }
   friend bool operator==(counting_law const&, counting_law const&) = default;
 };
 
@@ -299,6 +301,22 @@ TEST(governor, a_head_teaches_once_and_the_end_gives_the_permit_back) {
   g.cancel(at(21s), second);
   EXPECT_EQ(g.in_flight(), 0);
   EXPECT_FALSE(g.learn(at(22s), second, {}, 0)) << "it flies no more";
+}
+
+TEST(governor, a_law_hears_which_attempt_was_cancelled_before_its_head_came) {
+  governor<constant_backoff, counting_law> g({.wait = 1s}, {}, {.first_alone = 0ns});
+  std::vector<ticket> sent;
+  for (int i = 0; i < 3; ++i) {
+    sent.push_back(std::get<ticket>(g.submit(at(0s))));
+    g.start(at(0s), sent.back(), 0);
+  }
+  g.cancel(at(1s), std::get<ticket>(g.submit(at(1s))));
+  EXPECT_EQ(g.law_state().cancelled, 0) << "it never went";
+  g.cancel(at(1s), sent[1]);
+  EXPECT_EQ(g.law_state().cancelled, 2);
+  g.learn(at(1s), sent[2], {}, 0);
+  g.cancel(at(2s), sent[2]);
+  EXPECT_EQ(g.law_state().cancelled, 2) << "it was heard";
 }
 
 TEST(governor, a_body_that_breaks_after_a_good_head_is_broken_and_no_second_success) {

@@ -290,15 +290,20 @@ class governor {
     return {};
   }
 
-  /// Forgets a request, waiting or flying: gives its permit back and learns nothing.
-  void cancel(time_point, ticket t) {
+  /// Forgets a request, waiting or flying: gives its permit back and learns nothing, but that what
+  /// the law asked by it is not answered.
+  void cancel(time_point now, ticket t) {
     if (!holds(t, place::waiting) && !holds(t, place::flying)) return;
     auto const index = index_of(t);
     auto const& r = requests_[index];
     if (r.where == place::flying) {
       --in_flight_;
       heard_ -= r.heard ? 1 : 0;
-      if (!r.heard) told_.come_back(r.in_order, r.terms.cost, false, false);
+      if (!r.heard) {
+        told_.come_back(r.in_order, r.terms.cost, false, false);
+        if constexpr (requires { law_.on_cancel(now, r.flight.sent); })
+          law_.on_cancel(now, r.flight.sent);
+      }
     } else {
       --waiting_;
     }

@@ -48,6 +48,9 @@ struct observed_law {
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     own.on_failure(now, obeyed(s), u);
   }
+  void on_cancel(time_point now, stamp const& sent) noexcept {
+    if constexpr (requires { own.on_cancel(now, sent); }) own.on_cancel(now, sent);
+  }
   void on_hint(time_point now, hint const& h) noexcept { own.on_hint(now, h); }
   friend bool operator==(observed_law const&, observed_law const&) = default;
 

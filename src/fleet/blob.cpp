@@ -465,7 +465,7 @@ void fields(C& c, typename C::template as<seek::belief>& x) {
 template <class C>
 void fields(C& c, typename C::template as<period>& x) {
   auto& [began, accepted, cut, shut, since, refused, probed, held, told, refusal, costs, closed,
-         alike, banned] = x;
+         alike, lost, banned] = x;
   c.moment(began);
   c.real(accepted);
   c.whole(cut, 0, count_max);
@@ -478,6 +478,7 @@ void fields(C& c, typename C::template as<period>& x) {
   c.real(costs, 0);
   c.real(closed);
   c.whole(alike, 0, count_max);
+  c.whole(lost, 0, period::lost_max);
   c.real(banned.seconds, 0);
   c.real(banned.least, 0);
   c.real(banned.accepted);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace headway {
 namespace {
 
@@ -53,6 +55,20 @@ TEST(period, probes_come_the_later_the_less_was_ever_accepted) {
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 24), 20);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 99), 10);
   EXPECT_DOUBLE_EQ(p.probe_interval(start + 11s, 10'000), 2);
+}
+
+TEST(period, lost_probes_are_sent_again_after_twice_as_many_turns_each_time) {
+  auto p = shut_at_last(50);
+  p.probed = p.refused + 1s;
+  EXPECT_TRUE(p.let_pass(start + 1h));
+  EXPECT_EQ(p.lose(), 1);
+  EXPECT_FALSE(p.let_pass(start + 1h)) << "no silence of its server";
+  EXPECT_EQ(p.lose(), 2);
+  EXPECT_EQ(p.lose(), 4);
+  p.close(p.refused + 2s);
+  EXPECT_EQ(p.lose(), 1) << "one was heard";
+  for (int i = 0; i < 100; ++i) p.lose();
+  EXPECT_EQ(p.lose(), std::exp2(period::lost_max));
 }
 
 // 30 a minute were asked after 7, 22, 57 and 160 s.

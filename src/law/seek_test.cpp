@@ -84,6 +84,44 @@ TEST(seek, a_pair_asks_whether_a_refusal_at_the_ceiling_was_chance_and_a_row_onc
   EXPECT_TRUE(law.luck.known());
 }
 
+TEST(seek, a_probe_that_was_cancelled_is_soon_sent_again_and_ever_later_while_none_is_heard) {
+  time_point now{1s};
+  auto law = at_home(20);
+  auto const probe = [&] { return law.take(now = std::max(now + 1min, law.ready_at(1)), 1, 0); };
+  auto const refused = [&] {
+    auto const sent = probe();
+    law.on_throttle(now += 50ms, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+  };
+  auto const next_after = [&](stamp const& cancelled) {
+    law.on_cancel(now += 50ms, cancelled);
+    return to_seconds(law.ready_at(1) - now);
+  };
+  refused();
+  ASSERT_TRUE(law.server.shut);
+  auto const first = probe();
+  auto const usual = to_seconds(law.ready_at(1) - now);
+  auto const turn = next_after(first);
+  EXPECT_LT(turn, usual / 10);
+  EXPECT_NEAR(next_after(probe()), 2 * turn, 1e-6);
+  auto const third = probe();
+  EXPECT_NEAR(next_after(third), 4 * turn, 1e-6);
+  auto const before = law;
+  law.on_cancel(now, third);
+  EXPECT_EQ(law, before) << "it was given up before";
+  refused();
+  EXPECT_NEAR(next_after(probe()), turn, 1e-6) << "one was heard";
+}
+
+TEST(seek, what_is_cancelled_while_the_server_is_open_changes_nothing) {
+  time_point now{1s};
+  auto law = at_home(20);
+  answer_row(law, now, 100, 0);
+  auto const sent = law.take(now, 1, 0);
+  auto const before = law;
+  law.on_cancel(now, sent);
+  EXPECT_EQ(law, before);
+}
+
 // The next climb by 3 % pays for it.
 TEST(seek, a_refusal_that_says_how_long_to_wait_costs_what_would_have_gone) {
   double climbed[2];

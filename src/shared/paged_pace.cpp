@@ -204,6 +204,11 @@ void paged_pace::on_failure(time_point now, sample const& s, fraction u) noexcep
   learn(now, s, [&](any_law& l, sample const& of_all) { l.on_failure(now, of_all, u); });
 }
 
+void paged_pace::on_cancel(time_point now, stamp const& sent) noexcept {
+  learn(now, {.sent = sent},
+        [&](any_law& l, sample const& of_all) { l.on_cancel(now, of_all.sent); });
+}
+
 void paged_pace::hold(time_point until) noexcept {
   act(never, [&](common_pace& all) { all.held = std::max(all.held, until); });
   held_ = std::max(held_, until);

@@ -121,6 +121,12 @@ struct naive_governor {
     come_back(*find(id), false, {});
     std::erase_if(alive, [&](auto& r) { return r.id == id; });
   }
+  void cancel(time_point now, ticket id) {
+    auto const& r = *find(id);
+    if constexpr (requires { law.on_cancel(now, r.permit); })
+      if (r.flying && !r.heard) law.on_cancel(now, r.permit);
+    end(id);
+  }
   void come_back(request& r, bool replied, hint const& advice) {
     bool const tells = advice.remaining && advice.reset;
     if (replied && !tells) unheard = false;
@@ -700,7 +706,7 @@ class history {
   }
   void end(ticket id) {
     both([&](auto& g) { g.cancel(now_, id); });
-    naive_.end(id);
+    naive_.cancel(now_, id);
     ++ended_[id];
   }
   void cancel() {

@@ -48,6 +48,10 @@ struct any_law {
   void on_hint(time_point now, hint const& h) noexcept {
     std::visit([&](auto& l) { l.on_hint(now, h); }, choice);
   }
+  /// Takes an attempt that was given up before it was answered, where the law asks for it.
+  void on_cancel(time_point now, stamp const& sent) noexcept {
+    if (auto* l = std::get_if<seek>(&choice)) l->on_cancel(now, sent);
+  }
   /// Returns since when nothing answers, as far as the law tells; `never`: something does.
   time_point broken_since() const noexcept {
     auto const* s = std::get_if<seek>(&choice);

@@ -33,6 +33,7 @@ struct period {
   double costs = 0;      ///< seconds that the latest refusal told to wait, `ban::brief` at most
   double closed = 0;     ///< seconds that it was shut, last time
   int alike = 0;         ///< closings in a row that were not much longer than the one before
+  int lost = 0;          ///< probes, since one was heard, that no answer will come to
   ban banned{};          ///< whether a refusal shuts it
   friend bool operator==(period const&, period const&) = default;
 
@@ -45,6 +46,7 @@ struct period {
   static constexpr double unserved_max = 30;  ///< … but before anything was accepted; 15: fleets; …
   static constexpr std::uint64_t served = 3;  ///< … and before so many, or a fifth of the time
   static constexpr double probe_seconds_max = 86400;  ///< … and a day at most, or time ends
+  static constexpr int lost_max = 30;                 ///< … and so many lost ones
   static constexpr std::uint64_t many = 20;           ///< accepted before a refusal: no closing
   static constexpr double silence = 4;                ///< times a refusal: no other comes any more
   static constexpr double fades = 0.9;          ///< of the longest refusal is left at the next
@@ -62,6 +64,13 @@ struct period {
   /// Takes units back that were sent then: refused, or not sent after all.
   void take_back(double units, time_point sent) noexcept {
     if (sent >= began) accepted -= units;
+  }
+
+  /// Takes that no answer will come to the latest probe. Returns in how many turns another may go:
+  /// in twice as many each time, so that what is never heard is asked ever more rarely.
+  double lose() noexcept {
+    probed = refused;
+    return std::ldexp(1, lost < lost_max ? lost++ : lost);
   }
 
   /// Takes the time of a refusal, in seconds.
@@ -110,6 +119,7 @@ struct period {
   /// Takes a refusal that says that nothing is accepted. Returns whether that is new.
   bool close(time_point sent) noexcept {
     told = told && sent <= refused;
+    lost = 0;
     refused = std::max(refused, sent);  // a hint may have told it before
     return !std::exchange(shut, true);
   }

@@ -295,6 +295,12 @@ struct seek {
     if (is_cut && !server.shut && broken.doubts(before.share, rate_of(level))) trial = before;
   }
 
+  /// Takes an attempt that was given up before it was answered. A probe is soon sent again.
+  void on_cancel(time_point now, stamp const& sent) noexcept {
+    if (server.shut && sent.sent == server.probed)
+      turn.hurry(now, server.lose() * so_far.unit / pace());
+  }
+
   /// Takes a server that says that it is shut for so long that this costs much, or a window that
   /// others use, too.
   void on_hint(time_point now, hint const& said) noexcept {

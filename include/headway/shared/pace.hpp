@@ -55,6 +55,8 @@ class HEADWAY_EXPORT pace {
   virtual void on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept = 0;
   /// Tells of a failure.
   virtual void on_failure(time_point now, sample const& s, fraction u) noexcept = 0;
+  /// Tells of an attempt that was given up before it was answered, if the law may hear of it.
+  virtual void on_cancel(time_point, stamp const&) noexcept {}
   /// Tells what the server advises.
   virtual void on_hint(time_point now, hint const& h) noexcept = 0;
 };
@@ -82,6 +84,9 @@ struct shared_law {
   }
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     with ? with->on_failure(now, s, u) : own.on_failure(now, s, u);
+  }
+  void on_cancel(time_point now, stamp const& sent) noexcept {
+    with ? with->on_cancel(now, sent) : own.on_cancel(now, sent);
   }
   void on_hint(time_point now, hint const& h) noexcept {
     with ? with->on_hint(now, h) : own.on_hint(now, h);

@@ -49,6 +49,7 @@ class HEADWAY_EXPORT paged_pace : public pace {
   void on_success(time_point now, sample const& s, fraction u) noexcept override;
   void on_throttle(time_point now, sample const& s, resource r, fraction u) noexcept override;
   void on_failure(time_point now, sample const& s, fraction u) noexcept override;
+  void on_cancel(time_point now, stamp const& sent) noexcept override;
   void on_hint(time_point now, hint const& h) noexcept override;
 
  private:
