@@ -489,8 +489,8 @@ void fields(C& c, typename C::template as<period>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<latency>& x) {
-  auto& [mean, base, lowest, highest, answers, high, delivered, block, answered, drained, resume,
-         room, heard, first, newest] = x;
+  auto& [mean, base, lowest, highest, answers, high, delivered, block, answered, room, heard,
+         drains, first] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
@@ -500,12 +500,14 @@ void fields(C& c, typename C::template as<latency>& x) {
   c.real(delivered, 0);
   c.moment(block);
   c.moment(answered);
-  c.real(drained, 0);
-  c.real(resume, 0);
   c.real(room);
   c.whole(heard, 0, count_max);
-  c.real(first, 0);
-  c.count(newest);
+  c.real(drains.risen, 0);
+  c.real(drains.resume, 0);
+  c.whole(drains.answers, 0, count_max);
+  c.real(first.longest, 0);
+  c.count(first.newest);
+  c.whole(first.queued, 0, count_max);
 }
 
 template <class C>

@@ -159,6 +159,88 @@ TEST(latency, that_falls_after_a_pause_was_our_own_queue) {
   EXPECT_FALSE(s.l.draining());
 }
 
+// A queue of 64, that was thought to take 16 s, is gone in 1.2 s: 50 a second are delivered.
+TEST(latency, a_pause_is_over_once_our_queue_is_gone_and_tells_what_is_delivered) {
+  latency l{.mean = 1, .base = 0.1, .delivered = 4, .answered = time_point{10s}};
+  time_point now{10s};
+  l.drain(now, 12.1, 4);
+  auto const until = l.block;
+  auto const hear = [&](int out) {
+    auto const how = [] { return latency::sending{.pace = 1}; };
+    EXPECT_EQ(l.judge(now += 20ms, {.sent = {.sent = time_point{9s}}, .in_flight = out}, how),
+              load::unknown);
+  };
+  for (int out = 64; out > 5; --out) hear(out);
+  EXPECT_EQ(l.block, until);
+  EXPECT_EQ(l.delivered, 4);
+  hear(5);
+  EXPECT_EQ(l.block, now);
+  EXPECT_NEAR(l.delivered, 50, 1e-9);
+  EXPECT_EQ(l.drains.resume, l.delivered);
+  hear(1);
+  EXPECT_NEAR(l.delivered, 50, 1e-9) << "it was gone before";
+}
+
+TEST(latency, what_comes_at_once_after_a_silence_delivers_no_more_than_its_time_explains) {
+  latency l{.mean = 2, .base = 0.1, .delivered = 4, .answered = time_point{10s}};
+  l.drain(time_point{10s}, 5, 4);
+  sample const s{.sent = {.sent = time_point{9s}}, .in_flight = 1};
+  for (int i = 0; i < 20; ++i)
+    l.judge(time_point{10s} + 1ms, s, [] { return latency::sending{.pace = 1}; });
+  EXPECT_EQ(l.delivered, 4);
+}
+
+/// Answers of a first block, each of which went 20 ms after the one before and comes 100 ms after
+/// it; `out` are on their way.
+struct first_block {
+  time_point now{10s};
+  latency l{.mean = 0.2};
+  int sent = 0;
+
+  load answer(duration rtt, int out, bool fails = false) {
+    if (sent == 0) l.start(now);
+    sample const s{.sent = {.sent = now - rtt, .sends = static_cast<std::uint64_t>(sent++)},
+                   .in_flight = out,
+                   .rtt = rtt};
+    now += 100ms;
+    if (fails) return l.fail(s), load::unknown;
+    l.hold_room(now, s);
+    return l.judge(now, s, [] { return latency::sending{.pace = 50, .ramps = true}; });
+  }
+  load all(int late, int out, int failed = 0) {
+    auto told = load::unknown;
+    for (int i = 0; i < latency::block_answers; ++i) {
+      auto const from_end = latency::block_answers - 1 - i;
+      told = answer(from_end < late ? 100ms + 80ms * i : 100ms, out,
+                    from_end > 0 && from_end <= failed);
+    }
+    return told;
+  }
+};
+
+TEST(latency, a_first_block_of_which_most_queue_is_full_and_others_are_not) {
+  constexpr auto half = latency::block_answers / 2;
+  EXPECT_EQ(first_block().all(half, 40), load::full);
+  EXPECT_EQ(first_block().all(half - 1, 40), load::unknown) << "most came as the first did";
+  EXPECT_EQ(first_block().all(half, 9), load::unknown) << "no more is out than is delivered";
+  EXPECT_EQ(first_block().all(half, 40, 6), load::full) << "failures come late, too";
+}
+
+// The first block tells of a queue by few answers; servers whose answers differ do so, too.
+TEST(latency, what_queued_at_first_is_ours_only_if_not_one_slow_answer_is_left) {
+  for (auto const& [slowest, told] : {std::pair{300ms, load::ours}, {1900ms, load::slower}}) {
+    first_block b;
+    b.all(latency::block_answers - 2, 40);
+    b.l.mean = 1.5;
+    EXPECT_EQ(b.l.drain(b.now, 4, 10), 2.5);
+    EXPECT_EQ(b.l.drains.risen, 1.5) << "most of that is not known to be waiting";
+    b.now = b.l.block + 3s;
+    auto found = load::unknown;
+    for (int i = 0; i < 8; ++i) found = b.answer(i == 3 ? slowest : 100ms, 1);
+    EXPECT_EQ(found, told);
+  }
+}
+
 TEST(latency, that_stays_after_a_pause_is_the_servers_and_the_new_normal) {
   server s;
   s.block(50ms);
@@ -285,12 +367,12 @@ TEST(latency, what_failed_was_delivered_too) {
     auto found = latency::load::unknown;
     for (int i = 0; i < 4 * latency::block_answers; ++i) {
       now += 10ms;
-      if (fails && i % 3 == 2) {
-        l.fail();
-        continue;
-      }
       sample s{.sent = {.sent = now - 400ms}, .rtt = 400ms};
       s.in_flight = 50;
+      if (fails && i % 3 == 2) {
+        l.fail(s);
+        continue;
+      }
       if (auto const is = l.judge(now, s, how); is != latency::load::unknown) found = is;
     }
     EXPECT_EQ(found, latency::load::unknown) << fails;

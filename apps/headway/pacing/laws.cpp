@@ -58,11 +58,11 @@ bool is_within_window(spurt const& w, double rate) {
 /// What to do about failures where answers take ever longer: words, or "".
 std::string queued(latency const& w) {
   constexpr double longer = 1.5;
-  if (w.first == 0 || w.mean < longer * w.first) return "";
+  if (w.first.longest == 0 || w.mean < longer * w.first.longest) return "";
   return fmt::format(
       "; the first answers took {}, later ones {}: they queue, and a smaller --concurrency loses "
       "fewer",
-      in_words(from_seconds(w.first)), in_words(from_seconds(w.mean)));
+      in_words(from_seconds(w.first.longest)), in_words(from_seconds(w.mean)));
 }
 
 bool many_failures(knowing auto const& l) {

@@ -16,21 +16,39 @@ namespace headway {
 /// Units: seconds where not typed. Threads: a value. Source: RFC 6817 (the lowest of a block);
 /// design/003.
 struct latency {
-  double mean = 0;           ///< smoothed; 0: no answer yet
-  double base = 0;           ///< the lowest of a block while nothing queued
-  double lowest = 0;         ///< of this block
-  double highest = 0;        ///< of this block
-  int answers = 0;           ///< in it
-  int high = 0;              ///< blocks in a row that were too high
-  double delivered = 0;      ///< units per second in the block before
-  time_point block{};        ///< its begin; while draining: what was sent before does not count
-  time_point answered{};     ///< the last answer
-  double drained = 0;        ///< the latency that made us drain; 0: we do not
-  double resume = 0;         ///< the level before
-  double room = 2048;        ///< permits without an answer, while they are not the limit
-  int heard = 0;             ///< permits with an answer that has begun, as of the last one
-  double first = 0;          ///< the longer of the first two
-  std::uint64_t newest = 0;  ///< sends up to the latest one that is answered, in the first block
+  double mean = 0;        ///< smoothed; 0: no answer yet
+  double base = 0;        ///< the lowest of a block while nothing queued
+  double lowest = 0;      ///< of this block
+  double highest = 0;     ///< of this block
+  int answers = 0;        ///< in it
+  int high = 0;           ///< blocks in a row that were too high
+  double delivered = 0;   ///< units per second in the block before
+  time_point block{};     ///< its begin; while draining: what was sent before does not count
+  time_point answered{};  ///< the last answer
+  double room = 2048;     ///< permits without an answer, while they are not the limit
+  int heard = 0;          ///< permits with an answer that has begun, as of the last one
+
+  /// A pause of our own.
+  struct pause {
+    double risen = 0;   ///< the latency that made us drain; 0: we do not
+    double resume = 0;  ///< the level before
+    int answers = 0;    ///< that have come since, until our queue is gone
+    friend bool operator==(pause const&, pause const&) = default;
+  };
+  pause drains{};  ///< the latest
+
+  /// The order of the first block's answers.
+  struct order {
+    double longest = 0;        ///< of the first two answers
+    std::uint64_t newest = 0;  ///< sends up to the latest one that is answered
+    int queued = 0;            ///< of them that came late, while more was out than is delivered
+    /// Returns whether one takes much longer than the first did.
+    bool is_late(sample const& s) const noexcept {
+      return to_seconds(s.rtt) > higher * longest + shortest;
+    }
+    friend bool operator==(order const&, order const&) = default;
+  };
+  order first{};  ///< as far as it has come
   friend bool operator==(latency const&, latency const&) = default;
 
   static constexpr double smoothing = 20;      ///< answers, or as many as fly
@@ -53,6 +71,7 @@ struct latency {
   static constexpr double base_fall = 4;       ///< blocks: a lower base is soon believed, …
   static constexpr double base_rise = 32;      ///< … a higher one late
   static constexpr double drain_share = 0.25;  ///< of the level is sent while draining
+  static constexpr int most = 15;              ///< times what is out has come: our queue is gone
   static constexpr double fallen = 0.25;       ///< of the rise: the queue was ours
   static constexpr double usable = 0.97;       ///< of what was delivered
   static constexpr double room_known = 64;     ///< permits at first, where a memory tells the time
@@ -82,39 +101,45 @@ struct latency {
   /// Where many overtake others, more may be out.
   void hold_room(time_point now, sample const& s) noexcept {
     if (base > 0 || answers >= block_answers) return;
-    auto const rtt = std::max(to_seconds(s.rtt), 0.0);
-    if (answers < few) first = std::max(first, rtt);
-    newest = std::max(newest, s.sent.sends + 1);
-    auto const since = to_seconds(now - block) - first;
-    bool const later = answers >= few && since > 0 && rtt > higher * first + shortest;
-    bool const in_order = static_cast<double>(newest) <= overtaken * (answers + 1);
-    if (later && in_order) room = std::min(room, flying * answers * first / since + flying_more);
-    bool const full = s.in_flight - s.heard >= room - overtaking;
-    if (answers >= few && !in_order && full) room += overtaking;
+    if (answers < few) first.longest = std::max(first.longest, to_seconds(s.rtt));
+    first.newest = std::max(first.newest, s.sent.sends + 1);
+    auto const since = to_seconds(now - block) - first.longest;
+    bool const later = answers >= few && since > 0 && first.is_late(s);
+    bool const in_order = static_cast<double>(first.newest) <= overtaken * (answers + 1);
+    auto const unheard = s.in_flight - s.heard;
+    if (later && in_order) {
+      room = std::min(room, flying * answers * first.longest / since + flying_more);
+      first.queued += unheard >= room ? 1 : 0;
+    }
+    if (answers >= few && !in_order && unheard >= room - overtaking) room += overtaking;
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }
   /// Takes a failure, which was delivered, too.
-  void fail() noexcept {
-    if (answers > 0) ++answers;
+  void fail(sample const& s) noexcept {
+    if (answers == 0) return;
+    ++answers;
+    if (base == 0 && first.is_late(s) && s.in_flight - s.heard >= room) ++first.queued;
   }
 
   /// Returns whether a pause of our own is to tell our queue from a slow server.
-  bool draining() const noexcept { return drained > 0; }
+  bool draining() const noexcept { return drains.risen > 0; }
 
-  /// Begins such a pause at a latency of `risen`, for as long as our queue, if it is ours, takes
-  /// to empty. Returns the level meanwhile.
+  /// Begins such a pause, for as long as our queue, if it is ours, takes to empty: an answer takes
+  /// `risen` with it. Returns the level meanwhile.
   double drain(time_point now, double risen, double level) noexcept {
     high = 0;
-    drained = risen;
-    resume = level;
+    drains = {.risen = queued_at_first() ? std::min(risen, std::max(mean, base)) : risen,
+              .resume = level};
     block = later(now, from_seconds((risen - base) / (1 - drain_share)));
     return drain_share * level;
   }
 
   /// Ends it unjudged, if there is one: the level is to change for another reason. Returns what it
   /// was before, or `level`.
-  double give_up(double level) noexcept { return std::exchange(drained, 0) > 0 ? resume : level; }
+  double give_up(double level) noexcept {
+    return std::exchange(drains.risen, 0) > 0 ? drains.resume : level;
+  }
 
   /// Takes the first send: what is timed is timed from it on.
   void start(time_point now) noexcept { block = answered = now; }
@@ -140,30 +165,53 @@ struct latency {
   /// Takes an answer. Returns what a block of them tells, once it is whole; `how()` is asked then.
   template <class Sending>
   load judge(time_point now, sample const& s, Sending how) noexcept {
-    bool const drains = draining();
-    if (drains && s.sent.sent < block) return load::unknown;
+    bool const paused = draining();
+    if (paused && s.sent.sent < block) {
+      if (block > now && is_empty(now, s, how)) block = now;
+      return load::unknown;
+    }
     auto const silent = to_seconds(now - std::exchange(answered, now));
     if (silent > silence * mean && silent > silence * (mean + how().unit / how().pace)) {
       answers = 0;
-      if (!drains) block = now;
+      if (!paused) block = now;
     }
     auto const rtt = to_seconds(s.rtt);
     lowest = answers == 0 ? rtt : std::min(lowest, rtt);
     highest = answers == 0 ? rtt : std::max(highest, rtt);
-    if (++answers < (drains ? drain_answers : block_answers)) return load::unknown;
+    if (++answers < (paused ? drain_answers : block_answers)) return load::unknown;
     auto const lasted = to_seconds(now - block);
     if (lasted < mean) return load::unknown;
     auto const delivers = answers * how().unit / std::max(lasted, 1e-9);
     answers = 0;
     block = now;
-    return drains ? judge_drained() : judge_block(s, how(), delivers, lasted);
+    if (paused) return judge_drained();
+    bool const at_first = base == 0 && queued_at_first() && how().ramps;
+    if (!at_first) first.queued = 0;
+    auto const told = judge_block(s, how(), delivers, lasted);
+    return at_first ? load::full : told;
   }
 
  private:
+  /// Returns whether most answers of the first block told of a queue.
+  bool queued_at_first() const noexcept { return 2 * first.queued >= block_answers; }
+
+  /// Takes an answer to what went before the pause tells. Returns whether our queue is gone, which
+  /// may be sooner than thought: then what came meanwhile is what the server delivers.
+  template <class Sending>
+  bool is_empty(time_point now, sample const& s, Sending how) noexcept {
+    if ((s.in_flight - s.heard - 1) * most > ++drains.answers) return false;
+    auto const lasted = std::max({to_seconds(now - answered), mean, shortest});
+    delivered = std::max(delivered, drains.answers * how().unit / lasted);
+    drains.resume = std::max(drains.resume, delivered);
+    return true;
+  }
+
   load judge_drained() noexcept {
-    bool const ours = drained - lowest > fallen * (drained - base);
-    drained = 0;
-    if (ours) return load::ours;
+    auto const was = drains;
+    drains.risen = 0;
+    auto const left = queued_at_first() ? highest : lowest;  // of the former not one may be slow
+    first.queued = 0;
+    if (was.risen - left > fallen * (was.risen - base)) return load::ours;
     base = lowest;
     return load::slower;
   }

@@ -268,7 +268,7 @@ struct seek {
 
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     wanted.heard(now, s, false);
-    wait.fail();
+    wait.fail(s);
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
     auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
@@ -540,7 +540,7 @@ struct seek {
   /// anew: they were of the other kind.
   void count_permits(bool permits) noexcept {
     if (std::exchange(top.slots, permits) == permits) return;
-    wait.drained = 0;
+    wait.drains = {};
     others.change_unit();
   }
 
@@ -685,7 +685,7 @@ struct seek {
     if (verdict == breakage::verdict::open) return;
     auto const was = std::exchange(trial, {});
     if (verdict == breakage::verdict::helps) return;
-    wait.drained = 0;
+    wait.drains = {};
     level = was.level;
     count_permits(was.top.slots);
     top.take_back(was.top);
@@ -710,7 +710,7 @@ struct seek {
     }
     if (hold.judge(is_refused, level)) {
       begin_epoch(now);
-      wait.drained = 0;
+      wait.drains = {};
       level = top.at = std::min(hold.begins(), rate_max);
       top.touched = server.shut = false;
     }
@@ -1083,7 +1083,8 @@ struct seek {
     if (server.shut || s.sent.sent < server.began) return wait.gap(now);
     auto const usable = latency::usable * wait.delivered;
     if (wait.draining() && now >= wait.block)
-      level = std::max(level, top.slots ? wait.resume : std::min(wait.resume, usable));
+      level =
+          std::max(level, top.slots ? wait.drains.resume : std::min(wait.drains.resume, usable));
     auto const how = [&] {
       // Where permits hardly bind, a hint or the caller held back what went late.
       auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
@@ -1102,14 +1103,14 @@ struct seek {
         level = wait.drain(now, wait.lowest, level);
         break;
       case latency::load::ours:
-        level = std::min(rate_of(wait.resume), usable);
+        level = std::min(rate_of(wait.drains.resume), usable);
         count_permits(false);
         top.at = level / ceiling::below;
         top.end_ramp(wait.unqueued());
         top.climb_seconds = std::max(top.climb_seconds, ceiling::climb_seconds_slow);
         break;
       case latency::load::slower:
-        level = wait.resume;
+        level = wait.drains.resume;
         break;
     }
   }
