@@ -65,6 +65,7 @@ TROUBLE = [
     ("loop-4",), ("loop-20-sliding",), ("held-out/loop-30-a-minute",),
     ("pauses-20",), ("pauses-200",), ("held-out/pauses-30",), ("held-out/pauses-70",), ("cold-20",), ("held-out/cold-14",),
     ("counter-100-10s",), ("held-out/counter-500-60s",), ("queue-4-endless",), ("held-out/queue-10-endless",),
+    ("shared-4",), ("shared-8-exponential",), ("shared-4-gateway",), ("held-out/shared-16",), ("held-out/shared-2-gateway",),
     ("minute-60-short",), ("held-out/minute-40-short",),
 ]
 

@@ -121,6 +121,99 @@ void queue::scale(double factor) {
   servers = times(servers, factor);
 }
 
+/// Nanoseconds from `since` until the first at work ends, at the speed of now.
+double shared::until_first() const noexcept {
+  auto const n = static_cast<double>(at_work.size()), c = static_cast<double>(processors);
+  double const work = at_work.begin()->finish - worked;
+  return rest + (n > c ? work * n / c : work);
+}
+
+time_point shared::finish_of_first() const noexcept {
+  if (at_work.empty()) return never;
+  return later(since, from_nanoseconds(until_first() + 0.5));
+}
+
+time_point shared::next_end() const noexcept {
+  auto const late = unanswered.empty() ? never : unanswered.begin()->first;
+  return std::min(finish_of_first(), late);
+}
+
+time_point shared::next_leaves() const noexcept {
+  return drops ? next_end() : finish_of_first();
+}
+
+void shared::work_until(time_point then) noexcept {
+  if (!at_work.empty()) {
+    auto const n = static_cast<double>(at_work.size()), c = static_cast<double>(processors);
+    auto const passed = static_cast<double>((then - since).count()) - rest;
+    worked += n > c ? passed * c / n : passed;
+  }
+  since = then;
+  rest = 0;
+}
+
+void shared::advance(time_point now) {
+  for (auto at = next_end(); at <= now; at = next_end()) {
+    bool const late = at < finish_of_first();
+    job const first = late ? unanswered.begin()->second : *at_work.begin();
+    if (late) {
+      work_until(at);
+    } else {
+      rest = until_first() - static_cast<double>((at - since).count());
+      since = at;
+      worked = first.finish;
+    }
+    if (!late || drops) at_work.erase(first);
+    if (unanswered.erase({first.deadline, first}) > 0) over.push_back({first.number, at, late});
+    if (at_work.empty()) worked = rest = 0;
+  }
+  work_until(now);
+}
+
+std::optional<ended> shared::take() {
+  if (over.empty()) return std::nullopt;
+  auto const first = over.front();
+  over.pop_front();
+  return first;
+}
+
+duration shared::wait(time_point now, std::int64_t) const {
+  auto const too_many = [this](shared const& s) {
+    return static_cast<std::int64_t>(s.at_work.size()) - at_work_max;
+  };
+  if (too_many(*this) < 0) return duration::zero();
+  auto then = next_leaves();
+  if (too_many(*this) > 0)
+    for (shared ahead = *this; then != never; then = ahead.next_leaves()) {
+      ahead.advance(then);
+      if (too_many(ahead) < 0) break;
+    }
+  return then == never ? duration::max() : until(then, now);
+}
+
+void shared::admit(time_point now, std::int64_t, duration hold) {
+  advance(now);
+  job const next{worked + static_cast<double>(hold.count()), admitted++, later(now, patience)};
+  at_work.insert(next);
+  unanswered.emplace(next.deadline, next);
+}
+
+void shared::inherit(shared const& before, time_point now) {
+  shared then = before;
+  then.advance(now);
+  worked = then.worked;
+  since = then.since;
+  rest = then.rest;
+  admitted = then.admitted;
+  at_work = std::move(then.at_work);
+  unanswered = std::move(then.unanswered);
+  over = std::move(then.over);
+}
+
+void shared::scale(double factor) {
+  processors = times(processors, factor);
+}
+
 duration fixed_window::wait(time_point now, std::int64_t cost) const noexcept {
   if (cost > count) return duration::max();
   return used + cost <= count ? duration::zero() : until(later(start, period), now);

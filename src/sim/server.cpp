@@ -53,9 +53,39 @@ symptom shown(limit const& l, symptom otherwise) {
       l);
 }
 
+/// The one of `limits` that shares processors; null without.
+template <class Limits>
+auto* sharing(Limits& limits) noexcept {
+  decltype(std::get_if<shared>(&limits.front())) found = nullptr;
+  for (auto& l : limits)
+    if (auto* const s = std::get_if<shared>(&l)) found = s;
+  return found;
+}
+
+template <class Limit>
+bool is(limit const& l) noexcept {
+  return std::holds_alternative<Limit>(l);
+}
+
 }  // namespace
 
+char const* contradiction(behaviour const& b) noexcept {
+  auto const of = [](step const& s) -> limit const& { return s.becomes; };
+  auto const several = std::ranges::count_if(b.limits, is<shared>);
+  bool const changes = std::ranges::any_of(b.schedule, is<shared>, of);
+  if (several == 0 && !changes) return nullptr;
+  auto const holds = [](limit const& l) { return is<concurrency>(l) || is<queue>(l); };
+  if (several + changes > 1 || std::ranges::any_of(b.limits, holds) ||
+      std::ranges::any_of(b.schedule, holds, of))
+    return "shared does not go with concurrent, queue or another shared";
+  if (changes && !std::ranges::all_of(b.schedule, is<shared>, of))
+    return "shared does not go with other limits in one schedule";
+  if (b.head) return "shared does not go with head";
+  return nullptr;
+}
+
 server::server(behaviour b) : behaviour_(std::move(b)), limits_{unlimited{}} {
+  HEADWAY_REQUIRE(contradiction(behaviour_) == nullptr);
   limits_.insert(limits_.end(), behaviour_.limits.begin(), behaviour_.limits.end());
   drift const& d = behaviour_.drifts;
   HEADWAY_REQUIRE(d.min > 0);
@@ -72,11 +102,28 @@ void server::replace(limit by, time_point now) {
   limits_.front() = std::move(by);
 }
 
+time_point server::next_step() const noexcept {
+  auto const& schedule = behaviour_.schedule;
+  return next_step_ < schedule.size() ? schedule[next_step_].from : never;
+}
+
+time_point server::next_end() const noexcept {
+  auto const* const s = sharing(limits_);
+  if (s == nullptr || s->unanswered.empty()) return never;
+  return std::min({s->next_end(), next_step(), next_drift_});
+}
+
+std::optional<ended> server::take(time_point now) {
+  catch_up(now);
+  auto* const s = sharing(limits_);
+  return s != nullptr ? s->take() : std::nullopt;
+}
+
 void server::catch_up(time_point now) {
   auto const& schedule = behaviour_.schedule;
   auto const& d = behaviour_.drifts;
   for (;;) {
-    time_point const step = next_step_ < schedule.size() ? schedule[next_step_].from : never;
+    time_point const step = next_step();
     time_point const at = std::min(step, next_drift_);
     if (at > now) break;
     bool const drifts = next_drift_ < step;
@@ -93,6 +140,7 @@ void server::catch_up(time_point now) {
   }
   auto const& slow = behaviour_.slowdowns;
   while (slowdowns_ < slow.size() && slow[slowdowns_].from <= now) ++slowdowns_;
+  if (auto* const s = sharing(limits_)) s->advance(now);
 }
 
 answer server::arrive(time_point now, std::int64_t cost, fraction u,
@@ -142,6 +190,11 @@ answer server::accept(time_point now, std::int64_t cost, fraction u) {
   bool const fails = unit(derive(u, 1)) < behaviour_.failures;
   answer told{.what = fails ? outcome::failure : outcome::success, .after = hold};
   if (behaviour_.head && !fails) told.head = std::min(hold, behaviour_.head->draw(derive(u, 2)));
+  if (auto const* const s = sharing(limits_)) {
+    told.number = s->admitted - 1;
+    told.after = told.head = duration::max();
+    return told;  // what is left is told by the time of the answer
+  }
   tell_what_is_left(told, now);
   return told;
 }

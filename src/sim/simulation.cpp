@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -36,6 +37,7 @@ enum class kind : std::uint8_t {
   published,  // at the board
   pushed,     // at a member: there are turns to hear of
   cut,        // at a member: another was refused
+  ended,      // at shared processors, perhaps
 };
 
 struct event {
@@ -44,6 +46,12 @@ struct event {
   std::uint8_t tries = 0;  // that an SDK has made inside the call
   std::uint32_t client = 0;
   ticket id{};
+};
+
+/// A request on shared processors.
+struct request_at_work {
+  event answer;
+  time_point arrived{};
 };
 
 /// A refusal of a member, as the others hear of it.
@@ -120,7 +128,7 @@ constexpr duration shares_slice = 1s;
 class world {
  public:
   world(scenario const& s, contender const& law, simulation_options const& o)
-      : scenario_(s), options_(o), server_(seeded(s.server, o.seed)), chance_(o.seed) {
+      : scenario_(s), options_(o), server_(server_of(s, o.seed)), chance_(o.seed) {
     if (s.fleet) way_to_board_ = s.fleet->round_trip / 2;
     if (auto const begins = law.make(s);
         auto const* const g = std::get_if<default_governor>(&begins))
@@ -147,8 +155,16 @@ class world {
   }
 
  private:
-  static behaviour seeded(behaviour b, std::uint64_t seed) {
+  static behaviour server_of(scenario const& s, std::uint64_t seed) {
+    auto b = s.server;
     b.drifts.seed = derive(seed, b.drifts.seed);
+    // Where ends are not known on arrival, a client's timeout is a gateway's patience.
+    auto const hurry = [&](limit& l) {
+      if (auto* const processors = std::get_if<shared>(&l); processors != nullptr && s.net.timeout)
+        processors->patience = std::min(processors->patience, *s.net.timeout);
+    };
+    std::ranges::for_each(b.limits, hurry);
+    std::ranges::for_each(b.schedule, hurry, &step::becomes);
     return b;
   }
 
@@ -263,6 +279,9 @@ class world {
       case kind::arrival:
         arrive(e, c);
         return;
+      case kind::ended:
+        end_what_has_ended();
+        return;
       case kind::head:
         hear(e, c);
         break;
@@ -287,7 +306,7 @@ class world {
   /// Whether it happens at the server or at the board, and not at the client.
   static bool at_others(kind what) {
     return what == kind::arrival || what == kind::reported || what == kind::collected ||
-           what == kind::published;
+           what == kind::published || what == kind::ended;
   }
 
   void join(std::uint32_t index, client& c) {
@@ -546,6 +565,10 @@ class world {
     }
     auto const& net = scenario_.net;
     auto const lost = !a.comes() || (net.lost > 0 && unit(c.chance()) < net.lost);
+    if (a.number && !lost) {
+      at_work_.emplace(*a.number, request_at_work{answer, now_});
+      return await_end();
+    }
     auto const timeout = net.timeout.value_or(lost ? lost_after : duration::max());
     if (lost || a.after > timeout) {
       answer.came = outcome::failure;
@@ -569,6 +592,35 @@ class world {
         events_.push(now_ + a.head, {.what = kind::head, .client = e.client, .id = e.id});
     }
     events_.push(now_ + a.after, answer);
+  }
+
+  /// Wakes when a request on shared processors may have ended.
+  void await_end() {
+    auto const next = server_.next_end();
+    if (next >= next_end_) return;
+    next_end_ = next;
+    events_.push(next, {.what = kind::ended});
+  }
+
+  void end_what_has_ended() {
+    if (next_end_ != now_) return;  // outdated
+    next_end_ = never;
+    while (auto const end = server_.take(now_)) {
+      auto const found = at_work_.find(end->number);
+      if (found == at_work_.end()) continue;  // its answer is lost
+      auto [answer, arrived] = found->second;
+      at_work_.erase(found);
+      auto& c = clients_[answer.client];
+      if (end->late) {
+        answer.came = outcome::failure;
+      } else if (answer.came == outcome::success) {
+        auto const misread = scenario_.net.misread;
+        if (misread > 0 && unit(c.chance()) < misread) answer.came = outcome::throttle;
+        if (!c.of->background) server_latency_.add(now_ - arrived);
+      }
+      events_.push(now_, answer);
+    }
+    await_end();
   }
 
   static attempt_result came_of(event const& e, client const& c) {
@@ -784,6 +836,9 @@ class world {
   fleet::board board_;
   duration way_to_board_{};
   event_queue<event> events_;
+  std::map<std::uint64_t, request_at_work>
+      at_work_;                  // on shared processors, by the server's number
+  time_point next_end_ = never;  // the event for it that is pending
   time_point now_{};
   std::int64_t wanted_ = 0;  // measured requests to be done; -1: there is no end to them
   bool endless_ = false;

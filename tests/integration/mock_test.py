@@ -21,6 +21,7 @@ CASES = {  # limits, or a schedule; law, requests
     "table=80/s,level=1%,saved=10s": (RATE, 300),
     "slope=50%/1s,from=50/s,burst=5": ("seek", 300),
     "queue=4,waiting=5": ("seek", 400),
+    "shared=2,at-work=9": ("seek", 400),
     "rate=60/s,burst=1": ("seek", 300),
     "rate=200/s,burst=50": (RATE, 600),
     "concurrent=20,error-holds=20ms": ("seek", 900),

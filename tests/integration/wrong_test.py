@@ -148,7 +148,7 @@ COMMANDS = (
     ("mock --listen {address}", 2, "cannot listen on 127.0.0.1:", "Address already in use"),
     ("mock --listen 18999", 2, f"--listen '18999': {ADDRESS}"),
     ("mock --listen 127.0.0.1", 2, f"--listen '127.0.0.1': {ADDRESS}"),
-    ("mock --limit 50/s", 2, "'50/s' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER, counter=N/PER, queue=N, ban=N/TIME, table=N/PER, slope=SHARE/TIME, outage or unlimited"),
+    ("mock --limit 50/s", 2, "'50/s' is not rate=N/PER, concurrent=N, window=N/PER, sliding=N/PER, counter=N/PER, queue=N, shared=N, ban=N/TIME, table=N/PER, slope=SHARE/TIME, outage or unlimited"),
     ("mock --limit rate=50", 2, f"--limit 'rate=50': '50' {COUNT}"),
     ("mock --limit rate=50/s,brust=10", 2, "'brust' is not a setting of rate; it has burst"),
     ("mock --latency 20", 2, f"--latency '20': '20' {TIME}"),

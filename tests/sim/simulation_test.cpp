@@ -90,6 +90,60 @@ TEST(simulation, an_on_off_rival_gets_its_share_from_a_sender_that_knows_the_lim
   EXPECT_GT(f.background_share, 0.95);
 }
 
+/// Four processors that 600 requests of 200 ms share; nothing is lost on the way.
+scenario processors() {
+  scenario s{.name = "processors", .about = {}};
+  s.server.limits = {shared{4}};
+  s.server.latency = spread{200ms};
+  s.net = {.jitter = 0ns, .wakes_late = 0ns};
+  s.groups = {group{.work = batch{.requests = 600}}};
+  s.told = {.rate = 20, .window = 4};
+  s.lasts = 10min;
+  s.first_alone = 0ns;
+  return s;
+}
+
+TEST(simulation, of_shared_processors_takes_the_time_of_the_work) {
+  auto s = processors();
+  EXPECT_EQ(run(s, "hammer").completion, 30s);  // all at once
+  auto const told = run(s, "told");
+  EXPECT_NEAR(to_seconds(told.server_p99), 0.2, 0.01);
+  EXPECT_NEAR(to_seconds(told.completion), 30, 0.3);
+  s.net.jitter = 5ms;
+  for (auto const* const law : {"seek", "told", "aws-adaptive", "exponential-full"}) {
+    auto const audited = simulate(s, *contender_named(law), {.seed = 7, .audit = true});
+    EXPECT_EQ(audited.done, 600) << law;
+    EXPECT_EQ(run(s, law, 7), audited) << law;
+  }
+}
+
+TEST(simulation, a_timeout_before_shared_processors_is_a_gateway_s_patience) {
+  auto s = processors();
+  s.attempts_max = 1;
+  s.net.timeout = 5s;
+  auto const all = run(s, "hammer");
+  EXPECT_EQ(all.broken, 600);
+  EXPECT_EQ(all.given_up, 600);
+  EXPECT_TRUE(all.finished);
+  s.net.timeout = 31s;
+  EXPECT_EQ(run(s, "hammer").broken, 0);
+  auto gateway = s;
+  gateway.net.timeout.reset();
+  std::get<shared>(gateway.server.limits[0]).patience = 5s;
+  EXPECT_EQ(run(gateway, "hammer"), all);
+}
+
+TEST(simulation, an_answer_of_shared_processors_may_be_lost_or_misread) {
+  auto s = processors();
+  s.net.lost = 0.1;
+  s.net.timeout = 1s;
+  auto const f = run(s, "told");
+  EXPECT_EQ(f.done, 600);
+  EXPECT_NEAR(static_cast<double>(f.broken), 67, 30);
+  s.net = {.misread = 0.1};
+  EXPECT_NEAR(static_cast<double>(run(s, "told").throttled), 67, 30);
+}
+
 /// 100 requests a second that take 50 ms.
 scenario bucket() {
   scenario s{.name = "bucket", .about = {}};

@@ -62,6 +62,8 @@ mock_options parse(words const& w) {
     o.server.limits.push_back(option_value("--limit", text, parse_limit));
   if (!w.schedule.empty())
     o.server.schedule = option_value("--schedule", w.schedule, parse_schedule);
+  if (auto const* const what = sim::contradiction(o.server))
+    throw fatal(exit_usage, fmt::format("--limit and --schedule: {}", what));
   o.server.latency = option_value("--latency", w.latency, parse_spread);
   o.server.error_latency = option_value("--error-latency", w.error_latency, parse_time);
   o.server.failures = option_value("--failures", w.failures, parse_share);
@@ -145,6 +147,7 @@ int mock(words const& w) {
       "{} requests: {} accepted ({} of them failed on purpose), {} throttled; peak in flight {}\n",
       t.requests, t.requests - t.throttled - t.silent, t.failed, t.throttled, t.peak_in_flight);
   if (t.silent > 0) fmt::print("{} were never answered\n", t.silent);
+  if (t.late > 0) fmt::print("{} took longer than the gateway waits\n", t.late);
   if (t.others > 0)
     fmt::print("{} requests of others: {} throttled\n", t.others, t.others_throttled);
   if (log) log->check();
@@ -179,6 +182,8 @@ void add_mock(CLI::App& program, action& chosen) {
       "window=N/PER[,aligned], sliding=N/PER[,counts-rejects], "
       "counter=N/PER[,counts-rejects][,aligned],\n"
       "queue=N[,waiting=N],\n"
+      "shared=N[,at-work=N][,patience=TIME][,drops] (N processors, which all requests at work\n"
+      "share evenly; later than patience the answer is a gateway's 504),\n"
       "ban=N/TIME[,for=TIME][,prolonged], table=N/PER[,fastest=N/PER] (capacity grows under "
       "load),\n"
       "slope=SHARE/TIME[,from=N/PER] (the rate may rise only so fast) or outage[,shows=SYMPTOM];\n"

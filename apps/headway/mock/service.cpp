@@ -14,6 +14,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -88,6 +89,9 @@ struct mock_service::state {
   asio::signal_set signals{io};
   asio::steady_timer breath{io};
   asio::steady_timer rivals{io};
+  asio::steady_timer ends{io};
+  std::map<std::uint64_t, std::shared_ptr<session>>
+      at_work{};  // by the number on shared processors
   std::string date;
   std::time_t date_of = 0;
 
@@ -103,6 +107,7 @@ struct mock_service::state {
   void listen();
   void accept();
   void let_others_ask(time_point last);
+  void await_end();
 };
 
 /// One connection: read, decide, wait, answer, and again.
@@ -125,6 +130,15 @@ class mock_service::state::session : public std::enable_shared_from_this<session
                               if (e) return self->turn_away(e);
                               self->on_header();
                             });
+  }
+
+  /// Answers what shared processors, or the gateway in their place, are done with.
+  void end(bool late) {
+    if (late) answer_.what = outcome::failure;
+    late_ = late;
+    state_.totals.late += late;
+    state_.totals.failed += !late && answer_.what == outcome::failure;
+    answer();
   }
 
  private:
@@ -163,9 +177,14 @@ class mock_service::state::session : public std::enable_shared_from_this<session
       answer_ = {.what = outcome::throttle,
                  .after = state_.options.server.error_latency,
                  .retry_after = completion_.again};
+    late_ = false;
     ++state_.totals.requests;
     state_.totals.throttled += answer_.what == outcome::throttle;
     if (!answer_.comes()) return keep_silent();
+    if (answer_.number) {
+      state_.at_work.emplace(*answer_.number, shared_from_this());
+      return state_.await_end();
+    }
     state_.totals.failed += answer_.what == outcome::failure;
     wait(answer_.after, &session::answer);
   }
@@ -192,6 +211,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
     auto const& request = parser_->get();
     unsigned const status = answer_.what == outcome::success    ? 200
                             : answer_.what == outcome::throttle ? state_.options.throttle_status
+                            : late_                             ? 504
                                                                 : 500;
     auto const wall_now = wall::now();
     response_ = {};
@@ -321,6 +341,7 @@ class mock_service::state::session : public std::enable_shared_from_this<session
   time_point arrived_{};
   std::uint64_t in_flight_ = 0;
   sim::answer answer_;
+  bool late_ = false;
   completion completion_;
 };
 
@@ -358,6 +379,21 @@ void mock_service::state::let_others_ask(time_point last) {
   rivals.expires_at(started + last.time_since_epoch());
   rivals.async_wait([this, last](error_code stopped) {
     if (!stopped) let_others_ask(last);
+  });
+}
+
+/// Waits for the next end on shared processors, if anything is at work there.
+void mock_service::state::await_end() {
+  auto const next = model.next_end();
+  if (next == never) return;
+  ends.expires_at(started + next.time_since_epoch());
+  ends.async_wait([this](error_code stopped) {
+    if (stopped) return;
+    while (auto const end = model.take(now())) {
+      auto const found = at_work.extract(end->number);
+      if (found) found.mapped()->end(end->late);  // else it was of others
+    }
+    await_end();
   });
 }
 

@@ -39,6 +39,7 @@ struct mock_totals {
   std::uint64_t throttled = 0;
   std::uint64_t failed = 0;     ///< answered 500 on purpose
   std::uint64_t silent = 0;     ///< never answered
+  std::uint64_t late = 0;       ///< answered 504
   std::uint64_t in_flight = 0;  ///< read and not yet answered
   std::uint64_t peak_in_flight = 0;
   std::uint64_t others = 0;  ///< requests of others

@@ -154,6 +154,33 @@ TEST(mock_service, waits_and_fails_as_told) {
   EXPECT_EQ(mock.stop().failed, 1U);
 }
 
+TEST(mock_service, shares_processors) {
+  auto options = with(sim::shared{.processors = 1});
+  options.server.latency = {300ms};
+  options.others = 1h;  // one, at once
+  auto const begin = std::chrono::steady_clock::now();
+  running mock(std::move(options));
+  EXPECT_EQ(mock.ask("/1").status, 200);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 600ms);  // the work of both
+  EXPECT_EQ(mock.ask("/2").status, 200);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 900ms);
+  EXPECT_EQ(mock.stop().late, 0U);
+}
+
+TEST(mock_service, answers_504_when_the_gateway_has_no_patience_left) {
+  auto options = with(sim::shared{.processors = 1, .patience = 50ms, .drops = true});
+  options.server.latency = {1h};
+  running mock(std::move(options));
+  auto const begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(mock.ask("/1").status, 504);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
+  EXPECT_EQ(mock.ask("/2").status, 504);
+  auto const totals = mock.stop();
+  EXPECT_EQ(totals.late, 2U);
+  EXPECT_EQ(totals.failed, 0U);
+  EXPECT_EQ(totals.in_flight, 0U);
+}
+
 TEST(mock_service, bounds_what_a_client_may_send) {
   running mock({});
   EXPECT_EQ(mock.ask("/", std::string(3 << 20, 'x')).status, 200);  // curl asks first: Expect

@@ -90,6 +90,14 @@ sim::limit queue(phrase& w) {
   return limit;
 }
 
+sim::limit processors(phrase& w) {
+  sim::shared limit{.processors = whole("shared", w.kind().value, 1)};
+  w.with("at-work", [&](auto v) { limit.at_work_max = whole("at-work", v, 1); });
+  w.with("patience", [&](auto v) { limit.patience = parse_bound(v); });
+  limit.drops = w.flag("drops");
+  return limit;
+}
+
 sim::limit ban(phrase& w) {
   auto const [rejects, period] = cut(w.kind().value);
   sim::ban limit{.rejects = whole("ban", rejects, 0), .period = period_of(period)};
@@ -145,17 +153,13 @@ struct limit_kind {
   sim::limit (*read)(phrase&);
 };
 
-constexpr limit_kind kinds[] = {{"rate", "rate=N/PER", bucket},
-                                {"concurrent", "concurrent=N", slots},
-                                {"window", "window=N/PER", window},
-                                {"sliding", "sliding=N/PER", sliding},
-                                {"counter", "counter=N/PER", counter},
-                                {"queue", "queue=N", queue},
-                                {"ban", "ban=N/TIME", ban},
-                                {"table", "table=N/PER", table},
-                                {"slope", "slope=SHARE/TIME", slope},
-                                {"outage", "outage", outage},
-                                {"unlimited", "unlimited", unlimited}};
+constexpr limit_kind kinds[] = {
+    {"rate", "rate=N/PER", bucket},        {"concurrent", "concurrent=N", slots},
+    {"window", "window=N/PER", window},    {"sliding", "sliding=N/PER", sliding},
+    {"counter", "counter=N/PER", counter}, {"queue", "queue=N", queue},
+    {"shared", "shared=N", processors},    {"ban", "ban=N/TIME", ban},
+    {"table", "table=N/PER", table},       {"slope", "slope=SHARE/TIME", slope},
+    {"outage", "outage", outage},          {"unlimited", "unlimited", unlimited}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 ///             queue=N[,waiting=N][,shows=SYMPTOM]      ban=N/TIME[,for=TIME][,prolonged]
 ///             table=N/PER[,saved=TIME][,level=SHARE][,fastest=N/PER][,hot=SHARE][,hot-minutes=N]
 ///             slope=SHARE/TIME[,from=N/PER][,burst=N]  outage[,shows=SYMPTOM]   unlimited
+///             shared=N[,at-work=N][,patience=TIME][,drops]
 ///   symptom   throttle, failure or silence
 ///   schedule  TIME:limit; TIME:limit; …
 ///

@@ -303,6 +303,8 @@ void read_server(section& in, sim::scenario& s) {
       fault.text("offset", [&](auto v) { server.hints.offset = parse_offset(v); });
     });
   });
+  if (auto const* const what = sim::contradiction(server))
+    in.node(in.has("limit") ? "limit" : "schedule", [&](toml::node const&) { wrong("{}", what); });
 }
 
 sim::scenario read(section& in, std::string const& file, std::int64_t requests_max) {
@@ -456,6 +458,11 @@ sim::truth obvious_truth(sim::scenario const& s) {
       return slots(l.max_busy);
     } else if constexpr (std::is_same_v<Limit, sim::queue>) {
       return slots(l.servers);
+    } else if constexpr (std::is_same_v<Limit, sim::shared>) {
+      // Where the work varies, twice as many keep all of them busy, and none is refused for it.
+      auto t = slots(l.processors);
+      if (!steady) t.window = std::min(2 * t.window, static_cast<double>(l.at_work_max));
+      return t;
     } else {
       return {};
     }

@@ -130,6 +130,11 @@ TEST(scenario_file, errors_are_one_line_with_file_line_key_and_range) {
       {"\nlimit = \"rate=5\"", "2: limit '5' is not a count per time"},
       {"limit = \"pace=5/s\"", "1: limit 'pace=5/s' is not rate=N/PER, concurrent=N, window"},
       {"limit = \"queue=5,wait=3\"", "1: limit 'wait' is not a setting of queue; it has waiting"},
+      {"latency = \"1s\"\nlimit = [\"shared=5\", \"queue=5\"]",
+       "2: limit shared does not go with concurrent, queue or another shared"},
+      {"schedule = \"0s:shared=5; 1s:unlimited\"",
+       "1: schedule shared does not go with other limits in one schedule"},
+      {"limit = \"shared=5\"\nhead = \"1s\"", "1: limit shared does not go with head"},
       {"limit = \"slope=50%\"", "1: limit '' is not a time, such as"},
       {"limit = \"ban=3\"", "1: limit '' is not a time, such as"},
       {"limit = \"slope=50%/5min,rate=5/s\"",
@@ -208,12 +213,18 @@ TEST(scenario_file, a_sender_that_knows_the_limits_is_told_the_tightest) {
        {49.75, 30}},
       {"limit = \"rate=50/s,burst=9\"\nclients = { count = 5, cost = 2 }", {5, 0}},
       {"schedule = \"0s:rate=9/s,burst=2; 9s:rate=20/s,burst=2\"", {20, 0}},
+      {"limit = \"shared=4\"\nlatency = \"200ms\"", {19.9, 4}},
       {"", {}},
   };
   for (auto const& [text, truth] : cases) {
     EXPECT_NEAR(read(text).told.rate, truth.rate, 1e-9) << text;
     EXPECT_NEAR(read(text).told.window, truth.window, 1e-9) << text;
   }
+  auto const window = [](std::string const& limit) {
+    return read("limit = \"" + limit + "\"\nlatency = \"exponential=1s\"").told.window;
+  };
+  EXPECT_EQ(window("shared=4"), 8);  // none is idle
+  EXPECT_EQ(window("shared=4,at-work=6"), 6);
 }
 
 TEST(comparison, does_not_depend_on_the_threads) {

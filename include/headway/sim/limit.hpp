@@ -5,7 +5,8 @@
 ///   wait(now, cost)         Returns zero if `cost` units would be admitted, else how long until
 ///                           they would be if nothing else arrived; duration::max() if waiting
 ///                           does not help. Changes nothing.
-///   admit(now, cost, hold)  Counts a request that all limits admitted; it leaves after `hold`.
+///   admit(now, cost, hold)  Counts a request that all limits admitted; it leaves after `hold`, or
+///                           where processors are `shared` after as much work.
 ///   refuse(now, cost)       Counts a refusal by this limit; a ban's, by any but an outage.
 ///   inherit(before, now)    Goes on with the counts of one of its kind, which it replaces.
 /// Some have
@@ -16,7 +17,13 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -123,6 +130,69 @@ struct HEADWAY_EXPORT queue {
   void scale(double factor);
 
   friend bool operator==(queue const&, queue const&) = default;
+};
+
+/// The end of a request that shares processors.
+struct ended {
+  std::uint64_t number = 0;  ///< of the request: 0, 1, 2, … in the order of arrival
+  time_point at{};           ///< of its answer
+  bool late = false;         ///< the gateway ran out of patience and answers in the server's place
+  friend bool operator==(ended const&, ended const&) = default;
+};
+
+/// All requests at work share `processors` evenly: each of `n` goes on at the speed
+/// min(1, processors / n), so one that arrives later slows down those at work, and no end is known
+/// on arrival. Of any cost; the hold is the work. Before it may stand a gateway that waits for an
+/// answer no longer than `patience`; an end at that very instant is in time.
+///
+/// Exact to the nanosecond, by virtual time: what a request that has always been at work has had of
+/// it. A request ends when that has grown by its work, whatever else arrives. O(log n) for each
+/// request; O(n) for a change of capacity, and for a wait() where that has left too many at work.
+/// Source: Kleinrock 1967, "Time-shared systems: a theoretical treatment" (processor sharing).
+struct HEADWAY_EXPORT shared {
+  std::int64_t processors = 4;  ///< work at full speed, each
+  std::int64_t at_work_max = std::numeric_limits<std::int64_t>::max();  ///< more is refused
+  duration patience = duration::max();                                  ///< of the gateway
+  bool drops = false;  ///< the server stops its work on what the gateway has answered
+
+  /// A request at work.
+  struct job {
+    double finish = 0;         ///< the virtual time of its end, in nanoseconds
+    std::uint64_t number = 0;  ///< of the request
+    time_point deadline{};     ///< the end of the gateway's patience
+    friend auto operator<=>(job const&, job const&) = default;
+  };
+
+  double worked = 0;                     ///< the virtual time; zero without anything at work
+  time_point since = time_point::min();  ///< when it was that
+  double rest = 0;                       ///< … and the part of a nanosecond later
+  std::uint64_t admitted = 0;            ///< requests so far
+  std::set<job> at_work{};               ///< the first to end first
+  std::set<std::pair<time_point, job>> unanswered{};  ///< those at work by their deadlines
+  std::deque<ended> over{};                           ///< ends that take() has not told yet
+
+  /// Goes on until `now`.
+  void advance(time_point now);
+  /// Returns when a request next ends, or the gateway's patience with one, if nothing arrives;
+  /// `never` with none at work.
+  time_point next_end() const noexcept;
+  /// Returns an end that has come, the earliest first, and forgets it.
+  std::optional<ended> take();
+
+  duration wait(time_point now, std::int64_t cost) const;
+  void admit(time_point now, std::int64_t cost, duration hold);
+  void refuse(time_point, std::int64_t) {}
+  /// Requests at work keep their deadlines.
+  void inherit(shared const& before, time_point now);
+  void scale(double factor);
+
+  friend bool operator==(shared const&, shared const&) = default;
+
+ private:
+  double until_first() const noexcept;
+  time_point finish_of_first() const noexcept;
+  time_point next_leaves() const noexcept;
+  void work_until(time_point then) noexcept;
 };
 
 /// `count` units in each window of `period`. Aligned windows begin at whole periods since time 0;
@@ -285,6 +355,6 @@ struct HEADWAY_EXPORT slope {
 
 /// Any limit.
 using limit = std::variant<unlimited, token_bucket, concurrency, fixed_window, sliding_window,
-                           queue, ban, table_capacity, outage, slope, window_counter>;
+                           queue, ban, table_capacity, outage, slope, window_counter, shared>;
 
 }  // namespace headway::sim

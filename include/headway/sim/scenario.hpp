@@ -91,8 +91,8 @@ struct wire {
   duration wakes_late = 60us;  ///< delay of a client's timer, at most
   double lost = 0;             ///< share of answers that never arrive
   /// From the arrival of a request until a client considers its answer lost, whether the server
-  /// works on it or lets it wait; the server works on. Absent: it has patience with answers that
-  /// come, and those that do not are lost after lost_after.
+  /// works on it or lets it wait; the server works on, unless it `drops`. Absent: it has patience
+  /// with answers that come, and those that do not are lost after lost_after.
   std::optional<duration> timeout{};
   double misread = 0;  ///< share of good answers that a client considers throttles
   friend bool operator==(wire const&, wire const&) = default;

@@ -2,7 +2,8 @@
 ///
 /// The simulator and `headway mock` run the same one. The fate of a request is known when it
 /// arrives: the time for which it holds its slot is drawn then. So completions need no report, and
-/// an honest Retry-After is possible.
+/// an honest Retry-After is possible. Only where processors are `shared` its end depends on what
+/// arrives later: the work is drawn, and the server tells the end when it comes.
 #pragma once
 
 #include <cstddef>
@@ -71,11 +72,16 @@ struct behaviour {
   friend bool operator==(behaviour const&, behaviour const&) = default;
 };
 
+/// Returns what of the settings does not go together, as half a sentence; null if all of it does.
+HEADWAY_EXPORT char const* contradiction(behaviour const& b) noexcept;
+
 /// The fate of a request.
 struct answer {
-  outcome what = outcome::success;  ///< success, throttle or failure
-  duration after{};                 ///< from arrival to answer; duration::max(): none ever comes
-  duration head = after;            ///< from arrival to the head of a success
+  /// Success, throttle or failure; also a failure if its number ends late.
+  outcome what = outcome::success;
+  /// From arrival to answer; duration::max(): none ever comes, or its number tells when it does.
+  duration after{};
+  duration head = after;  ///< from arrival to the head of a success
   /// With a throttle, the time from the answer until the request would be admitted if nothing else
   /// arrived and the limits stay; absent if waiting does not help. Honest unless hints are faulty.
   std::optional<duration> retry_after{};
@@ -83,22 +89,32 @@ struct answer {
   /// and the answer comes.
   std::optional<std::int64_t> remaining{};
   std::optional<duration> reset{};  ///< from the head until all are back; as honest
+  /// Number by which server::take() tells the end, of a request that shared processors accept.
+  std::optional<std::uint64_t> number{};
 
   /// Returns whether an answer ever comes.
-  bool comes() const noexcept { return after != duration::max(); }
+  bool comes() const noexcept { return number || after != duration::max(); }
   friend bool operator==(answer const&, answer const&) = default;
 };
 
 /// The model at work. A value: a copy forks the future.
 class HEADWAY_EXPORT server {
  public:
-  /// Makes one at which nothing has arrived yet.
+  /// Makes one at which nothing has arrived yet. Requires: no contradiction().
   explicit server(behaviour b);
 
   /// Takes a request of `cost` units. One that is `poisoned` is refused at any load, with this
   /// symptom; it takes nothing of the limits. Requires: `now` is not before the last arrival.
   answer arrive(time_point now, std::int64_t cost, fraction u,
                 std::optional<symptom> poisoned = std::nullopt);
+
+  /// Returns when to ask take() if nothing arrives until then; `never` with nothing at work on
+  /// shared processors. Not later than the next end; nothing may have ended then.
+  time_point next_end() const noexcept;
+
+  /// Returns a request on shared processors that has ended by `now`, the earliest first, once.
+  /// Requires: `now` is not before the last arrival. O(log n) for each end.
+  std::optional<ended> take(time_point now);
 
   /// Returns whether one of the limits that do not change never has room for `cost` units.
   bool never_admits(std::int64_t cost) const;
@@ -108,6 +124,7 @@ class HEADWAY_EXPORT server {
  private:
   void catch_up(time_point now);
   void replace(limit by, time_point now);
+  time_point next_step() const noexcept;
   answer refuse(limit& by, time_point now, std::int64_t cost);
   answer accept(time_point now, std::int64_t cost, fraction u);
   void tell_what_is_left(answer& told, time_point now) const;
