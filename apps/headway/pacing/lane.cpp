@@ -306,9 +306,15 @@ hindrance::kind lane::plight(reason held) const noexcept {
 }
 
 hindrance lane::hindered(time_point now) const {
+  auto const held = why(now);
+  auto found = hindered_by(held, now);
+  found.told = held.why == reason::server_hint || held.why == reason::quota;
+  return found;
+}
+
+hindrance lane::hindered_by(held_back const& held, time_point now) const {
   using enum hindrance::kind;
   if (stopped_ || (waiting() == 0 && in_flight() == 0)) return {};
-  auto const held = why(now);
   auto const what = plight(held.why);
   auto const of = [&](int n) { return fmt::format("{} of {}", n, lately_.attempts()); };
   switch (what) {

@@ -235,6 +235,7 @@ class lane {
   bool held_elsewhere(time_point now, entry&) const noexcept;
   void look_at_others(time_point now, bool may_send);
   hindrance::kind plight(reason held) const noexcept;
+  hindrance hindered_by(held_back const&, time_point now) const;
 
   parts parts_;
   std::string title_;

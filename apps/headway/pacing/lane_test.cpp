@@ -70,6 +70,7 @@ TEST_F(lane_test, a_ceiling_of_its_user_is_told_from_a_quota) {
   EXPECT_FALSE(l.next(now, chance));
   EXPECT_EQ(l.hindered(now).why, "quota");
   EXPECT_EQ(l.name_of(l.why(now).why), "quota");
+  EXPECT_TRUE(l.hindered(now).told) << "it can go then";
   auto narrow = test_lane("fixed", {.first_alone = 0ns, .in_flight_max = 1});
   narrow.submit(now, {}, 1);
   narrow.submit(now, {}, 2);
@@ -780,6 +781,7 @@ TEST(hindrance, of_a_server_that_refused_the_last_eight_is_not_the_pace) {
   EXPECT_EQ(h.what, hindrance::kind::throttled) << "8 of 20: more were accepted";
   EXPECT_EQ(h.how_often, "the last 8");
   EXPECT_TRUE(h.stalls);
+  EXPECT_FALSE(h.told) << "the next one may be refused, too";
   now += 1min;
   attempt({.what = reaction::served}, 200);
   EXPECT_FALSE(l.refuses_all());
