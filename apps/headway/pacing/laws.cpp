@@ -194,8 +194,9 @@ std::string findings(any_law const& l, beside_law const& beside) {
     if (through.refusals() > 0 && !beside.shared && one.leave == 0 && !by_failures) {
       auto const words = shown_by_refusals(through, k, limit_met(one), beside.own);
       if (!words.empty()) return with_latency(words);
-      bool const proven = beside.knew && limit_met(one) && k.slots == 0 &&
-                          through.mean() * agrees > k.rate && k.rate * agrees > through.mean();
+      auto const went = through.mean() > 0 ? through.mean() : through.most();
+      bool const proven = beside.knew && limit_met(one) && k.slots == 0 && went * agrees > k.rate &&
+                          k.rate * agrees > went;
       if (!proven) return with_latency(told_of_refusals(through, k.slots > 0));
     }
     if (limit_met(one) && k.slots == 0 && is_within_window(one.others.window, k.rate)) {
