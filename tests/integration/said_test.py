@@ -193,6 +193,29 @@ class Said(unittest.TestCase):
             self.assertLess(b["left_s"], a["left_s"] - 0.5)
             self.assertGreaterEqual(b["left_s"], b["waiting_s"] - 0.1)
 
+    def test_no_time_left_is_told_while_a_server_stands_without_a_word(self):
+        """20 in 8 s. Before: 1 s left, of half a minute."""
+        opened, left = -8.0, 0
+
+        def window(*_):
+            nonlocal opened, left
+            if (now := time.monotonic()) - opened >= 8:
+                opened, left = now, 20
+            left -= 1
+            return (200 if left >= 0 else 429, {}, b"")
+
+        with sockets.Scripted(window) as server, Work(gets(server, 80)) as work:
+            self.assertEqual(work.run("--cold", "--alone", "--progress", "json"), 0, work.stderr())
+            told = [json.loads(line) for line in work.stderr().splitlines() if line.startswith("{")]
+        began = next(line["elapsed_s"] for line in told if line["throttled"] > 0)
+        first = [line["left_s"] for line in told if began + 1 < line["elapsed_s"] < 7.5]
+        self.assertEqual(first, [None] * len(first))
+        end = told[-1]["elapsed_s"]
+        ratios = [line["left_s"] / (end - line["elapsed_s"]) for line in told if line["left_s"] and began < line["elapsed_s"] < end - 3]
+        measured(f"silent for {len(first)} s; later {len(ratios)} forecasts are {min(ratios):.2f} to {max(ratios):.2f} of what it took")
+        self.assertGreater(len(ratios), 5)
+        self.assertTrue(all(0.4 < ratio < 2.5 for ratio in ratios), ratios)
+
 
 if __name__ == "__main__":
     unittest.main()

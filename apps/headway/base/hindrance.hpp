@@ -18,6 +18,7 @@ struct hindrance {
   std::string how_often{};   ///< "16 of 16", of the latest attempts; "" where that says nothing
   time_point until = never;  ///< when the next may go; never: that is not known
   bool stalls = false;       ///< nothing gets on: a speed of before tells nothing
+  bool told = false;         ///< the server has said `until`, or a ceiling of its user's says it
 
   bool in_trouble() const noexcept { return what > kind::turn; }
 };

@@ -117,6 +117,7 @@ std::optional<lane::turn> lane::next(time_point now, rng& chance) {
       return turn{e.number, turn::kind::elsewhere};
     }
     e.receipt = quotas.take(now, e.what.size);
+    e.attempt = through_.sent(now);
     e.heard = false;
     return turn{e.number};
   }
@@ -212,9 +213,14 @@ lane::settled lane::settle(time_point now, ticket t, judgement const& said, atte
   if (end.says_nothing) taught.what = outcome::ignore;
   lately_.add(taught.what, end.error);
   auto const refused = taught.what == outcome::throttle;
-  if (refused) ban_.throttled(now, end.sent), through_.refused();
-  if (taught.what == outcome::success)
-    through_.accepted(now, end.sent, static_cast<double>(e.what.cost));
+  if (refused) {
+    ban_.throttled(now, end.sent);
+    through_.refused(now, e.attempt, taught.advice.retry_after.has_value());
+  } else if (taught.what == outcome::success) {
+    through_.accepted(now, e.attempt, end.sent, static_cast<double>(e.what.cost));
+  } else {
+    through_.forget(e.attempt);
+  }
   if (told.what == reaction::served) ban_.served(end.sent), accepted_at_ = now;
   for (auto const& c : told.costs)
     parts_.governor.cost(now, c.quota, parts_.quotas.expected(e.receipt, e.what.size, c.quota),
@@ -265,6 +271,7 @@ void lane::leave(time_point now, double share, shared_pace with) {
 void lane::cancel(time_point now, ticket t) {
   parts_.governor.cancel(now, t);
   parts_.quotas.forget(of(t).receipt);
+  through_.forget(of(t).attempt);
   wake_by(now);  // its permit is free
 }
 
@@ -306,9 +313,15 @@ hindrance::kind lane::plight(reason held) const noexcept {
 }
 
 hindrance lane::hindered(time_point now) const {
+  auto const held = why(now);
+  auto found = hindered_by(held, now);
+  found.told = held.why == reason::server_hint || held.why == reason::quota;
+  return found;
+}
+
+hindrance lane::hindered_by(held_back const& held, time_point now) const {
   using enum hindrance::kind;
   if (stopped_ || (waiting() == 0 && in_flight() == 0)) return {};
-  auto const held = why(now);
   auto const what = plight(held.why);
   auto const of = [&](int n) { return fmt::format("{} of {}", n, lately_.attempts()); };
   switch (what) {
@@ -359,6 +372,7 @@ std::string lane::findings() const {
                                      .own = ceilings().rate_ceiling,
                                      .window = window_,
                                      .through = through_,
+                                     .knew = parts_.knew,
                                      .shared = company() > 0});
 }
 

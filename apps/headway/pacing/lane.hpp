@@ -18,6 +18,7 @@
 #include "headway/shared/pace.hpp"
 #include "pacing/ban.hpp"
 #include "pacing/impasse.hpp"
+#include "pacing/in_order.hpp"
 #include "pacing/lately.hpp"
 #include "pacing/quota_book.hpp"
 #include "pacing/reset_unit.hpp"
@@ -53,6 +54,7 @@ class lane {
     traced_governor governor;
     quota_book quotas;
     profile const& speaks;
+    bool knew = false;  ///< its law began with what an earlier run had learned
     duration wait_max;  ///< what holds it for longer parks it
     /// A server that wants to be left alone for longer is asked by one request after it.
     duration hold_max = duration::max();
@@ -220,8 +222,9 @@ class lane {
     load what;
     std::uint32_t number = 0;
     quota_receipt receipt{};
-    bool held = false;        // by the quotas, since its last attempt …
-    time_point held_until{};  // … until then
+    std::uint64_t attempt = in_order::none;  // its latest, as `through_` counts
+    bool held = false;                       // by the quotas, since its last attempt …
+    time_point held_until{};                 // … until then
     bool called_back = false;
     bool heard = false;  // the head of its answer
   };
@@ -235,6 +238,7 @@ class lane {
   bool held_elsewhere(time_point now, entry&) const noexcept;
   void look_at_others(time_point now, bool may_send);
   hindrance::kind plight(reason held) const noexcept;
+  hindrance hindered_by(held_back const&, time_point now) const;
 
   parts parts_;
   std::string title_;

@@ -100,6 +100,7 @@ lane lanes::make(std::string_view key, wanted const& w) {
              .governor = std::move(governor),
              .quotas = std::move(book),
              .speaks = *w.speaks,
+             .knew = known.has_value(),
              .wait_max = settings_.governor.hint_max,
              .hold_max = settings_.hold_max});
   if (stopped_.contains(w.account)) made.stop();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -19,7 +20,11 @@ namespace headway::app {
 namespace {
 
 constexpr std::uint64_t successes_min = 3;  // that a limit takes to be one
-constexpr double slower = 1.5;              // another limit, or much that went wrong, made it so
+constexpr double agrees = 1.15;  // times: what the law knows and what was accepted are one rate
+constexpr duration certain_over = 2s;  // which a rate needs …
+constexpr int certain_rows = 3;        // … and rows of refusals
+constexpr double near_ceiling = 0.87;  // of the caller's own: that, not the server, made it so
+constexpr double slower = 1.5;         // another limit, or much that went wrong, made it so
 
 template <class L>
 concept knowing = requires(L l, learned const& k, duration age) {
@@ -63,6 +68,44 @@ std::string queued(latency const& w) {
       "; the first answers took {}, later ones {}: they queue, and a smaller --concurrency loses "
       "fewer",
       in_words(from_seconds(w.first.longest)), in_words(from_seconds(w.mean)));
+}
+
+/// Returns what its refusals show, whatever the law thinks: words, or "" where they show nothing
+/// for sure.
+std::string shown_by_refusals(throughput const& through, learned const& k, bool met,
+                              std::optional<gcra> const& own) {
+  auto const& seen = through.between();
+  auto const r = seen.kept_up();
+  auto const& slots = through.slots();
+  if (auto const s = slots.told(); s && k.slots > 0) {
+    auto const words = s->exact() ? fmt::format("about {} at once", s->most)
+                                  : fmt::format("between {} and {} at once", s->least, s->most);
+    if (slots.tells_from_rate() || !r || !r->certain) return words;
+    return fmt::format("{}, or {}", words, rate_in_words(r->per_second));
+  }
+  auto const w = seen.shown();
+  auto const in_window = w ? fmt::format("about {:.0f} in {}", w->units, in_words(w->period)) : "";
+  if (w && w->shut) return in_window;
+  auto const by_ceiling = r && own && r->per_second * to_seconds(own->interval) > near_ceiling;
+  if (!r || !r->certain || by_ceiling || !met) return in_window;
+  auto const least = r->per_second, most = std::max(r->most, k.rate);
+  auto const agree = r->steady && k.slots == 0 && k.rate > least / agrees && most < agrees * least;
+  if (agree && r->over >= certain_over && r->rows >= certain_rows && !slots.may_be())
+    return fmt::format("a limit of about {}", rate_in_words(std::sqrt(least * most)));
+  return w ? in_window : fmt::format("a limit of at least {}", rate_in_words(least));
+}
+
+/// Returns what happened, where it is not known which limit made it so.
+std::string told_of_refusals(throughput const& through, bool by_slots) {
+  auto text = fmt::format("{} refused, at no certain rate", through.refusals());
+  if (auto const r = through.between().kept_up(); r && r->certain && r->over >= 2s)
+    text += fmt::format(", {} over {}", rate_in_words(r->per_second), in_words(r->over));
+  else if (auto const o = through.slots().out(); o && by_slots)
+    text += o->exact() ? fmt::format(", with {} at work", o->most)
+                       : fmt::format(", with {} to {} at work", o->least, o->most);
+  else if (auto const s = through.between().stood(); s && s->lasted >= 1s)
+    text += fmt::format(", {:.0f} accepted, then none for {}", s->units, in_words(s->lasted));
+  return text;
 }
 
 bool many_failures(knowing auto const& l) {
@@ -147,6 +190,15 @@ std::string findings(any_law const& l, beside_law const& beside) {
       auto const words = window.words();
       return with_latency(words.empty() ? kept : words);
     }
+    auto const by_failures = one.broken.limit && !one.broken.told;
+    if (through.refusals() > 0 && !beside.shared && one.leave == 0 && !by_failures) {
+      auto const words = shown_by_refusals(through, k, limit_met(one), beside.own);
+      if (!words.empty()) return with_latency(words);
+      auto const went = through.mean() > 0 ? through.mean() : through.most();
+      bool const proven = beside.knew && limit_met(one) && k.slots == 0 && went * agrees > k.rate &&
+                          k.rate * agrees > went;
+      if (!proven) return with_latency(told_of_refusals(through, k.slots > 0));
+    }
     if (limit_met(one) && k.slots == 0 && is_within_window(one.others.window, k.rate)) {
       auto const& w = one.others.window;
       return with_latency(
@@ -162,8 +214,10 @@ std::string findings(any_law const& l, beside_law const& beside) {
           many_failures(one) ? ", but many failures, which may tell one" + queued(one.wait) : "",
           latency);
     }
-    auto const by = one.broken.limit && !one.broken.told ? " (told by failures)" : "";
-    if (k.slots > 0) return with_latency(fmt::format("about {:.0f} at once{}", k.slots, by));
+    auto const by = by_failures ? " (told by failures)" : "";
+    if (k.slots > 0)  // where refusals begin
+      return with_latency(
+          fmt::format("{:.0f} to {:.0f} at once{}", std::max(k.slots - 1, 1.0), k.slots, by));
     auto const much_less = !beside.shared && through.mean() > 0 &&
                            within_own(k.rate) * (1 - one.leave) > slower * through.mean();
     return with_latency(fmt::format("a limit of about {}{}{}", rate_in_words(k.rate), by,

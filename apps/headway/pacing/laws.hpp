@@ -46,7 +46,8 @@ struct beside_law {
   bool quotas_bind = false;   ///< that no limit was met says nothing, since quotas are known
   std::optional<gcra> own{};  ///< the caller's ceiling, beyond which none could be met
   told_window window{};       ///< that the server tells of: what is met within one is no limit
-  throughput through{};       ///< what a law has met in a burst is not kept up
+  throughput through{};       ///< what its refusals show, and was kept up
+  bool knew = false;          ///< its law began with what an earlier run had learned
   bool shared = false;        ///< others have a part of it
 };
 

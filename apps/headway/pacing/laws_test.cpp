@@ -58,7 +58,7 @@ TEST(laws, findings_name_the_limit) {
   remember(l, known, {});
   EXPECT_EQ(findings(l), "a limit of about 50/s, latency 200 ms");
   remember(l, {.rate = 50, .slots = 10, .latency = 0.2}, {});
-  EXPECT_EQ(findings(l), "about 10 at once, latency 200 ms");
+  EXPECT_EQ(findings(l), "9 to 10 at once, latency 200 ms") << "refusals began there";
   EXPECT_EQ(findings(named("reno")).substr(0, 11), "a window of");
   EXPECT_EQ(findings(named("fixed")), "");
 }
@@ -96,7 +96,7 @@ throughput kept_up(int per_second) {
   t.waits(begin, true);
   for (int i = 0; i < 20 * per_second; ++i) {
     auto const at = begin + i / 2 * (duration(2s) / per_second) + i % 2 * 1ms;
-    t.accepted(at, at, 1);
+    t.accepted(at, t.sent(at), at, 1);
   }
   t.waits(begin + 20s, true);
   return t;
@@ -106,9 +106,8 @@ TEST(laws, no_limit_met_names_a_rate_that_was_kept_up) {
   auto const l = after(3, named("seek"));
   EXPECT_EQ(findings(l, {.through = kept_up(20)}).substr(0, 24), "no limit met up to 20/s,");
   auto refused = kept_up(20);
-  refused.refused();
-  EXPECT_EQ(findings(l, {.through = refused}),
-            "1 refused, at no certain rate, 20/s over 20 s, latency 200 ms");
+  refused.refused(time_point{21s}, refused.sent(time_point{21s}), false);
+  EXPECT_EQ(findings(l, {.through = refused}), "1 refused, at no certain rate, latency 200 ms");
   told_window told;
   told.look(std::array{http::quota{.name = "", .limit = 100, .remaining = 9, .reset = 3s}});
   EXPECT_EQ(findings(l, {.window = told, .through = kept_up(20)}),
@@ -139,6 +138,43 @@ TEST(laws, no_limit_met_is_a_finding_unless_quotas_bind) {
   EXPECT_EQ(findings(l, {.quotas_bind = true}), "latency 200 ms");
   EXPECT_EQ(findings(l, {.own = gcra::per(2, 1s), .through = kept_up(50)}).substr(0, 23),
             "no limit met up to 2/s,");
+}
+
+/// So many were refused, each after as many that were accepted, evenly.
+throughput refused_at(int per_second, int rows, int between = 20) {
+  throughput t;
+  duration const gap = duration(1s) / per_second;
+  auto now = time_point{1s};
+  t.waits(now, true);
+  for (int row = 0; row <= rows; ++row) {
+    for (int i = 0; i < between; ++i, now += gap) t.accepted(now + 1ms, t.sent(now), now, 1);
+    t.refused(now - gap / 2, t.sent(now - gap / 2), false);
+  }
+  t.waits(now, true);
+  return t;
+}
+
+TEST(laws, findings_name_a_rate_only_where_the_law_and_what_was_accepted_agree) {
+  auto l = named("seek");
+  remember(l, known, {});
+  EXPECT_EQ(findings(l, {.through = refused_at(48, 8)}), "a limit of about 49/s, latency 200 ms");
+  EXPECT_EQ(findings(l, {.through = refused_at(30, 8)}), "a limit of at least 30/s, latency 200 ms")
+      << "the law met it in a burst";
+  EXPECT_EQ(findings(l, {.through = refused_at(48, 1)}).substr(0, 30),
+            "a limit of at least 48/s, late")
+      << "one row of refusals after another";
+  EXPECT_EQ(findings(l, {.own = gcra::per(50, 1s), .through = refused_at(48, 8)}).substr(0, 29),
+            "9 refused, at no certain rate")
+      << "by the caller's own will";
+}
+
+TEST(laws, findings_name_what_an_earlier_run_had_learned_where_it_was_kept_up) {
+  auto l = named("seek");
+  remember(l, known, {});
+  auto once = kept_up(48);
+  once.refused(time_point{21s}, once.sent(time_point{21s}), false);
+  EXPECT_EQ(findings(l, {.through = once}).substr(0, 29), "1 refused, at no certain rate");
+  EXPECT_EQ(findings(l, {.through = once, .knew = true}), "a limit of about 50/s, latency 200 ms");
 }
 
 /// A server without a word that closes what is above 30 a second, as bursts of 5 allow; so many

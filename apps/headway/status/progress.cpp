@@ -121,9 +121,10 @@ void progress::clear() {
 void progress::update(time_point now, standing const& s) {
   if (now < next_) return;
   next_ = now + drawn_every;
-  speed_.add(now - last_at_, s.ended() - last_ended_);
+  speed_.add(now - last_at_, s.ended() - last_ended_, s.throttled - last_throttled_);
   speed_.hold(s.held(now));
   last_ended_ = s.ended();
+  last_throttled_ = s.throttled;
   last_at_ = now;
   if (now < next_shown_) return;
   next_shown_ = now + every_;

@@ -34,10 +34,11 @@ struct standing {
            : how == final_outcome::failed ? failed
                                           : unknown;
   }
-  /// Returns for how long what holds the run up most lets nothing go; 0 where that is not known.
+  /// Returns for how long what holds the run up most lets nothing go; 0 where that is not told: a
+  /// server may refuse the next one, too.
   duration held(time_point now) const noexcept {
-    return waiting.empty() || waiting.front().until == never ? duration{}
-                                                             : waiting.front().until - now;
+    bool const told = !waiting.empty() && waiting.front().told && waiting.front().until != never;
+    return told ? waiting.front().until - now : duration{};
   }
   /// 0 where the total is not known.
   std::int64_t left() const noexcept { return total < 0 ? 0 : total - before - ended(); }
@@ -63,7 +64,7 @@ class progress {
   bool live_ = false;
   duration every_;
   time_point began_, next_, next_shown_;
-  std::int64_t last_ended_ = 0;
+  std::int64_t last_ended_ = 0, last_throttled_ = 0;
   time_point last_at_;
   speed speed_;
 };

@@ -245,6 +245,75 @@ TEST(speed, by_fits_and_starts_is_the_mean_of_all) {
     }
 }
 
+/// A server that lets so many go in each window, in its first second, refuses without a word
+/// meanwhile, and is asked each 2 s.
+struct silent_window {
+  void second() {
+    auto const into = at++ % period;
+    for (int eighth = 0; eighth < 8; ++eighth) {
+      auto const some = into == 0 ? count / 8 : 0;
+      came += some;
+      s.add(125ms, some, into == 0 ? eighth == 7 : eighth == 0 && into % 2 == 0);
+      s.hold(0s);
+    }
+  }
+  speed s{};
+  int count = 64, period = 60, at = 0;
+  std::int64_t came = 0;
+};
+
+// Before: 1 s, 2 s, 5 s …
+TEST(speed, there_is_none_while_a_server_stands_that_says_not_for_how_long) {
+  silent_window w;
+  w.second();
+  for (int second = 1; second < 60; ++second) {
+    w.second();
+    EXPECT_EQ(w.s.foretell(192).seconds_left, 0) << second;
+    EXPECT_EQ(w.s.per_second(), 0) << second;
+  }
+}
+
+// Of five windows the last is open at 240 s.
+TEST(speed, what_is_left_is_known_once_such_a_hold_is_over) {
+  silent_window w;
+  for (int i = 0; i < 61; ++i) w.second();
+  for (; w.at < 238; w.second()) {
+    auto const told = w.s.foretell(320 - w.came).seconds_left, left = 241.0 - w.at;
+    EXPECT_LE(told, 2 * left) << w.at;
+    EXPECT_GE(told, left / 2) << w.at;
+  }
+}
+
+TEST(speed, of_a_hold_that_takes_longer_than_the_last_there_is_none) {
+  silent_window w;
+  for (int i = 0; i < 61; ++i) w.second();
+  w.period = 1000;
+  for (int i = 0; i < 100; ++i) w.second();
+  EXPECT_EQ(w.s.foretell(100).seconds_left, 0);
+}
+
+// 40 at once, then 4/s. Before: 8 times too fast in the first seconds.
+TEST(speed, begins_anew_at_the_first_refusal) {
+  speed s;
+  for (int i = 0; i < 4; ++i) s.add(125ms, 10);
+  s.add(125ms, 0, 1);
+  EXPECT_EQ(s.foretell(100).seconds_left, 0);
+  for (int i = 0; i < 5; ++i) {
+    s.add(125ms, 0);
+    s.add(125ms, 1, i % 2);
+  }
+  EXPECT_NEAR(s.foretell(100).seconds_left, 25, 8);
+}
+
+TEST(standing, is_held_only_as_long_as_is_told) {
+  standing s{.waiting = {{hindrance::kind::throttled, "h", "throttled", "", now + 12s}}};
+  EXPECT_EQ(s.held(now), 0s) << "the server may refuse the next one, too";
+  s.waiting.front().told = true;
+  EXPECT_EQ(s.held(now), 12s);
+  s.waiting.front().until = never;
+  EXPECT_EQ(s.held(now), 0s);
+}
+
 TEST(speed, a_short_hold_changes_nothing) {
   speed s;
   for (int i = 0; i < 480; ++i) {

@@ -47,7 +47,8 @@ void watched_run::look(time_point now) {
                  [&](lane const& l, reason why) { metrics_.held(l.title(), why, since); });
   if (now - sampled_ >= 125ms)
     speed_.add(now - std::exchange(sampled_, now),
-               of_.stands.ended() - std::exchange(ended_then_, of_.stands.ended()));
+               of_.stands.ended() - std::exchange(ended_then_, of_.stands.ended()),
+               of_.stands.throttled - std::exchange(throttled_then_, of_.stands.throttled));
 }
 
 std::string watched_run::figures() {

@@ -67,7 +67,7 @@ class watched_run {
   metrics metrics_{};
   speed speed_{};
   time_point shown_, sampled_;
-  std::int64_t ended_then_ = 0;
+  std::int64_t ended_then_ = 0, throttled_then_ = 0;
   int changes_ = 0;
   std::string changes_words_{};
   std::optional<metrics_outlet> outlet_{};

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "base/fatal.hpp"
@@ -24,22 +26,45 @@ namespace headway::app {
 namespace {
 
 constexpr std::size_t explained_max = 20'000;  // attempts that a limit is tried on
-constexpr std::uint64_t seeds = 3;  // of the simulations that a recording is compared with
+constexpr auto const* by_the_clock = " by the clock";
+constexpr std::int64_t against_least = 500;  // acceptances for one that speaks against a window
+constexpr std::uint64_t seeds = 3;           // of the simulations that a recording is compared with
 
 /// A limit as a scenario says it, and how much of what was recorded it explains.
 struct candidate {
   std::string words;
   std::string kind;
   trial of{};
+  duration period{};  ///< of a window …
+  double units = 0;   ///< … and what it gives; a rate's a second
+  duration phase{};   ///< of a clock's period that was over when the first request was there
   double score = of.score();
+
+  /// Whether both say the same of how much may come in which time.
+  bool has_the_size_of(candidate const& other) const noexcept {
+    constexpr double off = 0.05;
+    auto const window = period > 0ns, its = other.period > 0ns;
+    return window == its && (window || kind == other.kind) &&
+           std::abs(units - other.units) <= std::max(1.0, off * units) &&
+           std::abs(to_seconds(period - other.period)) <= off * to_seconds(period);
+  }
+  /// Whether its period is one that people write, or it has none.
+  bool is_written() const noexcept;
 };
 
 template <class Limit>
 candidate tried(stretch all, Limit limit, std::string kind, std::string words) {
   auto const n = std::min(all.size(), explained_max);
-  return {.words = std::move(words),
-          .kind = std::move(kind),
-          .of = try_out(all.first(n), std::move(limit))};
+  candidate c{.words = std::move(words), .kind = std::move(kind)};
+  if constexpr (requires { limit.period; })
+    c.period = limit.period, c.units = static_cast<double>(limit.count);
+  else if constexpr (requires { limit.interval; })
+    c.units = 1 / to_seconds(limit.interval);
+  else
+    c.units = static_cast<double>(limit.max_busy);
+  c.of = try_out(all.first(n), std::move(limit));
+  c.score = c.of.score();
+  return c;
 }
 
 /// Whether a scenario may have that limit.
@@ -143,7 +168,60 @@ std::string per(std::int64_t count, duration period) {
   return fmt::format("{}/{}s", count, period / duration(1s));
 }
 
-constexpr std::array<duration, 7> periods = {1s, 10s, 30s, 1min, 5min, 10min, 1h};
+/// As people write them.
+constexpr std::array<duration, 13> written_periods = {1s,   2s,   5s,   10s,   15s,   20s, 30s,
+                                                      1min, 2min, 5min, 10min, 15min, 1h};
+
+bool candidate::is_written() const noexcept {
+  return period == 0ns || std::ranges::find(written_periods, period) != written_periods.end();
+}
+
+/// An end of refusals: at some time in between, accepted again.
+struct opening {
+  time_point shut{}, asked{}, opened{};  // the first refusal, the last, what was accepted
+
+  duration shut_for() const noexcept { return opened - shut; }
+};
+
+/// Returns the openings, those after the longest rows of refusals first.
+std::vector<opening> openings_of(stretch all) {
+  constexpr std::size_t enough = 8;
+  std::vector<opening> found;
+  std::optional<opening> now;
+  for (auto const& a : all) {
+    if (a.refused()) {
+      if (!now) now = {.shut = a.sent};
+      now->asked = a.sent;
+    } else if (now) {
+      now->opened = a.sent;
+      found.push_back(*now);
+      now.reset();
+    }
+  }
+  std::ranges::stable_sort(found, std::ranges::greater{}, &opening::shut_for);
+  if (found.size() > enough) found.resize(enough);
+  return found;
+}
+
+/// Returns the periods that are tried: the written ones, and whole seconds from one opening to the
+/// next.
+std::vector<duration> periods_of(stretch all) {
+  auto const span = all.back().sent - all.front().sent;
+  std::set<duration> found;
+  for (auto const p : written_periods)
+    if (2 * p <= 3 * span) found.insert(p);
+  auto openings = openings_of(all);
+  std::ranges::sort(openings, {}, &opening::opened);
+  auto before = all.front().sent;
+  for (auto const& o : openings) {
+    constexpr duration brief = 500ms;
+    if (o.shut_for() >= brief && o.opened - before <= 1h)
+      for (auto const at : {o.asked - before + duration(1s), o.opened - before})
+        if (at >= 1s) found.insert(at / 1s * duration(1s));
+    before = o.opened;
+  }
+  return {found.begin(), found.end()};
+}
 
 using window_of = candidate (*)(stretch, std::int64_t count, duration period);
 
@@ -164,9 +242,7 @@ constexpr std::array<window_of, 3> window_kinds = {
 /// Counts up to the most that was accepted in a period; then each around the best.
 std::vector<candidate> windows(stretch all, window_of try_it) {
   std::vector<candidate> best;
-  auto const span = all.back().sent - all.front().sent;
-  for (auto const period : periods) {
-    if (2 * period > 3 * span) break;
+  for (auto const period : periods_of(all)) {
     auto const most = busiest(all, period);
     auto const step = 1 + most / 50;
     std::pair<double, std::int64_t> top{-1, most};
@@ -182,34 +258,141 @@ std::vector<candidate> windows(stretch all, window_of try_it) {
   return best;
 }
 
+/// Returns the attempts as if the first had been there so long after a whole period.
+std::vector<recording::attempt> later_by(stretch all, duration phase) {
+  std::vector<recording::attempt> moved(
+      all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), explained_max)));
+  for (auto& a : moved) a.sent += phase;
+  return moved;
+}
+
+candidate at_phase(candidate c, duration phase) {
+  c.phase = phase;
+  return c;
+}
+
+/// Returns how much of a period may have been over at time 0: periods begin where as many openings
+/// as can be agree, just after the last refusal of each at the earliest.
+std::vector<duration> phases_of(stretch all, duration period) {
+  constexpr std::size_t references = 3;
+  auto const openings = openings_of(all);
+  std::set<duration> found;
+  for (std::size_t i = 0; i < std::min(openings.size(), references); ++i) {
+    auto const& one = openings[i];
+    auto least = one.asked - one.opened, most = duration(0);  // of the begin, since `one` opened
+    for (auto const& o : openings) {
+      auto apart = (o.opened - one.opened) % period;
+      if (2 * apart > period) apart -= period;
+      if (2 * apart < -period) apart += period;
+      auto const from = std::max(least, apart - (o.opened - o.asked)), to = std::min(most, apart);
+      if (from < to) least = from, most = to;
+    }
+    for (auto const at : {most, least + (most - least) / 2, least + (most - least) / 8})
+      found.insert((period - (one.opened + at).time_since_epoch() % period) % period);
+  }
+  return {found.begin(), found.end()};
+}
+
+/// Windows that begin as the clock has them: as many as one accepted before it refused.
+std::vector<candidate> clock_windows(stretch all) {
+  std::vector<candidate> best;
+  for (auto const period : periods_of(all))
+    for (auto const phase : phases_of(all, period)) {
+      auto const moved = later_by(all, phase);
+      std::set<std::int64_t> counts;
+      std::int64_t used = 0, most = 0;
+      auto window = moved.front().sent.time_since_epoch() / period;
+      for (auto const& a : moved) {
+        if (auto const its = a.sent.time_since_epoch() / period; its != window)
+          window = its, used = 0;
+        if (a.refused() && used == most) counts.insert(used);
+        used += a.accepted();
+        most = std::max(most, used);
+      }
+      for (auto const n : {most - 1, most, most + 1}) counts.insert(n);
+      constexpr std::size_t enough = 6;
+      while (counts.size() > enough) counts.erase(counts.begin());
+      for (auto const n : counts)
+        if (n > 0)
+          keep_best(
+              best,
+              at_phase(
+                  tried(moved, sim::fixed_window{.count = n, .period = period, .aligned = true},
+                        "fixed window by the clock", "window=" + per(n, period) + ",aligned"),
+                  phase));
+    }
+  return best;
+}
+
 candidate counter(stretch all, sim::window_counter limit) {
   auto words = "counter=" + per(limit.count, limit.period);
-  if (!limit.counts_rejects) return tried(all, limit, "window counter", std::move(words));
-  return tried(all, limit, "window counter that counts refusals", words + ",counts-rejects");
+  std::string kind = "window counter";
+  if (limit.counts_rejects) words += ",counts-rejects", kind += " that counts refusals";
+  if (limit.aligned) words += ",aligned", kind += by_the_clock;
+  return tried(all, limit, std::move(kind), std::move(words));
+}
+
+/// Returns as much as was counted where refusals began, `late` after which the first request came.
+std::int64_t counted_at(stretch all, std::vector<std::size_t> const& refusals, duration period,
+                        bool counts_rejects, duration late) {
+  auto load = load_at(all, {.what = measure::kind::two_parts,
+                            .period = period,
+                            .refusals_too = counts_rejects,
+                            .late = late});
+  for (std::size_t i = 0; i < all.size(); ++i) load[i] += static_cast<double>(all[i].cost - 1);
+  return static_cast<std::int64_t>(threshold_of(all, load, 0, refusals).load);
+}
+
+std::vector<std::size_t> refusals_of(stretch all) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].refused()) found.push_back(i);
+  return found;
 }
 
 /// As much as was counted where refusals began, or one more or less, however late the first request
 /// came.
 std::vector<candidate> counters(stretch all, bool counts_rejects) {
   std::vector<candidate> best;
-  std::vector<std::size_t> refusals;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].refused()) refusals.push_back(i);
-  auto const span = all.back().sent - all.front().sent;
-  for (auto const period : periods) {
-    if (2 * period > 3 * span) break;
+  auto const refusals = refusals_of(all);
+  for (auto const period : periods_of(all))
     for (auto const late : first_may_come(all)) {
-      auto load = load_at(all, {.what = measure::kind::two_parts,
-                                .period = period,
-                                .refusals_too = counts_rejects,
-                                .late = late});
-      for (std::size_t i = 0; i < all.size(); ++i) load[i] += static_cast<double>(all[i].cost - 1);
-      auto const count = static_cast<std::int64_t>(threshold_of(all, load, 0, refusals).load);
+      auto const count = counted_at(all, refusals, period, counts_rejects, late);
       for (auto n = std::max<std::int64_t>(1, count - 1); n <= count + 1; ++n)
         keep_best(best, counter(all, {.count = n,
                                       .period = period,
                                       .counts_rejects = counts_rejects,
                                       .start = later(all.front().sent, late)}));
+    }
+  return best;
+}
+
+/// The same by the clock: at sixteen phases, then closer around the best.
+std::vector<candidate> clock_counters(stretch whole, bool counts_rejects) {
+  std::vector<candidate> best;
+  auto const all = whole.first(std::min(whole.size(), explained_max));
+  auto const refusals = refusals_of(all);
+  for (auto const period : periods_of(all)) {
+    std::pair<double, duration> top{-1, 0ns};
+    auto const look = [&](duration at) {
+      auto const phase = (at % period + period) % period;
+      auto const moved = later_by(all, phase);
+      auto const count = counted_at(all, refusals, period, counts_rejects, -phase);
+      for (auto n = std::max<std::int64_t>(1, count - 1); n <= count + 1; ++n) {
+        auto c = at_phase(
+            counter(
+                moved,
+                {.count = n, .period = period, .counts_rejects = counts_rejects, .aligned = true}),
+            phase);
+        if (c.score > top.first) top = {c.score, phase};
+        keep_best(best, std::move(c));
+      }
+    };
+    constexpr int parts = 16;
+    for (int i = 0; i < parts; ++i) look(i * period / parts);
+    for (int finer = 2; finer <= parts; finer *= 2) {
+      auto const middle = top.second;
+      for (int const side : {-1, 1}) look(middle + side * period / (parts * finer));
     }
   }
   return best;
@@ -260,8 +443,9 @@ std::string latency_text(std::vector<duration> const& sorted) {
   return text + "]";
 }
 
-/// All but the limit: the rest of the server, and its client.
-void write_rest(writer& to, recording const& r) {
+/// All but the limit: the rest of the server, and its client, which comes in the middle of a period
+/// of the clock's.
+void write_rest(writer& to, recording const& r, duration phase) {
   auto const good = latencies(r.attempts, false), refused = latencies(r.attempts, true);
   if (!good.empty())
     to.key("latency", latency_text(good),
@@ -294,8 +478,11 @@ void write_rest(writer& to, recording const& r) {
   if (trickles)
     costs += fmt::format(", arrivals = \"{}\"",
                          rate_of(static_cast<double>(r.requests - 1) / to_seconds(r.last_request)));
-  to.key("clients", fmt::format("clients = {{ requests = {}{} }}", r.requests, costs),
-         trickles ? "the requests came one by one" : "all requests were there at once");
+  if (phase > 0ns) costs += fmt::format(", joins = \"{}\"", time_of(phase));
+  to.key(
+      "clients", fmt::format("clients = {{ requests = {}{} }}", r.requests, costs),
+      std::string(trickles ? "the requests came one by one" : "all requests were there at once") +
+          (phase > 0ns ? "; they join so long after a whole period of the clock" : ""));
   if (r.took > 30min) to.line(fmt::format("lasts = \"{}h\"", 2 + 2 * (r.took / duration(1h))));
   to.line(fmt::format("attempts-max = {}", r.settings.attempts_max));
 }
@@ -320,7 +507,7 @@ governor_settings governing(recording const& r, sim::scenario const& s) {
 }
 
 likeness compared(recording const& r, sim::scenario s, governor_settings const& settings,
-                  std::uint64_t runs_max) {
+                  std::uint64_t runs_max, duration phase) {
   s.governing = settings;
   auto const law = as_it_ran(r);
   auto const enough = 20'000 + 20 * static_cast<std::int64_t>(r.attempts.size());
@@ -336,7 +523,7 @@ likeness compared(recording const& r, sim::scenario s, governor_settings const& 
   std::vector<double> shares;
   std::vector<duration> took;
   for (auto const& f : runs) {
-    took.push_back(f.completion);
+    took.push_back(f.completion - phase);
     shares.push_back(static_cast<double>(f.throttled) / static_cast<double>(f.attempts));
   }
   std::ranges::sort(took);
@@ -354,19 +541,38 @@ double distance(likeness const& l) {
          std::abs(l.throttled - l.recorded_throttled) / likeness::throttled_off_max;
 }
 
-std::string how_sure(candidate const& best, std::vector<candidate> const& all) {
+std::string_view without_clock(std::string_view kind) {
+  return kind.substr(0, kind.find(by_the_clock));
+}
+
+/// Returns how sure it is that `best` is the limit: never where a run under it goes differently,
+/// nor of a window of which one end was seen.
+std::string how_sure(candidate const& best, std::vector<candidate> const& all, stretch recorded,
+                     bool reproduces) {
   auto const worst =
       std::ranges::find_if(all, [&](candidate const& c) { return c.kind != best.kind; });
-  auto const other = worst == all.end() ? 0 : worst->score;
+  auto const other = std::ranges::find_if(
+      all, [&](candidate const& c) { return without_clock(c.kind) != without_clock(best.kind); });
+  auto const rival =
+      std::ranges::find_if(all, [&](candidate const& c) { return !c.has_the_size_of(best); });
+  auto const ahead_of = [&](auto const& next) {
+    return next == all.end() ? best.score : best.score - next->score;
+  };
   auto const& of = best.of;
-  auto const word = of.refusals >= 8 && best.score > 0.8 && best.score > other + 0.1 ? "sure"
-                    : of.refusals >= 3 && best.score > 0.6                           ? "likely"
-                                                                                     : "a guess";
+  auto const ends = first_refusals(recorded).size();
+  bool const once = ends < 2 && best.period > 0ns;
+  bool const exact = best.period == 0ns || against_least * of.against <= of.acceptances;
+  bool const sure = of.refusals >= 8 && ends >= 3 && best.score > 0.8 && exact &&
+                    ahead_of(worst) > 0.03 && ahead_of(other) > 0.1 && ahead_of(rival) > 0.1;
+  bool const likely = of.refusals >= 5 && ends >= 2 && best.score > 0.6 && ahead_of(rival) > 0.05;
+  auto const word = !reproduces || once ? "a guess" : sure ? "sure" : likely ? "likely" : "a guess";
   auto text = fmt::format("{}: explains {} of {} refusals, and {} acceptances speak against it",
                           word, of.explained, of.refusals, of.against);
   if (worst != all.end())
     text += fmt::format("; the best {} ({}) explains {}", worst->kind, worst->words,
                         worst->of.explained);
+  if (once) text += "; it refused in one row only, which tells no period";
+  if (!reproduces) text += "; a run under it goes differently";
   return text;
 }
 
@@ -378,7 +584,7 @@ std::string in_one_line(std::string text) {
 
 /// A scenario with that limit.
 fitted with_limit(recording const& r, std::string const& limit, std::string how_sure,
-                  std::uint64_t runs = seeds) {
+                  std::uint64_t runs = seeds, duration phase = 0ns) {
   fitted f;
   f.limit = limit;
   writer to(f);
@@ -391,7 +597,7 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
     to.key("limit", fmt::format("limit = \"{}\"", limit), std::move(how_sure));
   else
     to.unknown(std::move(how_sure));
-  write_rest(to, r);
+  write_rest(to, r, phase);
   if (r.elsewhere > 0)
     to.unknown(fmt::format("the limits of {} other scopes, where {} attempts went", r.scopes - 1,
                            r.elsewhere));
@@ -403,7 +609,7 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
   to.unknown("what others send to this server, and whether its limit changes");
   f.server = parse_scenario(f.toml, file + ".toml");
   f.governing = governing(r, f.server);
-  f.like = compared(r, f.server, f.governing, runs);
+  f.like = compared(r, f.server, f.governing, runs, phase);
   to.line(fmt::format("# {}, as it ran, {}", r.law.name, f.like.in_words()));
   return f;
 }
@@ -534,21 +740,32 @@ fitted fit(recording const& r) {
   rank(buckets(all));
   rank(slots(all));
   for (auto const kind : window_kinds) rank(windows(all, kind));
-  for (bool const counts_rejects : {false, true}) rank(counters(all, counts_rejects));
+  rank(clock_windows(all));
+  for (bool const counts_rejects : {false, true}) {
+    rank(counters(all, counts_rejects));
+    rank(clock_counters(all, counts_rejects));
+  }
   if (ranked.empty()) throw unsayable(r);
   std::ranges::stable_sort(ranked, std::ranges::greater{}, &candidate::score);
 
+  // Of those that explain as much, a period that people write is likelier than one that was
+  // measured.
+  auto const as_good = [&](candidate const& c) { return c.score >= ranked.front().score; };
+  bool const any_written =
+      std::ranges::any_of(ranked, [&](candidate const& c) { return as_good(c) && c.is_written(); });
   auto const* best = &ranked.front();
   auto nearest = std::numeric_limits<double>::infinity();
   for (auto const& c : ranked) {
-    if (c.score < ranked.front().score) break;
-    auto const off = distance(with_limit(r, c.words, "", 1).like);
+    if (!as_good(c)) break;
+    if (any_written && !c.is_written()) continue;
+    auto const off = distance(with_limit(r, c.words, "", 1, c.phase).like);
     if (off < nearest) best = &c, nearest = off;
   }
+  auto const reproduces = with_limit(r, best->words, "", seeds, best->phase).like.holds();
   auto sure = refused_by_chance(r, load_of_refusals(r))
                   ? "a guess: refusals came at any pace, as if by chance"
-                  : how_sure(*best, ranked);
-  return with_limit(r, best->words, std::move(sure));
+                  : how_sure(*best, ranked, all, reproduces);
+  return with_limit(r, best->words, std::move(sure), seeds, best->phase);
 }
 
 }  // namespace headway::app

@@ -57,6 +57,54 @@ TEST(fit, finds_a_window_counter_though_its_first_request_came_late) {
   EXPECT_NE(f.toml.find("sure: explains 14 of 14 refusals"), f.toml.npos) << f.toml;
 }
 
+std::string how_sure(fitted const& f) {
+  return f.findings.empty() ? "" : f.findings.front().how_sure;
+}
+
+// Counters that begin with each minute of the wall clock, say: the run began within one.
+TEST(fit, finds_windows_that_begin_as_the_clock_has_them) {
+  temporary file;
+  auto const found = [&](std::string const& words, int requests, duration clock) {
+    record(limited_by(parse_limit(words)), "seek", requests, file.path, 7, {.clock = clock});
+    return fit(read_recording(file.path));
+  };
+  for (std::string const words : {"window=60/20s,aligned", "window=100/60s,aligned"})
+    for (duration const clock : {7s, 13s}) {
+      auto const f = found(words, 350, clock);
+      EXPECT_EQ(f.limit, words) << f.toml;
+      EXPECT_NE(f.toml.find(", joins = \""), f.toml.npos) << f.toml;
+    }
+  auto const counter = found("counter=100/10s,aligned", 600, 4s);
+  EXPECT_EQ(counter.limit, "counter=100/10s,aligned") << counter.toml;
+}
+
+// Before: "likely", beside "DOES NOT reproduce the run".
+TEST(fit, is_never_more_than_a_guess_where_it_does_not_reproduce_the_run) {
+  temporary file;
+  for (std::string const words : {"window=30/7s,aligned", "counter=45/12s", "sliding=20/11s"})
+    for (int const requests : {40, 70, 160}) {
+      auto const f = fit(recorded(limited_by(parse_limit(words)), "seek", requests, file.path));
+      if (f.like.holds()) continue;
+      EXPECT_EQ(how_sure(f).substr(0, 9), "a guess: ") << words << ' ' << requests << '\n'
+                                                       << f.toml;
+      EXPECT_NE(how_sure(f).find("a run under it goes differently"), std::string::npos) << f.toml;
+    }
+}
+
+TEST(fit, of_a_window_that_ended_once_says_that_it_knows_no_period) {
+  temporary file;
+  auto const f = fit(recorded(limited_by(parse_limit("window=60/60s")), "seek", 90, file.path));
+  EXPECT_EQ(how_sure(f).substr(0, 9), "a guess: ") << f.toml;
+  EXPECT_NE(how_sure(f).find("in one row only, which tells no period"), std::string::npos)
+      << f.toml;
+}
+
+TEST(fit, tries_measured_periods_that_are_not_usual) {
+  temporary file;
+  auto const f = fit(recorded(limited_by(parse_limit("window=50/7s")), "seek", 300, file.path));
+  EXPECT_EQ(f.limit, "window=50/7s") << f.toml;
+}
+
 /// What results tell of the same run.
 recording without_times_of_refusals(recording r) {
   r.throttled = static_cast<std::int64_t>(std::erase_if(

@@ -21,6 +21,7 @@ namespace headway::app {
 struct beside {
   std::optional<gcra> ceiling{};  ///< of its user
   double noise = 0;               ///< share of what is accepted that is refused by chance
+  duration clock{};               ///< since a whole period of the server's, at the begin
   duration first_late{};          ///< the first attempt comes, as where a connection is made
 };
 
@@ -50,7 +51,7 @@ inline void record(sim::behaviour const& serves, std::string_view text, int requ
     while (auto const t = g.next(now)) {
       g.start(now, *t, chance());
       auto const on_the_way = std::exchange(late, 0ns);
-      auto const a = server.arrive(time_point(now - began + on_the_way), 1, chance());
+      auto const a = server.arrive(time_point(now - began + more.clock + on_the_way), 1, chance());
       auto const by_chance = more.noise > 0 && unit(chance()) < more.noise;
       flying.emplace(now + on_the_way + a.after + 100us, *t,
                      by_chance ? outcome::throttle : a.what);
