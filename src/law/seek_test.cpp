@@ -2525,6 +2525,26 @@ std::pair<seek, stamp> in_a_drain(time_point& now) {
   return {law, sent};
 }
 
+// What is delivered is units a second, and slots are permits: four of them became 1,084 (an
+// attacker's).
+TEST(seek, a_queue_that_is_gone_leaves_no_more_slots_than_before) {
+  for (bool const slots : {false, true}) {
+    time_point now{1s};
+    seek law;
+    law.remember({.rate = 100, .slots = slots ? 4.0 : 0, .latency = .05}, 0s);
+    answer(law, now, outcome::success);
+    law.wait.base = .05;
+    law.wait.delivered = 1000;
+    auto const before = law.level;
+    auto const sent = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
+    law.level = law.wait.drain(now, 1, before);
+    law.on_success(now += 50ms, {.sent = sent, .in_flight = 1, .rtt = 50ms}, 0);
+    answer(law, now, outcome::success);
+    ASSERT_TRUE(law.wait.draining());
+    EXPECT_EQ(law.level, slots ? before : latency::usable * 1000) << slots;
+  }
+}
+
 TEST(seek, a_cut_ends_a_drain_and_is_one_of_the_level_before_it) {
   time_point now{1s};
   auto [law, sent] = in_a_drain(now);

@@ -83,6 +83,7 @@ struct latency {
     unknown,  ///< no new judgement
     full,     ///< what is sent grows, what is delivered does not
     queued,   ///< answers take longer
+    gone,     ///< our queue is, sooner than thought: `delivered` tells what the server can do
     ours,     ///< they took longer by our own queue, which has drained
     slower,   ///< they take longer, and not by our doing
   };
@@ -167,8 +168,9 @@ struct latency {
   load judge(time_point now, sample const& s, Sending how) noexcept {
     bool const paused = draining();
     if (paused && s.sent.sent < block) {
-      if (block > now && is_empty(now, s, how)) block = now;
-      return load::unknown;
+      if (block <= now || !is_empty(now, s, how)) return load::unknown;
+      block = now;
+      return load::gone;
     }
     auto const silent = to_seconds(now - std::exchange(answered, now));
     if (silent > silence * mean && silent > silence * (mean + how().unit / how().pace)) {
@@ -202,7 +204,6 @@ struct latency {
     if ((s.in_flight - s.heard - 1) * most > ++drains.answers) return false;
     auto const lasted = std::max({to_seconds(now - answered), mean, shortest});
     delivered = std::max(delivered, drains.answers * how().unit / lasted);
-    drains.resume = std::max(drains.resume, delivered);
     return true;
   }
 

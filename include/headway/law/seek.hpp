@@ -1102,6 +1102,9 @@ struct seek {
       case latency::load::queued:
         level = wait.drain(now, wait.lowest, level);
         break;
+      case latency::load::gone:
+        if (!top.slots) wait.drains.resume = std::max(wait.drains.resume, wait.delivered);
+        break;
       case latency::load::ours:
         level = std::min(rate_of(wait.drains.resume), usable);
         count_permits(false);
