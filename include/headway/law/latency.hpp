@@ -167,11 +167,8 @@ struct latency {
   template <class Sending>
   load judge(time_point now, sample const& s, Sending how) noexcept {
     bool const paused = draining();
-    if (paused && s.sent.sent < block) {
-      if (block <= now || !is_empty(now, s, how)) return load::unknown;
-      block = now;
-      return load::gone;
-    }
+    if (paused && s.sent.sent < block)
+      return block > now && is_empty(now, s, how) ? load::gone : load::unknown;
     auto const silent = to_seconds(now - std::exchange(answered, now));
     if (silent > silence * mean && silent > silence * (mean + how().unit / how().pace)) {
       answers = 0;
@@ -198,23 +195,23 @@ struct latency {
   bool queued_at_first() const noexcept { return 2 * first.queued >= block_answers; }
 
   /// Takes an answer to what went before the pause tells. Returns whether our queue is gone, which
-  /// may be sooner than thought: then what came meanwhile is what the server delivers.
+  /// may be sooner than thought: then the pause tells from now on, and what came meanwhile is what
+  /// the server delivers.
   template <class Sending>
   bool is_empty(time_point now, sample const& s, Sending how) noexcept {
     if ((s.in_flight - s.heard - 1) * most > ++drains.answers) return false;
     auto const lasted = std::max({to_seconds(now - answered), mean, shortest});
     delivered = std::max(delivered, drains.answers * how().unit / lasted);
+    block = now;
     return true;
   }
 
   load judge_drained() noexcept {
-    auto const was = drains;
-    drains.risen = 0;
     auto const left = queued_at_first() ? highest : lowest;  // of the former not one may be slow
-    first.queued = 0;
-    if (was.risen - left > fallen * (was.risen - base)) return load::ours;
-    base = lowest;
-    return load::slower;
+    bool const ours = drains.risen - left > fallen * (drains.risen - base);
+    drains.risen = first.queued = 0;
+    if (!ours) base = lowest;
+    return ours ? load::ours : load::slower;
   }
 
   load judge_block(sample const& s, sending const& how, double delivers, double lasted) noexcept {
