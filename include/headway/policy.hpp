@@ -53,7 +53,8 @@ concept window = std::regular<W> && requires(W w, W const c, time_point now, sam
 };
 
 /// Decides from one state when the next unit may go and how many may be out. A law hears of each
-/// answer and decides, by the epoch on the stamp, which throttles cut.
+/// answer and decides, by the epoch on the stamp, which throttles cut. One that has
+/// on_cancel(now, stamp) hears, too, what was given up before it was answered.
 template <class L>
 concept law = std::regular<L> && requires(L l, L const c, time_point now, std::int64_t cost,
                                           sample s, resource r, hint h, fraction u) {
