@@ -78,13 +78,13 @@ std::string shown_by_refusals(throughput const& through, learned const& k, bool 
   auto const r = seen.kept_up();
   auto const& slots = through.slots();
   if (auto const s = slots.told(); s && k.slots > 0) {
-    auto const words = s->exact() ? fmt::format("about {} at once", s->most)
-                                  : fmt::format("between {} and {} at once", s->least, s->most);
+    auto words = s->exact() ? fmt::format("about {} at once", s->most)
+                            : fmt::format("between {} and {} at once", s->least, s->most);
     if (slots.tells_from_rate() || !r || !r->certain) return words;
     return fmt::format("{}, or {}", words, rate_in_words(r->per_second));
   }
   auto const w = seen.shown();
-  auto const in_window = w ? fmt::format("about {:.0f} in {}", w->units, in_words(w->period)) : "";
+  auto in_window = w ? fmt::format("about {:.0f} in {}", w->units, in_words(w->period)) : "";
   if (w && w->shut) return in_window;
   auto const by_ceiling = r && own && r->per_second * to_seconds(own->interval) > near_ceiling;
   if (!r || !r->certain || by_ceiling || !met) return in_window;

@@ -160,7 +160,10 @@ struct HEADWAY_EXPORT shared {
     double finish = 0;         ///< the virtual time of its end, in nanoseconds
     std::uint64_t number = 0;  ///< of the request
     time_point deadline{};     ///< the end of the gateway's patience
-    friend auto operator<=>(job const&, job const&) = default;
+    friend bool operator<(job const& a, job const& b) noexcept {
+      return a.finish != b.finish ? a.finish < b.finish : a.number < b.number;
+    }
+    friend bool operator==(job const&, job const&) = default;
   };
 
   double worked = 0;                     ///< the virtual time; zero without anything at work
