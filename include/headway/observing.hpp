@@ -48,6 +48,7 @@ struct observed_law {
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     own.on_failure(now, obeyed(s), u);
   }
+  /// Takes an attempt that was given up before it was answered, where the law asks for it.
   void on_cancel(time_point now, stamp const& sent) noexcept {
     if constexpr (requires { own.on_cancel(now, sent); }) own.on_cancel(now, sent);
   }

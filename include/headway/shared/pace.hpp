@@ -85,6 +85,7 @@ struct shared_law {
   void on_failure(time_point now, sample const& s, fraction u) noexcept {
     with ? with->on_failure(now, s, u) : own.on_failure(now, s, u);
   }
+  /// Takes an attempt that was given up before it was answered.
   void on_cancel(time_point now, stamp const& sent) noexcept {
     with ? with->on_cancel(now, sent) : own.on_cancel(now, sent);
   }
