@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <queue>
@@ -501,14 +502,17 @@ struct shared_server {
   std::priority_queue<answer> flying_{};
 };
 
+// HEADWAY_WINDOW_SEEDS=n for n seeds of each.
 TEST(lane, shares_a_window_that_a_policy_tells) {
+  auto const* const wanted = std::getenv("HEADWAY_WINDOW_SEEDS");
+  auto const seeds = wanted ? std::strtoull(wanted, nullptr, 10) : 10;
   struct {
     int limit;
     duration window;
     std::size_t clients;
   } const servers[] = {{50, 2s, 2}, {50, 2s, 3}, {100, 10s, 2}, {100, 10s, 4}, {300, 1min, 2}};
   for (auto const& [limit, window, clients] : servers)
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       shared_server server(limit, window, clients, seed);
       server.run(80);  // after 40 two of 300 runs are below .9
       EXPECT_GE(server.jain(), 0.9) << limit << " for " << clients << ", seed " << seed;
