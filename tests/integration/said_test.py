@@ -58,6 +58,22 @@ def throttling(seconds):
     return lambda n, _: (200, {}, b"") if n % 3 == 0 else (429, {"Retry-After": str(seconds)}, b"")
 
 
+def window(count, seconds, tells=False):
+    """A script that lets `count` requests pass in so many seconds from the first of them on, and tells, or not, when it opens."""
+    opened, left = -seconds, 0
+
+    def script(*_):
+        nonlocal opened, left
+        if (now := time.monotonic()) - opened >= seconds:
+            opened, left = now, count
+        left -= 1
+        if left >= 0:
+            return 200, {}, b""
+        return 429, {"Retry-After": int(opened + seconds + 1 - now)} if tells else {}, b""
+
+    return script
+
+
 class Said(unittest.TestCase):
     def test_the_reason_is_on_the_screen_at_every_moment(self):
         holder, dead = closed()
@@ -175,16 +191,7 @@ class Said(unittest.TestCase):
 
     def test_time_left_falls_while_a_server_lets_nothing_go(self):
         """30 in 12 s, and Retry-After. Before: the same number for the whole of each wait."""
-        opened, left = -12.0, 0
-
-        def window(*_):
-            nonlocal opened, left
-            if (now := time.monotonic()) - opened >= 12:
-                opened, left = now, 30
-            left -= 1
-            return (200, {}, b"") if left >= 0 else (429, {"Retry-After": int(opened + 13 - now)}, b"")
-
-        with sockets.Scripted(window) as server, Work(gets(server, 90)) as work:
+        with sockets.Scripted(window(30, 12, tells=True)) as server, Work(gets(server, 90)) as work:
             self.assertEqual(work.run("--cold", "--progress", "json"), 0, work.stderr())
             told = [json.loads(line) for line in work.stderr().splitlines() if line.startswith("{")]
         held = [(a, b) for a, b in zip(told, told[1:]) if a["done"] == b["done"] and 1 < (b["waiting_s"] or 0) < (a["waiting_s"] or 0)]
@@ -195,16 +202,7 @@ class Said(unittest.TestCase):
 
     def test_no_time_left_is_told_while_a_server_stands_without_a_word(self):
         """20 in 8 s. Before: 1 s left, of half a minute."""
-        opened, left = -8.0, 0
-
-        def window(*_):
-            nonlocal opened, left
-            if (now := time.monotonic()) - opened >= 8:
-                opened, left = now, 20
-            left -= 1
-            return (200 if left >= 0 else 429, {}, b"")
-
-        with sockets.Scripted(window) as server, Work(gets(server, 80)) as work:
+        with sockets.Scripted(window(20, 8)) as server, Work(gets(server, 80)) as work:
             self.assertEqual(work.run("--cold", "--alone", "--progress", "json"), 0, work.stderr())
             told = [json.loads(line) for line in work.stderr().splitlines() if line.startswith("{")]
         began = next(line["elapsed_s"] for line in told if line["throttled"] > 0)
