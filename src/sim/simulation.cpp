@@ -586,12 +586,18 @@ class world {
       return send(again, c, a.after + rest);
     }
     if (a.what == outcome::success) {
-      if (net.misread > 0 && unit(c.chance()) < net.misread) answer.came = outcome::throttle;
-      if (!c.of->background) server_latency_.add(a.after);
+      take_success(answer, c, a.after);
       if (a.head < a.after && answer.came == outcome::success && !c.hears_ends_only)
         events_.push(now_ + a.head, {.what = kind::head, .client = e.client, .id = e.id});
     }
     events_.push(now_ + a.after, answer);
+  }
+
+  /// Takes a good answer that took the server so long; its client may misread it.
+  void take_success(event& answer, client& c, duration took) {
+    auto const misread = scenario_.net.misread;
+    if (misread > 0 && unit(c.chance()) < misread) answer.came = outcome::throttle;
+    if (!c.of->background) server_latency_.add(took);
   }
 
   /// Wakes when a request on shared processors may have ended.
@@ -614,9 +620,7 @@ class world {
       if (end->late) {
         answer.came = outcome::failure;
       } else if (answer.came == outcome::success) {
-        auto const misread = scenario_.net.misread;
-        if (misread > 0 && unit(c.chance()) < misread) answer.came = outcome::throttle;
-        if (!c.of->background) server_latency_.add(now_ - arrived);
+        take_success(answer, c, now_ - arrived);
       }
       events_.push(now_, answer);
     }
