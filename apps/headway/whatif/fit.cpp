@@ -582,9 +582,10 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
-/// A scenario with that limit.
+/// A scenario with that limit. `like`, where a run of it was compared before.
 fitted with_limit(recording const& r, std::string const& limit, std::string how_sure,
-                  std::uint64_t runs = seeds, duration phase = 0ns) {
+                  std::uint64_t runs = seeds, duration phase = 0ns,
+                  std::optional<likeness> like = {}) {
   fitted f;
   f.limit = limit;
   writer to(f);
@@ -609,7 +610,7 @@ fitted with_limit(recording const& r, std::string const& limit, std::string how_
   to.unknown("what others send to this server, and whether its limit changes");
   f.server = parse_scenario(f.toml, file + ".toml");
   f.governing = governing(r, f.server);
-  f.like = compared(r, f.server, f.governing, runs, phase);
+  f.like = like ? *like : compared(r, f.server, f.governing, runs, phase);
   to.line(fmt::format("# {}, as it ran, {}", r.law.name, f.like.in_words()));
   return f;
 }
@@ -761,11 +762,11 @@ fitted fit(recording const& r) {
     auto const off = distance(with_limit(r, c.words, "", 1, c.phase).like);
     if (off < nearest) best = &c, nearest = off;
   }
-  auto const reproduces = with_limit(r, best->words, "", seeds, best->phase).like.holds();
+  auto const like = with_limit(r, best->words, "", seeds, best->phase).like;
   auto sure = refused_by_chance(r, load_of_refusals(r))
                   ? "a guess: refusals came at any pace, as if by chance"
-                  : how_sure(*best, ranked, all, reproduces);
-  return with_limit(r, best->words, std::move(sure), seeds, best->phase);
+                  : how_sure(*best, ranked, all, like.holds());
+  return with_limit(r, best->words, std::move(sure), seeds, best->phase, like);
 }
 
 }  // namespace headway::app
