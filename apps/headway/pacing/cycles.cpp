@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "headway/law/period.hpp"
+
 namespace headway::app {
 namespace {
 
@@ -21,9 +23,6 @@ constexpr double stand_share = 0.5;       // of the time of a rate, at most, in 
 constexpr double rate_units = 12;         // that a rate needs
 constexpr duration hint_unit = 1s;        // what Retry-After is rounded up to
 constexpr duration period_least = 900ms;
-
-/// Periods as people write them.
-constexpr duration written[] = {1s, 5s, 10s, 15s, 30s, 1min, 2min, 5min, 10min, 15min, 1h};
 
 bool near(double a, double b, double off) {
   return std::abs(a - b) <= off * std::max(a, b);
@@ -121,10 +120,10 @@ std::optional<cycles::window> cycles::shown() const {
     row.shut += to_seconds(next.opened - c.last) >= shut_share * to_seconds(lasted);
   }
   if (!shows()) return std::nullopt;
-  auto period = row.most;
-  for (auto const w : written)
-    if (row.least < w && w <= row.most) period = w;
-  return window{row.units, period, row.shut >= 2};
+  auto lasts = row.most;
+  for (auto const seconds : period::written)
+    if (auto const w = from_seconds(seconds); row.least < w && w <= row.most) lasts = w;
+  return window{row.units, lasts, row.shut >= 2};
 }
 
 std::optional<cycles::stand> cycles::stood() const {

@@ -98,7 +98,7 @@ std::string shown_by_refusals(throughput const& through, learned const& k, bool 
 /// Returns what happened, where it is not known which limit made it so.
 std::string told_of_refusals(throughput const& through, bool by_slots) {
   auto text = fmt::format("{} refused, at no certain rate", through.refusals());
-  if (auto const r = through.between().kept_up(); r && r->certain && r->over >= 2s)
+  if (auto const r = through.between().kept_up(); r && r->certain && r->over >= certain_over)
     text += fmt::format(", {} over {}", rate_in_words(r->per_second), in_words(r->over));
   else if (auto const o = through.slots().out(); o && by_slots)
     text += o->exact() ? fmt::format(", with {} at work", o->most)

@@ -17,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <deque>
 #include <limits>
