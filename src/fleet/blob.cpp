@@ -253,7 +253,7 @@ void fields(C& c, typename C::template as<acceptances>& x) {
 template <class C>
 void fields(C& c, typename C::template as<breakage>& x) {
   auto& [share, lately, usual, stubborn, safe, odds, answers, limit, told, asked, row, back, lasted,
-         gone] = x;
+         gone, alone] = x;
   c.real(share, 0, 1);
   c.real(lately, 0, 1);
   c.real(usual, 0, 1);
@@ -268,6 +268,7 @@ void fields(C& c, typename C::template as<breakage>& x) {
   c.moment(back);
   c.span(lasted, 0ns);
   c.moment(gone, true);
+  c.flags(alone);
 }
 
 template <class C>
@@ -489,12 +490,13 @@ void fields(C& c, typename C::template as<period>& x) {
 
 template <class C>
 void fields(C& c, typename C::template as<latency>& x) {
-  auto& [mean, base, lowest, highest, answers, high, delivered, block, answered, room, heard,
-         drains, first] = x;
+  auto& [mean, base, lowest, highest, total, answers, high, delivered, block, answered, room, heard,
+         drains, usual, first] = x;
   c.real(mean, 0);
   c.real(base, 0);
   c.real(lowest, 0);
   c.real(highest, 0);
+  c.real(total, 0);
   c.whole(answers, 0, count_max);
   c.whole(high, 0, count_max);
   c.real(delivered, 0);
@@ -505,6 +507,10 @@ void fields(C& c, typename C::template as<latency>& x) {
   c.real(drains.risen, 0);
   c.real(drains.resume, 0);
   c.whole(drains.answers, 0, count_max);
+  c.real(usual.answer, 0);
+  c.real(usual.rate, 0);
+  c.whole(usual.late, 0, 2 * calm::late_most);
+  c.moment(usual.since);
   c.real(first.longest, 0);
   c.count(first.newest);
   c.whole(first.queued, 0, count_max);

@@ -235,6 +235,34 @@ TEST(breakage, requests_that_fail_while_others_pass_tell_of_no_absence) {
   EXPECT_GT(b.share, 0.5);
 }
 
+// A gateway gives up after 5 s what waits behind too much else.
+TEST(breakage, of_a_server_that_never_answered_only_late_failures_tell) {
+  breakage b;
+  EXPECT_FALSE(b.waited(0.9));
+  EXPECT_TRUE(b.waited(1));
+  for (int i = 0; i < 10 * breakage::row_max; ++i) b.failed(start, b.waited(0.1));
+  EXPECT_FALSE(b.away());
+  b.failed(start, b.waited(5));
+  EXPECT_TRUE(b.away());
+}
+
+TEST(breakage, one_that_fails_alone_for_a_tenth_of_the_time_of_all_failures_is_broken) {
+  breakage b;
+  for (int i = 0; i < breakage::row_max; ++i) b.failed(start, b.waited(5));
+  for (int i = 0; i < 4; ++i) b.ask_alone(start, 5s);  // those that were out
+  EXPECT_EQ(b.row, 20);
+  b.ask_alone(start + 10s, 5s);
+  EXPECT_TRUE(b.away());
+  b.ask_alone(start + 11s, 5s);
+  EXPECT_FALSE(b.away());
+  EXPECT_FALSE(b.waited(5)) << "it is not asked so again";
+  breakage many{.row = 2000, .gone = start};
+  many.ask_alone(start + 599s, 60s);
+  EXPECT_TRUE(many.away());
+  many.ask_alone(start + 600s, 60s);
+  EXPECT_FALSE(many.away()) << "ten minutes at most";
+}
+
 TEST(breakage, probes_are_at_most_five_seconds_apart) {
   breakage const b{.gone = start};
   EXPECT_EQ(b.probe_interval(start), 0.1);

@@ -348,6 +348,37 @@ TEST(latency, a_block_begins_anew_after_a_silence) {
   EXPECT_EQ(s.l.answers, 1);
 }
 
+// Four workers of half a second; a gateway gives up after five.
+TEST(latency, answers_that_take_longer_in_a_row_leave_room_for_what_is_delivered) {
+  auto const after = [](int slow, sample s, double base = 0.5) {
+    latency l{.base = base, .room = 100, .usual = {.answer = 0.5, .rate = 8}};
+    for (int i = 0; i < slow; ++i) l.hold_queue(s, 1);
+    return l.room;
+  };
+  sample const slow{.sent = {.in_flight = 20}, .in_flight = 30, .rtt = 900ms};
+  EXPECT_EQ(after(7, slow), 100);
+  EXPECT_EQ(after(8, slow), 15);
+  EXPECT_EQ(after(8, slow, 0), 100) << "no block has told what is usual";
+  auto fast = slow, callers = slow;
+  fast.rtt = 870ms;
+  EXPECT_EQ(after(8, fast), 100) << "1.5 times the usual lowest and a quarter of the mean";
+  callers.app_limited = true;
+  EXPECT_EQ(after(8, callers), 100) << "the caller wants no more";
+}
+
+TEST(latency, a_queue_of_ours_that_drained_shows_the_lowest_there_is) {
+  server s;
+  s.block(100ms);
+  s.l.usual.rate = 50;
+  (void)s.l.drain(s.now, 0.4, 100);
+  s.now = s.l.block + 1ms;
+  auto told = load::unknown;
+  for (int i = 0; i < 40 && told == load::unknown; ++i) told = s.answer(60ms);
+  ASSERT_EQ(told, load::ours);
+  EXPECT_DOUBLE_EQ(s.l.base, 0.06);
+  EXPECT_DOUBLE_EQ(s.l.usual.answer, 0.06);
+}
+
 TEST(latency, room_grows_while_it_is_used_and_shrinks_else) {
   latency l{.room = 10};
   l.make_room(9, 4);

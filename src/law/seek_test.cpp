@@ -723,6 +723,82 @@ TEST(seek, a_server_that_was_gone_finds_the_rate_as_it_was) {
   EXPECT_LE(law.ready_at(1), now + 1s);
 }
 
+// A gateway gives up what waits behind too much else. A dead port fails at once.
+TEST(seek, asks_one_at_a_time_where_nothing_ever_answered_and_all_failed_late) {
+  for (auto const took : {5s, 0s}) {
+    time_point now{1s};
+    seek law;
+    std::vector<stamp> sent;
+    for (int i = 0; i < 100; ++i) sent.push_back(law.take(now += 20ms, 1, 0));
+    now += took;
+    for (int i = 0; i < 100; ++i)
+      law.on_failure(now, {.sent = sent[0], .in_flight = 100 - i, .rtt = took + 1ms}, 0);
+    EXPECT_EQ(law.allowed(), took > 0s ? 1 : 2048) << took.count();
+    EXPECT_EQ(law.broken_since() == never, took == 0s) << took.count();
+    for (int i = 0; i < 20; ++i) {
+      auto const alone = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
+      law.on_failure(now += took, {.sent = alone, .in_flight = 1, .rtt = took}, 0);
+    }
+    EXPECT_EQ(law.allowed(), 2048) << "one request alone fails, too";
+  }
+}
+
+// Bad requests fail after two seconds, good ones are answered after twenty.
+TEST(seek, what_fails_sooner_than_older_requests_tells_of_no_server_that_is_away) {
+  time_point now{1s};
+  seek law;
+  std::vector<stamp> sent;
+  for (int i = 0; i < 100; ++i) sent.push_back(law.take(now += 20ms, 1, 0));
+  for (int i = 1; i < 100; i += 5)
+    law.on_failure(now + 2s,
+                   {.sent = sent[static_cast<std::size_t>(i)], .in_flight = 100 - i / 5, .rtt = 2s},
+                   0);
+  EXPECT_EQ(law.broken_since(), never);
+  EXPECT_EQ(law.allowed(), 2048);
+}
+
+// Four workers of half a second, of which twenty seconds of work are out.
+TEST(seek, holds_what_is_out_where_answers_queue) {
+  time_point now{1s};
+  seek law;
+  law.level = 20;
+  law.top.at = 30;
+  law.wait.base = law.wait.mean = 0.5;
+  law.wait.room = 100;
+  law.wait.usual = {.answer = 0.5, .rate = 8};
+  auto no_drain = law;
+  no_drain.with.drain = false;
+  for (auto* held : {&law, &no_drain}) {
+    auto then = now;
+    for (int i = 0; i < calm::late_most; ++i) {
+      auto const sent = held->take(then += 100ms, 1, 0);
+      held->on_success(then, {.sent = sent, .in_flight = 40, .rtt = 5s}, 0);
+    }
+  }
+  EXPECT_EQ(law.allowed(), 15);
+  EXPECT_GT(no_drain.allowed(), 90);
+}
+
+TEST(seek, the_first_answer_of_a_server_that_was_away_tells_all_that_is_known_of_it) {
+  time_point now{1s};
+  seek law;
+  auto const sent = law.take(now, 1, 0);
+  for (int i = 1; i < 30; ++i) law.take(now += 20ms, 1, 0);
+  law.level = 50;
+  for (int i = 0; i < breakage::row_max; ++i)
+    law.on_failure(now += 1s, {.sent = sent, .in_flight = 30, .rtt = 5s}, 0);
+  ASSERT_EQ(law.allowed(), 1);
+  auto const probe = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
+  auto known = law;
+  known.wait.base = known.wait.mean = 2;
+  law.on_success(now += 2s, {.sent = probe, .in_flight = 1, .rtt = 2s}, 0);
+  EXPECT_NEAR(law.level, 2 / 2., 0.2);
+  EXPECT_TRUE(law.top.guess);
+  EXPECT_LT(law.allowed(), 10);
+  known.on_success(now, {.sent = probe, .in_flight = 1, .rtt = 2s}, 0);
+  EXPECT_GE(known.level, 50) << "an outage: it is what it was";
+}
+
 TEST(seek, a_cut_that_failures_outlast_is_given_back) {
   time_point now{1s};
   seek law;
@@ -1631,6 +1707,30 @@ TEST(seek, answers_that_take_twice_as_long_drain) {
   }
   EXPECT_EQ(law.doing(), seek::phase::drain);
   EXPECT_LT(law.level, level / 2);
+}
+
+// What is out is held, and far less is sent than the level.
+TEST(seek, a_pause_of_answers_that_queue_is_a_quarter_of_what_is_delivered_of_slots_of_the_level) {
+  for (bool const slots : {false, true}) {
+    time_point const now{10s};
+    seek law;
+    law.level = 200;
+    law.top = {.at = 190, .slots = slots};
+    law.wait = {.mean = 1,
+                .base = .05,
+                .lowest = 1,
+                .highest = 1,
+                .answers = latency::block_answers - 1,
+                .high = latency::high_blocks - 1,
+                .delivered = 50,
+                .block = now - 2s,
+                .answered = now,
+                .room = 100};
+    law.on_success(now, {.sent = {.sent = now - 1s}, .in_flight = 100, .rtt = 1s}, 0);
+    ASSERT_EQ(law.doing(), seek::phase::drain);
+    EXPECT_NEAR(law.level, slots ? 50 : 12. / 4, 0.1);
+    EXPECT_NEAR(law.wait.drains.resume, 200, 1) << "if the server is slower";
+  }
 }
 
 // 100 fly where 100/s take 50 ms each, and no more are answered. What goes late was held by a hint,

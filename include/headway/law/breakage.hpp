@@ -39,6 +39,7 @@ struct breakage {
   time_point back{};        ///< it answered what was sent then, again; the clock's begin: not yet
   duration lasted{};        ///< … after so long without
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
+  bool alone = false;       ///< nothing ever answered, one request at a time neither
   friend bool operator==(breakage const&, breakage const&) = default;
 
   static constexpr double smoothing = 96;        ///< answers; 16: 15 % cross a quarter by chance
@@ -60,13 +61,16 @@ struct breakage {
   static constexpr double row_passes = 0.2;      ///< of a row, before a limit …
   static constexpr double row_share_max = 0.5;   ///< … and as many fail otherwise, at most
   static constexpr double row_certain = 20;      ///< odds of a limit …
-  static constexpr double row_believed = 3;    ///< … where a cut was in vain, which divides them
-  static constexpr double trial_pace = 0.8;    ///< of what passes, at a trial; of the pace …
-  static constexpr double trial_min = 0.2;     ///< … at least
-  static constexpr double trial_max = 0.4;     ///< … at most: half may still be too fast
-  static constexpr double forgetting = 16;     ///< times slower than `share` the usual share falls
-  static constexpr int unwatched = 4;          ///< times as long as it was asked for
-  static constexpr double probe_share = 0.25;  ///< of the time since it went
+  static constexpr double row_believed = 3;  ///< … where a cut was in vain, which divides them
+  static constexpr double trial_pace = 0.8;  ///< of what passes, at a trial; of the pace …
+  static constexpr double trial_min = 0.2;   ///< … at least
+  static constexpr double trial_max = 0.4;   ///< … at most: half may still be too fast
+  static constexpr double forgetting = 16;   ///< times slower than `share` the usual share falls
+  static constexpr int unwatched = 4;        ///< times as long as it was asked for
+  static constexpr double late = 1;          ///< seconds: sooner, nothing was given up …
+  static constexpr double patience = 0.1;  ///< … that is still worked on for this share of its time
+  static constexpr double patience_max = 600;       ///< seconds, at most
+  static constexpr double probe_share = 0.25;       ///< of the time since it went
   static constexpr double probe_seconds_min = 0.1;  ///< from one probe to the next
   static constexpr double probe_seconds_max = 5;    ///< the longest
 
@@ -94,6 +98,19 @@ struct breakage {
     lasted = sent - gone;
     gone = never;
     return true;
+  }
+
+  /// Returns whether a failure after so many seconds tells of a server that never answered: a
+  /// gateway may have given up what waited behind too much else.
+  bool waited(double seconds) const noexcept { return seconds >= late && !alone; }
+  /// Takes a failure of one that never answered, which took so long, though one request goes at a
+  /// time. What was given up may still be worked on, and the more the longer; but not for ever:
+  /// then it is broken.
+  void ask_alone(time_point now, duration took) noexcept {
+    auto const work = patience * ++row * to_seconds(took);
+    if (to_seconds(now - gone) < std::min(work, patience_max)) return;
+    alone = true;
+    gone = never;
   }
 
   /// Takes that nothing was asked in that time: no outage lasted for one that is much longer than

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "headway/law/calm.hpp"
 #include "headway/outcome.hpp"
 #include "headway/time.hpp"
 
@@ -20,6 +21,7 @@ struct latency {
   double base = 0;        ///< the lowest of a block while nothing queued
   double lowest = 0;      ///< of this block
   double highest = 0;     ///< of this block
+  double total = 0;       ///< of this block: the sum, and once it is whole the mean
   int answers = 0;        ///< in it
   int high = 0;           ///< blocks in a row that were too high
   double delivered = 0;   ///< units per second in the block before
@@ -36,6 +38,7 @@ struct latency {
     friend bool operator==(pause const&, pause const&) = default;
   };
   pause drains{};  ///< the latest
+  calm usual{};    ///< the server while nothing queues
 
   /// The order of the first block's answers.
   struct order {
@@ -91,11 +94,11 @@ struct latency {
   /// Takes the time of an answer, while `out` answers are usually on their way.
   void average(double rtt, double out) noexcept { mean += (rtt - mean) / std::max(smoothing, out); }
 
-  /// Takes an answer that leaves so many permits without one; `usual` may have none.
-  void make_room(double unheard, double usual) noexcept {
+  /// Takes an answer that leaves so many permits without one; `enough` may have none.
+  void make_room(double unheard, double enough) noexcept {
     room = unheard >= room - 1 ? room + 1
-           : usual < room      ? room + (usual - room) / std::max(smoothing, room)
-                               : usual;
+           : enough < room     ? room + (enough - room) / std::max(smoothing, room)
+                               : enough;
   }
   /// Takes an answer of the first block. Where answers come ever later, and hardly one overtakes
   /// another, what has gone queues: until the block tells, no more may be out than is delivered.
@@ -113,6 +116,13 @@ struct latency {
       first.queued += unheard >= room ? 1 : 0;
     }
     if (answers >= few && !in_order && unheard >= room - overtaking) room += overtaking;
+  }
+  /// Takes an answer, where requests cost `unit`. Where they queue, and the caller is not the
+  /// bottleneck, no more may be out than is delivered.
+  void hold_queue(sample const& s, double unit) noexcept {
+    bool const late = base > 0 && to_seconds(s.rtt) > high_above(usual.answer);
+    if (usual.queues(late && !s.app_limited, s.sent.sent, unit))
+      room = std::min(room, usual.most_out(unit));
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }
@@ -157,6 +167,7 @@ struct latency {
     double pace = 1;     ///< units per second
     double seconds = 0;  ///< since it began, the server opened, a refusal cut, or something besides
                          ///< the law held a request back
+    double answers = 0;  ///< seconds since the server began to answer
     bool ramps = false;  ///< the level, a rate, grows until it is refused; what is delivered says
                          ///< nothing against permits
     bool ahead = false;  ///< turns are dealt ahead: what flies grows in steps, before its answers
@@ -177,10 +188,12 @@ struct latency {
     auto const rtt = to_seconds(s.rtt);
     lowest = answers == 0 ? rtt : std::min(lowest, rtt);
     highest = answers == 0 ? rtt : std::max(highest, rtt);
+    total = answers == 0 ? rtt : total + rtt;
     if (++answers < (paused ? drain_answers : block_answers)) return load::unknown;
     auto const lasted = to_seconds(now - block);
     if (lasted < mean) return load::unknown;
     auto const delivers = answers * how().unit / std::max(lasted, 1e-9);
+    total /= answers;
     answers = 0;
     block = now;
     if (paused) return judge_drained();
@@ -191,6 +204,10 @@ struct latency {
   }
 
  private:
+  /// Returns above which time an answer is too late, where it usually takes `usually`.
+  double high_above(double usually) const noexcept {
+    return higher * base + std::max(shortest, higher_by * usually);
+  }
   /// Returns whether most answers of the first block told of a queue.
   bool queued_at_first() const noexcept { return 2 * first.queued >= block_answers; }
 
@@ -210,7 +227,8 @@ struct latency {
     auto const left = queued_at_first() ? highest : lowest;  // of the former not one may be slow
     bool const ours = drains.risen - left > fallen * (drains.risen - base);
     drains.risen = first.queued = 0;
-    if (!ours) base = lowest;
+    base = ours ? std::min(base, lowest) : lowest;
+    usual.learn_paused(total, delivered, ours);
     return ours ? load::ours : load::slower;
   }
 
@@ -220,17 +238,19 @@ struct latency {
     auto const flies = s.in_flight - s.heard - how.tests;
     // Of fewer only the slow ones are left, since nothing goes; and where the caller's workers are
     // as many as before, the server is slower.
-    bool const late = lowest > higher * base + std::max(shortest, higher_by * mean) &&
+    bool const late = lowest > high_above(mean) &&
                       flies * how.unit > explains * delivers * lowest &&
                       !(s.app_limited && s.in_flight <= s.sent.in_flight);
     // Before, only fast ones have come, or the block before was another pace's.
-    auto const told = late ? mean : std::max(known * lasted, unlike * (highest - lowest));
-    auto const usual = std::max(delivers, how.ahead ? how.pace : 0);
+    auto const slow_ones = std::max(known * lasted, unlike * (highest - lowest));
+    auto const told = late ? mean : slow_ones;
+    auto const paced = std::max(delivers, how.ahead ? how.pace : 0);
     if (how.seconds > told && how.ramps && delivers < more * before &&
-        flies > flying * usual / how.unit * mean + flying_more)
+        flies > flying * paced / how.unit * mean + flying_more)
       return load::full;
     if (!late) {
       base += (lowest - base) / (lowest < base ? base_fall : base_rise);
+      usual.learn(total, delivers, how.answers > slow_ones && !s.app_limited);
       high = 0;
       return load::unknown;
     }

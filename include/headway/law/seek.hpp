@@ -131,6 +131,7 @@ struct seek {
   static constexpr double rate_min = 1.0 / 600;  // one probe in ten minutes
   static constexpr double rate_max = 1e7;        ///< units per second
   static constexpr int first_answers = 8;    ///< once they have come, all good, the level doubles
+  static constexpr double begin_times = 2;   ///< what one that was away is seen to serve
   static constexpr double moved = 1.25;      ///< above the ceiling without a reject: it has moved
   static constexpr double search_cut = 0.5;  ///< of the level, once a search is refused …
   static constexpr double guess_cut = 0.8;   ///< … above a guess
@@ -172,6 +173,7 @@ struct seek {
   time_point ready_at(std::int64_t) const noexcept { return turn.next; }
 
   double allowed() const noexcept {
+    if (asks_alone()) return 1;
     return top.slots ? std::max(1.0, std::floor(share() * level)) : wait.room + wait.heard;
   }
 
@@ -229,7 +231,10 @@ struct seek {
   void on_success(time_point now, sample const& s, fraction u) noexcept {
     auto const cost = static_cast<double>(s.sent.cost);
     so_far.succeed(cost);
-    if (broken.succeeded(s.sent.sent, s.own)) next_turn(now);
+    if (broken.succeeded(s.sent.sent, s.own)) {
+      if (unknown()) begin_with(s);
+      next_turn(now);
+    }
     if (top.ease < 1) top.ease += (1 - top.ease) * std::min(1.0, cost / (pace() * ease_seconds));
     wanted.heard(now, s, true);
     bool const since_cut = s.sent.epoch == so_far.epoch;
@@ -271,7 +276,11 @@ struct seek {
     wait.fail(s);
     if (s.sent.epoch == so_far.epoch) ++last.since.failures;
     if (!with.failures) return;
-    auto const too_many = broken.failed(now, so_far.successes > 0, s.own);
+    bool const never_answered = so_far.successes == 0;
+    if (never_answered && broken.away()) broken.ask_alone(now, s.rtt);
+    bool const oldest = static_cast<std::uint64_t>(s.in_flight) <= sends_since(s.sent);
+    auto const tells = !never_answered || (oldest && broken.waited(to_seconds(s.rtt)));
+    auto const too_many = broken.failed(now, tells, s.own);
     if (broken.closed()) trial = {};
     if (broken.away()) return;
     bool const test = (broken.asked || trial.share > 0) && luck.row.hear(true, s.sent.sends);
@@ -393,6 +402,14 @@ struct seek {
     wait.start(now);
     turn.next = std::max(turn.next, now);
   }
+  /// Takes the first answer of a server that was away, of which no more is known than this.
+  void begin_with(sample const& s) noexcept {
+    auto const served = s.in_flight * so_far.unit / std::max(to_seconds(s.rtt), rtt_min);
+    if (begin_times * served >= level) return;
+    level = begin_times * served;
+    wait.room = std::min(wait.room, s.in_flight + latency::room_least);
+    top.guess = true;  // it ramps soon
+  }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
   /// whatever they cost, unless a memory has told the rate.
   void learn_unit(double cost) noexcept {
@@ -466,6 +483,10 @@ struct seek {
     if (last.vacant.unsent == 0) return seconds;
     return last.vacant.sent(now) ? (last.vacant.row + extra_turns) * seconds : 0;
   }
+  /// Returns whether what the server can do was never heard.
+  bool unknown() const noexcept { return wait.base == 0 && !top.slots && with.drain; }
+  /// Returns whether one request goes at a time: the server is away, and what is out may be why.
+  bool asks_alone() const noexcept { return broken.away() && unknown(); }
   /// Returns whether the law, and nothing else, kept more from being sent.
   bool binds(time_point now, sample const& s) const noexcept {
     return top.slots ? s.in_flight + 1 >= allowed() : turn.bind(now, wait.mean);
@@ -1075,7 +1096,9 @@ struct seek {
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
     wait.make_room(unheard, usual_room());
     if (so_far.epoch == 0) wait.hold_room(now, s);
-    if (with.drain) judge_latency(now, s);
+    if (!with.drain) return;
+    wait.hold_queue(s, so_far.unit);
+    judge_latency(now, s);
   }
 
   void judge_latency(time_point now, sample const& s) noexcept {
@@ -1089,8 +1112,13 @@ struct seek {
       // Where permits hardly bind, a hint or the caller held back what went late.
       auto const held = 2 * s.in_flight < allowed() ? turn.behind : last.at;
       auto const since = to_seconds(now - std::max({server.began, last.at, held}));
-      return latency::sending{so_far.unit, pace(),        since, ramping() && !top.slots,
-                              turn.ahead,  luck.row.out()};
+      return latency::sending{.unit = so_far.unit,
+                              .pace = pace(),
+                              .seconds = since,
+                              .answers = to_seconds(now - server.began),
+                              .ramps = ramping() && !top.slots,
+                              .ahead = turn.ahead,
+                              .tests = luck.row.out()};
     };
     switch (wait.judge(now, s, how)) {
       case latency::load::unknown:
@@ -1099,9 +1127,12 @@ struct seek {
         level =
             wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
         break;
-      case latency::load::queued:
-        level = wait.drain(now, wait.lowest, level);
+      case latency::load::queued: {
+        auto const sent = top.slots ? level : std::min(level, wait.delivered);
+        (void)wait.drain(now, wait.lowest, level);
+        level = latency::drain_share * sent;
         break;
+      }
       case latency::load::gone:
         if (!top.slots) wait.drains.resume = std::max(wait.drains.resume, wait.delivered);
         break;
