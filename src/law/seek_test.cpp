@@ -789,8 +789,15 @@ TEST(seek, the_first_answer_of_a_server_that_was_away_tells_all_that_is_known_of
     law.on_failure(now += 1s, {.sent = sent, .in_flight = 30, .rtt = 5s}, 0);
   ASSERT_EQ(law.allowed(), 1);
   auto const probe = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
-  auto known = law;
+  auto known = law, fast = law, no_drain = law, slots = law;
   known.wait.base = known.wait.mean = 2;
+  no_drain.with.drain = false;
+  EXPECT_EQ(no_drain.allowed(), 2048) << "it never learns what is usual";
+  slots.top.slots = true;
+  EXPECT_EQ(slots.allowed(), 50);
+  fast.on_success(now + 1ms, {.sent = probe, .in_flight = 1, .rtt = 1ms}, 0);
+  EXPECT_GE(fast.level, 50);
+  EXPECT_FALSE(fast.top.guess);
   law.on_success(now += 2s, {.sent = probe, .in_flight = 1, .rtt = 2s}, 0);
   EXPECT_NEAR(law.level, 2 / 2., 0.2);
   EXPECT_TRUE(law.top.guess);
