@@ -23,11 +23,29 @@ from which_law import FAMILIES, between, percent
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "measured" / "default-law.md"
 SCENARIOS = ROOT / "scenarios"
-TABLES = ["gates", "ablation", "families", "held-out", "company", "trouble"]
+TABLES = ["gates", "ablation", "parts", "families", "held-out", "company", "trouble"]
 # Trouble is in a table of its own: most laws do not end there.
 TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own", "loop", "pauses", "cold")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
 PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "footholds", "chance", "demand", "excess", "mixtures", "depths"]
+# Where each part decides: a scenario that its constants were chosen on, one held out, and what it buys there.
+DECIDES = {
+    "slots": ("slots-100", "held-out/slots-6", "time"),
+    "vacancy": ("no-burst-180", "held-out/no-burst-130", "time"),
+    "drain": ("shared-4-gateway", "held-out/queue-10-endless", "time"),
+    "periods": ("minute-20", "held-out/rate-8-a-minute", "refused"),
+    "bans": ("ban-1min", "held-out/ban-20s", "time"),
+    "failures": ("closes-failures", "held-out/change-overload", "time"),
+    "confidence": ("stationary", "held-out/rate-700", "refused"),
+    "company": ("crowds/rate-8", "held-out/crowds/sliding-5", "Jain"),
+    "spurts": ("window-20-60s", "held-out/crowds/window-3", "refused"),
+    "footholds": ("poison-many", "held-out/poison-third", "time"),
+    "chance": ("noise-200", "held-out/noise-350", "time"),
+    "demand": ("sparse-10", "held-out/sparse-30", "p99"),
+    "excess": ("loop-4", "held-out/loop-30-a-minute", "refused"),
+    "mixtures": ("crowds/noise-8", "held-out/crowds/noise-5", "Jain"),
+    "depths": ("noise-200-burst-4", "held-out/noise-120-burst-5", "time"),
+}
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 
@@ -42,8 +60,8 @@ CROWDS = [
 ]
 # What is refused or late for other reasons than the client's own pace: scenario, options.
 TROUBLE = [
-    ("poison-1",), ("poison-8",), ("poison-first",), ("poison-tokens",), ("held-out/poison-3",),
-    ("held-out/poison-40",), ("held-out/poison-window",), ("held-out/poison-tokens",),
+    ("poison-1",), ("poison-8",), ("poison-first",), ("poison-tokens",), ("poison-many",), ("held-out/poison-3",),
+    ("held-out/poison-40",), ("held-out/poison-third",), ("held-out/poison-window",), ("held-out/poison-tokens",),
     *(("rows-30", "--sweep", f"clients.poisoned={count}") for count in (17, 85, 255)),
     ("held-out/rows-12",), ("held-out/rows-60",),
     *((f"noise-{rate}", "--sweep", f"misread={share}%") for rate in (50, 200, 1000) for share in (1, 3, 10)),
@@ -338,6 +356,23 @@ def ablation(tuned, fresh):
     return "\n".join(rows)
 
 
+def decides():
+    shown = {
+        "time": lambda r: f"{short(r['times_told'])} of told",
+        "refused": lambda r: percent(r["throttled_share"]) + " refused",
+        "Jain": lambda r: f"Jain {r['jain_late']:.2f}",
+        "p99": lambda r: f"slowest hundredth {r['p99_s']:.2f} s",
+    }
+    rows = ["| part | scenario | without | with | held out | without | with |", "|---|---|---:|---:|---|---:|---:|"]
+    for part, (*names, buys) in DECIDES.items():
+        cells = []
+        for name in names:
+            (_, found), = simulate([name], ["seek", f"seek-no-{part}"], ARGS.seeds or 9, events_max=20_000_000).items()
+            cells += [name, *(shown[buys](found[law]["median"]) if law in found else "–" for law in (f"seek-no-{part}", "seek"))]
+        rows.append(f"| {part} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
 def families(tuned):
     rows = ["| family | " + " | ".join(KNOBS) + " | chosen on the other five | gives |",
             "|---|" + "---:|" * len(KNOBS) + "---|---:|"]
@@ -372,6 +407,8 @@ def tables(names):
         tuned = simulate(every, sorted({*KNOBS, *parts, *RIVALS}), 9)
         fresh = simulate(held_out(HELD_OUT), ["seek", *parts, *RIVALS], 9)
         texts |= {"ablation": ablation(tuned, fresh), "families": families(tuned), "held-out": held(fresh)}
+    if "parts" in names:
+        texts["parts"] = decides()
     if "company" in names:
         texts["company"] = company(laws, ARGS.seeds or 5, ARGS.long)
     if "trouble" in names:
