@@ -48,7 +48,7 @@ MATHS = re.compile(r"\bstd::(pow|exp|exp2|log|log2|log10|cbrt|sin|cos|tan|fma|hy
 LEFTOVER = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|TB" r"D)\b")
 TYPEDEF = re.compile(r"^\s*typedef\b")  # clang-tidy's check for it takes a seventh of its time
 INCLUDE = re.compile(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)')
-CORE_LINES_MAX = 4600  # of code: an hour for a first reader
+CORE_LINES_MAX = 4700  # of code: an hour for a first reader
 EXAMPLE_LINES_MAX = 60
 HIDDEN = re.compile(  # a function that a header declares and a source defines, without HEADWAY_EXPORT
     r"(?<!>\n)^(?!using|extern|static_assert|constexpr|inline|template|concept|requires|return|namespace|struct|class|enum)"
