@@ -39,7 +39,7 @@ struct breakage {
   time_point back{};        ///< it answered what was sent then, again; the clock's begin: not yet
   duration lasted{};        ///< … after so long without
   time_point gone = never;  ///< nothing answers what was sent from then on; never: it does
-  bool alone = false;       ///< nothing ever answered, one request at a time neither
+  bool alone = false;       ///< nothing ever answered, not even one request at a time
   friend bool operator==(breakage const&, breakage const&) = default;
 
   static constexpr double smoothing = 96;        ///< answers; 16: 15 % cross a quarter by chance

@@ -49,7 +49,8 @@ struct learned {
 /// at intervals that grow with the time since it shut, faster the less it has ever accepted;
 /// accepted ÷ cycle is its rate when it opens. Latency is judged by the lowest of a block: when
 /// that doubles, a pause of our own tells our queue (it falls) from a slow server (it stays, and is
-/// the new normal). Failures cut when a quarter more of the answers fail than usual; a cut that
+/// the new normal). Where answer after answer takes longer, what is out is held to what is
+/// delivered (`calm`). Failures cut when a quarter more of the answers fail than usual; a cut that
 /// they outlast is given back, and so many are usual from then on; one that cures them shows that
 /// they are a limit's, and then few cut. While nothing answers at all, it is probed, and the rate
 /// is kept. Among others (`company`) a cut takes a stride of the level, which a fixed time gives
