@@ -27,7 +27,6 @@ TABLES = ["gates", "ablation", "parts", "families", "held-out", "company", "trou
 # Trouble is in a table of its own: most laws do not end there.
 TROUBLES = ("poison", "noise", "rows", "failures", "closes", "gone", "ban", "slope", "sparse", "late", "overtaking", "own", "loop", "pauses", "cold")
 HELD_OUT = sorted(p.stem for p in (SCENARIOS / "held-out").glob("*.toml") if p.stem.split("-")[0] not in TROUBLES)
-PARTS = ["slots", "vacancy", "drain", "periods", "bans", "failures", "confidence", "company", "spurts", "footholds", "chance", "demand", "excess", "mixtures", "depths"]
 # Where each part decides: a scenario that its constants were chosen on, one held out, and what it buys there.
 DECIDES = {
     "slots": ("slots-100", "held-out/slots-6", "time"),
@@ -46,6 +45,7 @@ DECIDES = {
     "mixtures": ("crowds/noise-8", "held-out/crowds/noise-5", "Jain"),
     "depths": ("noise-200-burst-4", "held-out/noise-120-burst-5", "time"),
 }
+PARTS = list(DECIDES)
 KNOBS = ["seek", "seek-start-10", "seek-start-40", "seek-waste-1", "seek-waste-6"]
 RIVALS = ["reno-0.9", "cubic", "adaptive-rate", "aws-adaptive", "netflix-aimd", "exponential-full"]
 
@@ -358,7 +358,7 @@ def ablation(tuned, fresh):
 
 def decides():
     shown = {
-        "time": lambda r: f"{short(r['times_told'])} of told",
+        "time": lambda r: f"{short(ratio(r))} of told",
         "refused": lambda r: percent(r["throttled_share"]) + " refused",
         "Jain": lambda r: f"Jain {r['jain_late']:.2f}",
         "p99": lambda r: f"slowest hundredth {r['p99_s']:.2f} s",
