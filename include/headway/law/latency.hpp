@@ -54,16 +54,16 @@ struct latency {
   order first{};  ///< as far as it has come
   friend bool operator==(latency const&, latency const&) = default;
 
-  static constexpr double smoothing = 20;      ///< answers, or as many as fly
-  static constexpr double shortest = 0.002;    ///< shorter queues are not worth avoiding
-  static constexpr int block_answers = 24;     ///< that a judgement needs …
-  static constexpr int drain_answers = 8;      ///< … after a pause
-  static constexpr double silence = 4;         ///< answers' times, and turns: a block begins anew
-  static constexpr double more = 1.25;         ///< times as much: a ramp delivers more
-  static constexpr double known = 2;           ///< blocks have gone by, and …
-  static constexpr double unlike = 4;          ///< … times their answers' range
-  static constexpr double flying = 1.75;       ///< times what flies at what is delivered …
-  static constexpr double flying_more = 8;     ///< … and so many more: they queue
+  static constexpr double smoothing = 20;        ///< answers, or as many as fly
+  static constexpr double shortest = 0.002;      ///< shorter queues are not worth avoiding
+  static constexpr int block_answers = 24;       ///< that a judgement needs …
+  static constexpr int drain_answers = 8;        ///< … after a pause
+  static constexpr double silence = 4;           ///< answers' times, and turns: a block begins anew
+  static constexpr double more = 1.25;           ///< times as much: a ramp delivers more
+  static constexpr double known = 2;             ///< blocks have gone by, and …
+  static constexpr double unlike = 4;            ///< … times their answers' range
+  static constexpr double flying = calm::times;  ///< times what flies at what is delivered …
+  static constexpr double flying_more = calm::times_more;  ///< … and so many more: they queue
   static constexpr int few = 2;                ///< answers tell by another that it is late, …
   static constexpr double overtaken = 1.5;     ///< … of so many times as many sends, at most
   static constexpr double overtaking = 2;      ///< permits more for an answer that does
