@@ -153,7 +153,7 @@ TEST(latency, that_falls_after_a_pause_was_our_own_queue) {
   server s;
   s.block(50ms);
   s.block(50ms);
-  EXPECT_EQ(s.l.drain(s.now, 0.1, 100), 25);
+  EXPECT_EQ(s.l.drain(s.now, 0.1, 100, 100), 25);
   EXPECT_TRUE(s.l.draining());
   EXPECT_EQ(s.block(50ms), load::ours);
   EXPECT_FALSE(s.l.draining());
@@ -163,7 +163,7 @@ TEST(latency, that_falls_after_a_pause_was_our_own_queue) {
 TEST(latency, a_pause_is_over_once_our_queue_is_gone_and_tells_what_is_delivered) {
   latency l{.mean = 1, .base = 0.1, .delivered = 4, .answered = time_point{10s}};
   time_point now{10s};
-  l.drain(now, 12.1, 4);
+  l.drain(now, 12.1, 4, 4);
   auto const until = l.block;
   auto const hear = [&](int out) {
     auto const how = [] { return latency::sending{.pace = 1}; };
@@ -182,7 +182,7 @@ TEST(latency, a_pause_is_over_once_our_queue_is_gone_and_tells_what_is_delivered
 
 TEST(latency, what_comes_at_once_after_a_silence_delivers_no_more_than_its_time_explains) {
   latency l{.mean = 2, .base = 0.1, .delivered = 4, .answered = time_point{10s}};
-  l.drain(time_point{10s}, 5, 4);
+  l.drain(time_point{10s}, 5, 4, 4);
   sample const s{.sent = {.sent = time_point{9s}}, .in_flight = 1};
   for (int i = 0; i < 20; ++i)
     l.judge(time_point{10s} + 1ms, s, [] { return latency::sending{.pace = 1}; });
@@ -231,7 +231,7 @@ TEST(latency, what_queued_at_first_is_ours_only_if_not_one_slow_answer_is_left) 
     first_block b;
     b.all(latency::block_answers - 2, 40);
     b.l.mean = 1.5;
-    EXPECT_EQ(b.l.drain(b.now, 4, 10), 2.5);
+    EXPECT_EQ(b.l.drain(b.now, 4, 10, 10), 2.5);
     EXPECT_EQ(b.l.drains.risen, 1.5) << "most of that is not known to be waiting";
     b.now = b.l.block + 3s;
     auto found = load::unknown;
@@ -244,7 +244,7 @@ TEST(latency, that_stays_after_a_pause_is_the_servers_and_the_new_normal) {
   server s;
   s.block(50ms);
   s.block(50ms);
-  s.l.drain(s.now, 0.1, 100);
+  s.l.drain(s.now, 0.1, 100, 100);
   EXPECT_EQ(s.block(100ms), load::slower);
   EXPECT_DOUBLE_EQ(s.l.base, 0.1);
   EXPECT_EQ(s.block(100ms), load::unknown);
@@ -254,7 +254,7 @@ TEST(latency, a_pause_is_judged_by_what_was_sent_after_it_only) {
   server s;
   s.block(50ms);
   s.block(50ms);
-  s.l.drain(s.now, 0.1, 100);
+  s.l.drain(s.now, 0.1, 100, 100);
   auto const until = s.l.block;
   while (s.now + 10ms - 50ms < until) EXPECT_EQ(s.answer(50ms), load::unknown);
   EXPECT_EQ(s.l.answers, 0);
@@ -370,7 +370,7 @@ TEST(latency, a_queue_of_ours_that_drained_shows_the_lowest_there_is) {
   server s;
   s.block(100ms);
   s.l.usual.rate = 50;
-  (void)s.l.drain(s.now, 0.4, 100);
+  (void)s.l.drain(s.now, 0.4, 100, 100);
   s.now = s.l.block + 1ms;
   auto told = load::unknown;
   for (int i = 0; i < 40 && told == load::unknown; ++i) told = s.answer(60ms);
@@ -406,6 +406,7 @@ TEST(latency, what_failed_was_delivered_too) {
       if (auto const is = l.judge(now, s, how); is != latency::load::unknown) found = is;
     }
     EXPECT_EQ(found, latency::load::unknown) << fails;
+    EXPECT_NEAR(l.usual.answer, 0.4, 1e-9) << fails;
   }
 }
 
@@ -422,7 +423,8 @@ TEST(latency, a_block_that_begins_anew_has_the_answers_that_count_for_it) {
 
 TEST(latency, a_drain_that_is_given_up_returns_the_level_before_it) {
   latency l{.base = .05};
-  auto const level = l.drain(time_point{1s}, .3, 80);
+  auto const level = l.drain(time_point{1s}, .3, 80, 60);
+  EXPECT_EQ(level, 15);
   EXPECT_EQ(l.give_up(level), 80);
   EXPECT_FALSE(l.draining());
   EXPECT_EQ(l.give_up(60), 60);

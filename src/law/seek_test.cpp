@@ -1795,7 +1795,7 @@ TEST(seek, failures_cut_nothing_in_a_drain) {
   seek law;
   for (int i = 0; i < 200; ++i) answer(law, now, outcome::success);
   auto const level = law.level;
-  law.level = law.wait.drain(now, 1e6, level);
+  law.level = law.wait.drain(now, 1e6, level, level);
   for (int i = 0; i < 200; ++i) {
     law.wait.drains.answers = -2;  // our queue is not gone
     answer(law, now, i % 3 == 0 ? outcome::success : outcome::failure);
@@ -2453,7 +2453,7 @@ TEST(seek, a_ramp_that_asks_a_low_ceiling_ends_at_a_queue_of_its_own) {
   law.top.calm.asks = true;
   time_point now{1s};
   law.wait.delivered = 3;
-  law.level = law.wait.drain(now, 1, law.level);
+  law.level = law.wait.drain(now, 1, law.level, law.level);
   now += 60s;
   accept(law, now, 3 * latency::drain_answers);
   EXPECT_FALSE(law.wait.draining());
@@ -2627,7 +2627,7 @@ std::pair<seek, stamp> in_a_drain(time_point& now) {
   now = std::max(now, law.ready_at(1));
   auto const sent = law.take(now, 1, 0);
   law.wait.base = .05;
-  law.level = law.wait.drain(now, .3, law.level);
+  law.level = law.wait.drain(now, .3, law.level, law.level);
   now += 50ms;
   return {law, sent};
 }
@@ -2644,7 +2644,7 @@ TEST(seek, a_queue_that_is_gone_leaves_no_more_slots_than_before) {
     law.wait.delivered = 1000;
     auto const before = law.level;
     auto const sent = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
-    law.level = law.wait.drain(now, 1, before);
+    law.level = law.wait.drain(now, 1, before, before);
     law.on_success(now += 50ms, {.sent = sent, .in_flight = 1, .rtt = 50ms}, 0);
     answer(law, now, outcome::success);
     ASSERT_TRUE(law.wait.draining());
@@ -2668,7 +2668,7 @@ TEST(seek, slots_that_a_row_names_in_a_drain_end_it) {
   time_point now{1s};
   auto law = refused_with_twenty_out(now, true);
   auto const row = row_of(law, now);
-  law.level = law.wait.drain(now, 10, law.level);
+  law.level = law.wait.drain(now, 10, law.level, law.level);
   now += 110ms;
   for (auto const& sent : row) law.on_success(now, {.sent = sent, .in_flight = 8, .rtt = 110ms}, 0);
   ASSERT_TRUE(law.top.slots);

@@ -126,10 +126,10 @@ struct latency {
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }
-  /// Takes a failure, which was delivered, too.
+  /// Takes a failure, which was delivered, too, but whose time says nothing.
   void fail(sample const& s) noexcept {
     if (answers == 0) return;
-    ++answers;
+    total += total / answers++;
     if (base == 0 && first.is_late(s) && s.in_flight - s.heard >= room) ++first.queued;
   }
 
@@ -137,13 +137,13 @@ struct latency {
   bool draining() const noexcept { return drains.risen > 0; }
 
   /// Begins such a pause, for as long as our queue, if it is ours, takes to empty: an answer takes
-  /// `risen` with it. Returns the level meanwhile.
-  double drain(time_point now, double risen, double level) noexcept {
+  /// `risen` with it. Returns the level meanwhile, a share of `sent`; `resume` is that before.
+  double drain(time_point now, double risen, double resume, double sent) noexcept {
     high = 0;
     drains = {.risen = queued_at_first() ? std::min(risen, std::max(mean, base)) : risen,
-              .resume = level};
+              .resume = resume};
     block = later(now, from_seconds((risen - base) / (1 - drain_share)));
-    return drain_share * level;
+    return drain_share * sent;
   }
 
   /// Ends it unjudged, if there is one: the level is to change for another reason. Returns what it

@@ -1125,15 +1125,13 @@ struct seek {
       case latency::load::unknown:
         break;
       case latency::load::full:
-        level =
-            wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered, wait.delivered);
+        level = wait.drain(now, (s.in_flight - s.heard) * so_far.unit / wait.delivered,
+                           wait.delivered, wait.delivered);
         break;
-      case latency::load::queued: {
-        auto const sent = top.slots ? level : std::min(level, wait.delivered);
-        (void)wait.drain(now, wait.lowest, level);
-        level = latency::drain_share * sent;
+      case latency::load::queued:
+        level = wait.drain(now, wait.lowest, level,
+                           top.slots ? level : std::min(level, wait.delivered));
         break;
-      }
       case latency::load::gone:
         if (!top.slots) wait.drains.resume = std::max(wait.drains.resume, wait.delivered);
         break;
