@@ -18,6 +18,13 @@ TEST(growth, a_ramp_doubles_in_no_fewer_answers_than_tell_a_small_limit) {
       << "4 s of 2/s are 8 units, 2 and a half requests";
 }
 
+TEST(growth, a_ramp_doubles_sooner_than_answers_come_unless_the_server_was_away) {
+  growth const slow{.rate = 20, .unit = 1, .answer = 2};
+  EXPECT_DOUBLE_EQ(slow.doubling({}, 0), growth::ramp_answers);
+  EXPECT_DOUBLE_EQ(slow.doubling({.resumed = true}, 0), 20 * 8 / 1.15625);
+  EXPECT_EQ(slow.doubling({.at = 9, .resumed = true}, 0), slow.doubling({.at = 9}, 0));
+}
+
 TEST(growth, a_ramp_above_a_known_ceiling_is_less_steep) {
   growth const near{.rate = 1000, .unit = 1, .answer = 0.001};
   EXPECT_GT(near.doubling({.at = 500}, 0), near.doubling({}, 0));

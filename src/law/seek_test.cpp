@@ -790,7 +790,7 @@ TEST(seek, the_first_answer_of_a_server_that_was_away_tells_all_that_is_known_of
   ASSERT_EQ(law.allowed(), 1);
   auto const probe = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
   auto known = law, fast = law, no_drain = law, slots = law;
-  known.wait.base = known.wait.mean = 2;
+  known.so_far.successes = latency::block_answers;
   no_drain.with.drain = false;
   EXPECT_EQ(no_drain.allowed(), 2048) << "it never learns what is usual";
   slots.top.slots = true;
@@ -800,10 +800,34 @@ TEST(seek, the_first_answer_of_a_server_that_was_away_tells_all_that_is_known_of
   EXPECT_FALSE(fast.top.guess);
   law.on_success(now += 2s, {.sent = probe, .in_flight = 1, .rtt = 2s}, 0);
   EXPECT_NEAR(law.level, 2 / 2., 0.2);
-  EXPECT_TRUE(law.top.guess);
+  EXPECT_TRUE(law.top.guess && law.top.resumed) << "it ramps soon, and with care";
   EXPECT_LT(law.allowed(), 10);
   known.on_success(now, {.sent = probe, .in_flight = 1, .rtt = 2s}, 0);
   EXPECT_GE(known.level, 50) << "an outage: it is what it was";
+}
+
+// What was given up is still worked on when the first one is answered.
+TEST(seek, after_that_one_that_goes_alone_tells_a_pace) {
+  seek begun;
+  begun.take(time_point{1s}, 1, 0);
+  begun.so_far.successes = 1;
+  begun.level = .14;
+  begun.wait.mean = 14;
+  begun.top.resumed = true;
+  auto const level_after = [](seek law, int out_before, int out) {
+    auto sent = law.take(time_point{20s}, 1, 0);
+    sent.in_flight = out_before;
+    law.on_success(time_point{22s}, {.sent = sent, .in_flight = out, .rtt = 2s}, 0);
+    return law.level;
+  };
+  EXPECT_NEAR(level_after(begun, 1, 1), 1 / 2., .1);
+  EXPECT_LT(level_after(begun, 2, 1), .2) << "another went before it";
+  EXPECT_LT(level_after(begun, 1, 2), .2) << "another went after it";
+  auto met = begun, usual = begun;
+  met.top.at = .2;
+  usual.top.resumed = false;
+  EXPECT_LT(level_after(met, 1, 1), .2) << "a limit is known";
+  EXPECT_LT(level_after(usual, 1, 1), .2);
 }
 
 TEST(seek, a_cut_that_failures_outlast_is_given_back) {

@@ -18,7 +18,7 @@ struct ceiling {
   bool slots = false;    ///< the level is permits, not units per second
   bool touched = false;  ///< it was met from just below, hence measured, not guessed
   bool guess = false;    ///< it is one acceptance after a long search, hardly known
-  bool resumed = false;  ///< the server opened again, the ceiling is from before: with care
+  bool resumed = false;  ///< the server was away, and a ceiling is from before: with care
   bool settled = false;  ///< it was met or nearly reached: the share that leave allows begins
   bool warm = false;     ///< it is remembered, and not met in this life yet
   double climb_seconds = climb_seconds_first;  ///< that a climb by one step takes at least
@@ -54,6 +54,9 @@ struct ceiling {
 
   /// Returns where climbs begin.
   double rest() const noexcept { return slots ? std::max(below * at, at - 1) : below * at; }
+
+  /// Returns whether the server was away before any was met: what is sent then may jam it.
+  bool begins_anew() const noexcept { return resumed && at == 0; }
 
   /// Returns whether it was found, and not measured, while answers took far longer than now. It may
   /// have been slots, which were few a second.

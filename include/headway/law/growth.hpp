@@ -38,7 +38,8 @@ struct growth {
   /// Returns the units in which a ramp doubles. Where a refusal may shut the server for
   /// `ban_seconds`, it is slow; 0: none is known to.
   double doubling(ceiling const& top, double ban_seconds) const noexcept {
-    auto seconds = std::clamp(ramp_waits * answer, ramp_seconds_min, ramp_seconds_max);
+    auto seconds = std::max(ramp_waits * answer, ramp_seconds_min);
+    if (!top.begins_anew()) seconds = std::min(seconds, ramp_seconds_max);
     if (top.at > 0) seconds *= known_factor;
     seconds = std::max(seconds, ban::doubling * ban_seconds);
     auto const doublings = std::min(answer / seconds, 2.0);

@@ -126,7 +126,7 @@ struct latency {
   }
   /// Returns the seconds that an answer takes where nothing queues, as far as one knows.
   double unqueued() const noexcept { return base > 0 ? base : mean; }
-  /// Takes a failure, which was delivered, too, but whose time says nothing.
+  /// Takes a failure, which was delivered, too. Its time says nothing.
   void fail(sample const& s) noexcept {
     if (answers == 0) return;
     total += total / answers++;

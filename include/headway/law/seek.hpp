@@ -409,7 +409,7 @@ struct seek {
     if (begin_times * served >= level) return;
     level = begin_times * served;
     wait.room = std::min(wait.room, s.in_flight + latency::room_least);
-    top.guess = true;  // it ramps soon
+    top.guess = top.resumed = true;
   }
   /// Takes the cost of a send before the first success: until then so many requests go a second,
   /// whatever they cost, unless a memory has told the rate.
@@ -484,8 +484,10 @@ struct seek {
     if (last.vacant.unsent == 0) return seconds;
     return last.vacant.sent(now) ? (last.vacant.row + extra_turns) * seconds : 0;
   }
-  /// Returns whether what the server can do was never heard.
-  bool unknown() const noexcept { return wait.base == 0 && !top.slots && with.drain; }
+  /// Returns whether hardly anything of what the server can do was ever heard.
+  bool unknown() const noexcept {
+    return so_far.successes < latency::block_answers && !top.slots && with.drain;
+  }
   /// Returns whether one request goes at a time: the server is away, and what is out may be why.
   bool asks_alone() const noexcept { return broken.away() && unknown(); }
   /// Returns whether the law, and nothing else, kept more from being sent.
@@ -1095,6 +1097,8 @@ struct seek {
         level = std::clamp(near_flying * so_far.unit / rtt, level, rate_max);  // a near server
     }
     wait.average(rtt, per_unit(rate_of(level)) * wait.mean);
+    bool const alone = s.sent.in_flight == 1 && s.in_flight == 1;  // no jam has lengthened it
+    if (alone && top.begins_anew()) level = std::max(level, so_far.unit / rtt);
     wait.make_room(unheard, usual_room());
     if (so_far.epoch == 0) wait.hold_room(now, s);
     if (!with.drain) return;
