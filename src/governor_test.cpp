@@ -957,6 +957,51 @@ TEST(governor, a_hint_for_a_request_that_is_refused_alone_holds_no_other) {
   EXPECT_LE(g.held_until(), at(now));
 }
 
+// Of what two clients send that want twice a limit, one in sixteen is refused three times.
+TEST(governor, a_hint_for_a_request_that_is_refused_alone_holds_all_where_many_are_refused) {
+  auto g = make({.first_alone = 0ns});
+  auto now = duration(0s);
+  auto const refused_thrice = submit(g, now);
+  attempt_result const told{.what = outcome::throttle, .advice = {.retry_after = 5s}};
+  for (int i = 0; i < 2; ++i, now += 5s) {
+    ASSERT_EQ(send(g, now), refused_thrice);
+    g.finish(at(now), refused_thrice, told, 0);
+    for (int other = 0; other < 60; ++other) {
+      auto const t = submit(g, now - 1ms);
+      ASSERT_EQ(send(g, now + 5s), t);
+      answer(g, now + 5s, t, other % 3 == 0 ? outcome::throttle : outcome::success);
+      g.cancel(at(now + 5s), t);
+    }
+  }
+  ASSERT_EQ(send(g, now), refused_thrice);
+  EXPECT_EQ(g.finish(at(now), refused_thrice, told, 0).why, reason::refused_alone);
+  EXPECT_EQ(g.held_until(), at(now + 5s));
+}
+
+TEST(governor, a_hint_for_a_bad_request_holds_no_other_though_many_are_bad) {
+  auto g = make({.first_alone = 0ns});
+  auto now = duration(0s);
+  auto held = duration(0s);
+  for (int n = 0; n < 60; ++n) {
+    auto const bad = submit(g, now);
+    for (int refusals = 0; refusals < 3; now += 10ms) {
+      auto const next = g.next(at(now));
+      if (!next && g.waiting() < 3) submit(g, now);
+      if (!next) continue;
+      g.start(at(now), *next, 0);
+      if (*next != bad) {
+        answer(g, now, *next, outcome::success);
+        continue;
+      }
+      g.finish(at(now), bad, {.what = outcome::throttle, .advice = {.retry_after = 1s}}, 0);
+      held = g.held_until() - at(now);
+      ++refusals;
+    }
+    g.cancel(at(now), bad);
+  }
+  EXPECT_LE(held, 0ns) << "the third is of its own";
+}
+
 TEST(governor, a_request_waits_by_itself_only_while_others_are_accepted) {
   struct {
     char const* what;

@@ -71,6 +71,7 @@ class blame {
   static constexpr int firsts_max = 8;       ///< first refusals in a row that may be their own
   static constexpr double latest = 64;       ///< answers, of which …
   static constexpr double nearly_all = 0.9;  ///< … so many are refusals: the pace is too fast
+  static constexpr double few = 0.25;        ///< … or so many: what is refused thrice may be good
   static constexpr duration patience = 30s;  ///< with bad ones, while nothing is accepted
 
   /// Returns the record of a request that was refused so often before, under another ticket.
@@ -138,6 +139,8 @@ class blame {
 
   /// Returns whether something was accepted that went after the last refused one.
   bool passes() const noexcept { return accepted_sent_ > refused_sent_; }
+  /// Returns whether less than a quarter of the latest answers are refusals.
+  bool refuses_few() const noexcept { return lately_ < few; }
   /// Returns whether most of the requests that were refused once are bad.
   bool most_bad() const noexcept { return bad_.strong(); }
   /// Returns whether anything was accepted.

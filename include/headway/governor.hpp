@@ -166,9 +166,10 @@ class lazy_heap : public heap<Item> {
 /// aside or again (`blame`). A throttled one stands last, or keeps its place once among a few, and
 /// goes again 8 to 4096 sends later while others pass; a failed one rests. One that is
 /// refused repeatedly while others are accepted waits by itself, ever longer, and a hint that comes
-/// with it holds no other; so does one that is refused ten times since anything was accepted, where
-/// all that is left was refused twice, but its hint holds all. Retries never lack queue space. A
-/// waiting retry holds no permit. Threads: distinct objects safe, shared objects unsafe.
+/// with it holds no other, unless the server refuses many; so does one that is refused ten times
+/// since anything was accepted, where all that is left was refused twice, but its hint holds all.
+/// Retries never lack queue space. A waiting retry holds no permit. Threads: distinct objects safe,
+/// shared objects unsafe.
 template <backoff B, law L>
 class governor {
  public:
@@ -274,7 +275,7 @@ class governor {
     first_answered_ = true;
     auto const refused_it = result.what == outcome::throttle;
     r.flight.own = refused_it && blame_.refuse(now, r.refused, s.sent.sent);
-    auto const its_own = refused_it && r.refused.alone();
+    auto const its_own = refused_it && r.refused.alone() && (r.flight.own || blame_.refuses_few());
     if (!r.heard)
       told_.come_back(r.in_order, r.terms.cost,
                       result.what == outcome::success || (refused_it && !its_own),

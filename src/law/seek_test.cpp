@@ -1649,6 +1649,54 @@ TEST(seek, a_hint_that_costs_much_shuts_and_tells_a_ban) {
   }
 }
 
+// Five in any second, of which two were answered by then.
+TEST(seek, a_hint_that_costs_much_shuts_before_anything_was_heard) {
+  time_point now{1s};
+  seek law;
+  for (int n = 0; n < 2; ++n) answer(law, now, outcome::success);
+  law.on_hint(now, {.retry_after = 30s});
+  refuse(law, now);
+  EXPECT_EQ(law.doing(), seek::phase::shut);
+  now += 30s;
+  answer(law, now, outcome::success);
+  EXPECT_TRUE(law.server.banned.suspected());
+  EXPECT_LT(law.level, 5);
+}
+
+TEST(seek, a_server_that_said_that_it_is_shut_is_so_whatever_level_is_on_trial) {
+  for (bool const tells : {false, true}) {
+    time_point now{1s};
+    seek law;
+    for (int n = 0; n < 20; ++n) answer(law, now, outcome::success);
+    refuse(law, now);
+    law.last.hold.now = foothold::at::trial;
+    law.last.hold.usual = .3;
+    law.last.hold.level = law.level;
+    auto const sent = law.take(now = std::max(now, law.ready_at(1)), 1, 0);
+    now += 50ms;
+    if (tells) law.on_hint(now, {.retry_after = 30s});
+    law.on_throttle(now, {.sent = sent, .rtt = 50ms}, resource::unknown, 0);
+    ASSERT_EQ(law.last.hold.now, foothold::at::trial);
+    EXPECT_EQ(law.server.shut, tells);
+  }
+}
+
+// Nothing lowers the ceiling when a ramp is refused.
+TEST(seek, a_second_ban_that_was_told_and_that_a_ramp_met_leaves_a_pace_below_it) {
+  time_point now{1s};
+  seek law;
+  for (int n = 0; n < 100; ++n) answer(law, now, outcome::success);
+  law.server.banned = {.seconds = 30, .least = 29, .accepted = 5, .open = 1, .alike = 1};
+  law.level = 20;
+  law.on_hint(now, {.retry_after = 30s});
+  refuse(law, now);
+  now += 30s;
+  answer(law, now, outcome::success);
+  ASSERT_TRUE(law.server.banned.expected());
+  EXPECT_NEAR(law.level, ban::below * 20, .2);
+  EXPECT_NEAR(law.top.at, law.level, .2);
+}
+
 TEST(seek, a_window_that_others_use_shows_them) {
   time_point now{1s};
   seek law;

@@ -319,7 +319,7 @@ struct seek {
     if (auto const lasts = left ? said.retry_after : std::max(said.retry_after, said.reset))
       server.hold(now, *lasts);
     if (!with.bans || !said.retry_after || server.shut || !server.banned.may_be()) return;
-    if (top.slots || crowd() || wants_little() || hardly_served()) return;
+    if (top.slots || crowd() || wants_little()) return;
     auto const lasts = to_seconds(*said.retry_after);
     if (lasts <= ban::brief || !ban::costs(lasts, rate_of(level) / so_far.unit, wait.mean)) return;
     level = wait.give_up(level);
@@ -808,7 +808,7 @@ struct seek {
     cut(now, s, r);
     luck.cut();
     if (may_ban() || (with.company && others.varies())) luck.shared();
-    if (!top.slots && last.hold.now != foothold::at::any) {
+    if (!top.slots && last.hold.now != foothold::at::any && !server.told) {
       level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
     }
@@ -1019,7 +1019,7 @@ struct seek {
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
                            c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
-    if (bans() && c.told && top.at > 0) {  // the rate is between these two
+    if (bans() && c.told && top.touched) {  // the rate is between these two
       top.at = std::clamp(std::sqrt(c.least * c.most), top.at, top.at / ban::below);
       level = ban::below * top.at;
     } else if (bans()) {
