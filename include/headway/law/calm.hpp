@@ -53,12 +53,11 @@ struct calm {
     late = is_late ? late + 1 : 0;
     if (late == 1) since = sent;
     bool const sent_faster = (late - 1) * unit > faster * rate * to_seconds(sent - since);
-    bool const so_many = late >= late_most;
     if (late == 2 * late_most) {
       late = late_most;
       since += (sent - since) / 2;
     }
-    return so_many && sent_faster && rate > 0;
+    return late >= late_most && sent_faster && rate > 0;
   }
   /// Returns how many requests, of `unit` each, may be out then.
   double most_out(double unit) const noexcept { return times * rate / unit * answer + times_more; }

@@ -243,9 +243,8 @@ struct latency {
                       !(s.app_limited && s.in_flight <= s.sent.in_flight);
     // Before, only fast ones have come, or the block before was another pace's.
     auto const slow_ones = std::max(known * lasted, unlike * (highest - lowest));
-    auto const told = late ? mean : slow_ones;
     auto const paced = std::max(delivers, how.ahead ? how.pace : 0);
-    if (how.seconds > told && how.ramps && delivers < more * before &&
+    if (how.seconds > (late ? mean : slow_ones) && how.ramps && delivers < more * before &&
         flies > flying * paced / how.unit * mean + flying_more)
       return load::full;
     if (!late) {
