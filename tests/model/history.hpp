@@ -448,7 +448,7 @@ struct naive_governor {
     bool const blamed = throttled && ++r->throttles > 2 && lead > r->lead_before;
     if (!r->alone_since && (blamed || (throttled && r->own && r->throttles > 1)))
       r->alone_since = now;
-    bool const its_own = throttled && r->alone_since;
+    bool const its_own = throttled && r->alone_since && (s.own || refused_lately < 0.25);
     come_back(*r, result.what == outcome::success || (throttled && !its_own),
               its_own ? hint{} : result.advice);
     if (!its_own) obey(now, *r, result.advice, s.rtt, throttled);
