@@ -728,7 +728,7 @@ struct seek {
     if (!with.footholds) return false;
     auto& hold = last.hold;
     hold.answered(is_refused);
-    if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || slow()) {
+    if (top.slots || top.warm || leave > 0 || luck.known() || may_ban() || server.told || slow()) {
       hold.rest();
       return false;
     }
@@ -808,7 +808,7 @@ struct seek {
     cut(now, s, r);
     luck.cut();
     if (may_ban() || (with.company && others.varies())) luck.shared();
-    if (!top.slots && last.hold.now != foothold::at::any && !server.told) {
+    if (!top.slots && last.hold.now != foothold::at::any) {
       level = std::max(level, std::min(before, last.hold.least()));
       server.shut = false;
     }
