@@ -830,6 +830,22 @@ TEST(seek, after_that_one_that_goes_alone_tells_a_pace) {
   EXPECT_LT(level_after(usual, 1, 1), .2);
 }
 
+TEST(seek, after_that_the_ramp_is_less_careful_once_many_were_answered) {
+  auto const grown = [](std::uint64_t successes) {
+    seek law;
+    law.take(time_point{1s}, 1, 0);
+    law.so_far.successes = successes;
+    law.level = 50;
+    law.wait.mean = 2;
+    law.top.resumed = true;
+    auto const sent = law.take(time_point{20s}, 1, 0);
+    law.on_success(time_point{22s}, {.sent = sent, .in_flight = 9, .rtt = 2s}, 0);
+    return law.level - 50;
+  };
+  EXPECT_GT(grown(0), 0);
+  EXPECT_GT(grown(growth::anew_successes), 1.5 * grown(growth::anew_successes - 2));
+}
+
 TEST(seek, a_cut_that_failures_outlast_is_given_back) {
   time_point now{1s};
   seek law;

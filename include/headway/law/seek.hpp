@@ -454,8 +454,6 @@ struct seek {
   bool held_down() const noexcept {
     return !crowd() && company::seconds * luck.share * rate_of(level) < crowd_refuses * so_far.unit;
   }
-  /// Returns whether hardly anything was ever accepted.
-  bool hardly_served() const noexcept { return period::hardly(so_far.successes); }
   /// Returns whether refusals are not its pace's doing.
   bool wants_little() const noexcept { return with.demand && wanted.is_low(); }
   /// Returns the time that an answer takes; before the first, what it takes at least.
@@ -504,11 +502,10 @@ struct seek {
   }
 
   void grow(time_point now, double cost) noexcept {
-    auto const rate = rate_of(level);
     if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
         !ramping())
       top.settled = true;
-    growth const per{.rate = rate, .unit = so_far.unit, .answer = wait.mean};
+    growth const per{rate_of(level), so_far.unit, wait.mean, so_far.successes};
     if (is_quiet()) top.calm.asks = top.guess = true;
     switch (growing()) {
       case phase::crowd:
@@ -517,7 +514,7 @@ struct seek {
         break;
       case phase::ramp:
         level *= 1 + ln2 * cost / per.doubling(top, may_ban() ? server.banned.seconds : 0);
-        if (begins_well(rate)) {
+        if (begins_well(per.rate)) {
           level *= 2;
           wait.gap(now, first_answers);  // a queue is heard of sooner, too
         }
@@ -1015,7 +1012,7 @@ struct seek {
     if (others.window.own()) others = {.window = others.window};
     bool const first = server.banned.seconds == 0;
     bool const waited = server.costs > 0 && c.closed <= ban::brief;  // as it was told to
-    if (!hardly_served() && !waited)
+    if (!period::hardly(so_far.successes) && !waited)
       server.banned.lasted(c.closed, rate_of(level) / unit, wait.mean, c.certain, c.accepted,
                            c.seconds - c.closed);
     // In a crowd the others took it, and one's share is what it was.
