@@ -22,7 +22,7 @@ TEST(growth, a_ramp_doubles_sooner_than_answers_come_unless_the_server_was_away)
   growth const slow{.rate = 20, .unit = 1, .answer = 2};
   EXPECT_DOUBLE_EQ(slow.doubling({}, 0), growth::ramp_answers);
   EXPECT_DOUBLE_EQ(slow.doubling({.resumed = true}, 0), 20 * 8 / 1.15625);
-  growth const calm{.rate = 20, .unit = 1, .answer = 2, .successes = growth::anew_successes};
+  growth const calm{.rate = 20, .unit = 1, .answer = 2, .calm = growth::anew_calm};
   EXPECT_DOUBLE_EQ(calm.doubling({}, 0), growth::ramp_answers);
   EXPECT_DOUBLE_EQ(calm.doubling({.resumed = true}, 0), 20 * 4 / 1.375) << "no jam was heard of";
   EXPECT_EQ(slow.doubling({.at = 9, .resumed = true}, 0), slow.doubling({.at = 9}, 0));

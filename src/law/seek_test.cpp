@@ -831,8 +831,9 @@ TEST(seek, after_that_one_that_goes_alone_tells_a_pace) {
 }
 
 TEST(seek, after_that_the_ramp_is_less_careful_once_many_were_answered) {
-  auto const grown = [](std::uint64_t successes) {
+  auto const grown = [](std::uint64_t successes, double usual = 50) {
     seek law;
+    law.wait.usual.rate = usual;
     law.take(time_point{1s}, 1, 0);
     law.so_far.successes = successes;
     law.level = 50;
@@ -843,7 +844,8 @@ TEST(seek, after_that_the_ramp_is_less_careful_once_many_were_answered) {
     return law.level - 50;
   };
   EXPECT_GT(grown(0), 0);
-  EXPECT_GT(grown(growth::anew_successes), 1.5 * grown(growth::anew_successes - 2));
+  EXPECT_GT(grown(growth::anew_calm), 1.5 * grown(growth::anew_calm - 2));
+  EXPECT_EQ(grown(growth::anew_calm, 0), grown(0)) << "all of them may have queued";
 }
 
 TEST(seek, a_cut_that_failures_outlast_is_given_back) {

@@ -14,10 +14,10 @@ namespace headway {
 /// Units: those of requests, which cost `unit` on the average. Threads: a value. Source:
 /// design/003.
 struct growth {
-  double rate = 0;              ///< that is sent, units per second
-  double unit = 1;              ///< cost of a request, its mean
-  double answer = 0;            ///< time of an answer, seconds
-  std::uint64_t successes = 0;  ///< so far
+  double rate = 0;         ///< that is sent, units per second
+  double unit = 1;         ///< cost of a request, its mean
+  double answer = 0;       ///< time of an answer, seconds
+  std::uint64_t calm = 0;  ///< successes so far, once it is known what nothing queues takes
 
   static constexpr double ramp_seconds_max = 0.7;   // to double: 0.5 hears a 150 ms reject too late
   static constexpr double ramp_seconds_min = 0.05;  ///< however fast answers come
@@ -27,8 +27,8 @@ struct growth {
   static constexpr double guess_answers_min = 6;  ///< … if they take `guess_seconds`, else these
   static constexpr double guess_seconds = 4;   ///< 16 answers a doubling starve the hardly served
   static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
-  static constexpr std::uint64_t anew_successes = 48;  ///< 24: a p90 of 2.7, not 1.5 of told
-  static constexpr double approach_answers = 12;       ///< to where climbs begin …
+  static constexpr std::uint64_t anew_calm = 48;     ///< 24: a p90 of 2.7, not 1.5 of told
+  static constexpr double approach_answers = 12;     ///< to where climbs begin …
   static constexpr double approach_seconds = 0.3;    ///< … or so long; a second, after an outage
   static constexpr double climb_units = 8;           ///< requests of one climb, at least …
   static constexpr double climb_units_measured = 3;  ///< … to a measured rate
@@ -39,10 +39,10 @@ struct growth {
 
   /// Returns the units in which a ramp doubles. Where a refusal may shut the server for
   /// `ban_seconds`, it is slow; 0: none is known to. So it is where the server was away, and slower
-  /// still until `anew_successes` have come.
+  /// still until `anew_calm` successes have come.
   double doubling(ceiling const& top, double ban_seconds) const noexcept {
     auto seconds = std::max(ramp_waits * answer, ramp_seconds_min);
-    auto const anew = !top.begins_anew() ? 0 : successes < anew_successes ? seconds : seconds / 2;
+    auto const anew = !top.begins_anew() ? 0 : calm < anew_calm ? seconds : seconds / 2;
     seconds = std::min(seconds, std::max(anew, ramp_seconds_max));
     seconds = std::max((top.at > 0 ? known_factor : 1) * seconds, ban::doubling * ban_seconds);
     auto const doublings = std::min(answer / seconds, 2.0);

@@ -502,10 +502,10 @@ struct seek {
   }
 
   void grow(time_point now, double cost) noexcept {
-    if ((top.touched || top.warm) && last.since.successes >= ceiling::rare && level >= top.rest() &&
-        !ramping())
-      top.settled = true;
-    growth const per{rate_of(level), so_far.unit, wait.mean, so_far.successes};
+    top.settled |= (top.touched || top.warm) && last.since.successes >= ceiling::rare &&
+                   level >= top.rest() && !ramping();
+    auto const calm = wait.usual.rate > 0 ? so_far.successes : 0;
+    growth const per{rate_of(level), so_far.unit, wait.mean, calm};
     if (is_quiet()) top.calm.asks = top.guess = true;
     switch (growing()) {
       case phase::crowd:
