@@ -18,6 +18,8 @@ namespace {
 constexpr double units_max = 1e12;
 constexpr std::size_t name_max = 40;
 constexpr duration window_max = std::chrono::hours(24 * 366);
+constexpr int in_vain_max = 2;
+constexpr duration rounding = 1500ms;  // of a wait in whole seconds, and of a reset
 
 /// 90000, 90k, 1.5M.
 double parse_units(std::string_view text, double least = 1) {
@@ -314,12 +316,16 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   for (auto const& told : answer.quotas) {
     auto const [q, taken] = take_told(now, receipt, told);
     if (q == nullptr) continue;
+    if (!answer.refused && q->in_vain < in_vain_max) q->in_vain = 0;
     if (!answer.refused || !told.remaining || !q->told) continue;
     // What is there again at once has not been short.
     auto const wanted = std::min(taken.cost, *told.limit);
     if (*told.remaining >= wanted || q->told->level_at(now) >= wanted) continue;
     blamed = true;
-    if (answer.hold) q->hold = std::max(q->hold, later(now, std::max(*answer.hold, 0ns)));
+    if (!answer.hold) continue;
+    auto const wait = std::max(*answer.hold, 0ns);
+    q->hold = std::max(q->hold, later(now, wait));
+    if (told.reset) hear_wait(now, *q, told, taken, receipt.sent, wait);
   }
   if (answer.refused)
     forget(receipt);
@@ -441,6 +447,32 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told,
     q.common.reset();
   else
     share(now, q, told, begins, went, sent);
+}
+
+/// Takes the wait that a refusal told beside a reset. A bucket tells by the one when so much is
+/// there again, and by the other when it is full; a window would tell the same by both. One that
+/// refuses after such waits, twice in a row, is none.
+void quota_book::hear_wait(time_point now, quota& q, http::quota const& told,
+                           quota_receipt::entry const& went, time_point sent, duration wait) {
+  auto& t = *q.told;
+  if (q.in_vain == in_vain_max || (t.refills && sent < q.by_wait)) return;
+  if (q.by_wait != never) {
+    q.by_wait = later(now, wait);
+    if (++q.in_vain < in_vain_max) return;
+    t.refills = false;
+    t.remaining = *told.remaining;
+    t.level = t.remaining - q.flies;
+    return;
+  }
+  auto const reset = *told.reset;
+  auto const used = *told.limit - *told.remaining;
+  auto const lacks = std::min(went.cost, *told.limit) - *told.remaining;
+  auto const due = from_seconds(lacks / used * to_seconds(reset));
+  if (wait > reset / 2 || wait > due + rounding) return;
+  t.refills = true;
+  t.per_second = used / to_seconds(reset);
+  q.by_wait = later(now, wait);
+  q.common.reset();
 }
 
 /// Takes what an answer tells of a window, for the part of it that is ours. What went before the

@@ -63,16 +63,17 @@ struct quota_receipt {
 /// name) and those that the caller sets; and learns what requests cost where that is not stated.
 ///
 /// A request goes when every quota has room for it. What the server told last holds, less what
-/// went since; a quota whose reset moves away as it is used refills all the time, another one at
-/// its reset. Costs that are not given are estimated high, and put right by the next answer, so
-/// that nothing of the quota is lost. A policy that is told without what remains is a ceiling for
-/// each window of its length; one of concurrent requests bounds those in flight; of several
-/// partitions of a quota the one told last is ours. Where what remains falls faster than they say,
-/// they are raised. An answer's count is taken to be as old as the answer: later than it can be. Of
-/// a window that others use, too, a part goes and the rest is left to them (fair_share); and since
-/// resets are told in seconds, rounded up, one request asks at the soonest that was told whether it
-/// is back. No clock, no I/O. Threads: distinct objects safe. Source: platform.openai.com and
-/// docs.anthropic.com on rate limits, as of 2026-06.
+/// went since; a quota whose reset moves away as it is used refills all the time, and one whose
+/// refusals tell a wait that is sooner than it; another one refills at its reset. Costs that are
+/// not given are estimated high, and put right by the next answer, so that nothing of the quota is
+/// lost. A policy that is told without what remains is a ceiling for each window of its length; one
+/// of concurrent requests bounds those in flight; of several partitions of a quota the one told
+/// last is ours. Where what remains falls faster than they say, they are raised. An answer's count
+/// is taken to be as old as the answer: later than it can be. Of a window that others use, too, a
+/// part goes and the rest is left to them (fair_share); and since resets are told in seconds,
+/// rounded up, one request asks at the soonest that was told whether it is back. No clock, no I/O.
+/// Threads: distinct objects safe. Source: platform.openai.com and docs.anthropic.com on rate
+/// limits, as of 2026-06.
 class quota_book {
  public:
   /// per_byte: rules of thumb of what a byte of a request's body costs.
@@ -209,6 +210,8 @@ class quota_book {
     double flies = 0;   ///< of that what has no answer: perhaps counted, perhaps not
     double dearer = 1;  ///< the server charges so many times what answers say, at least 1
     time_point hold = time_point::min();
+    time_point by_wait = never;  ///< since when a wait that was told shows that it refills …
+    int in_vain = 0;             ///< … and what went since and was refused again, in a row
     std::optional<common_window> common{};  ///< from the second window on
   };
 
@@ -219,6 +222,8 @@ class quota_book {
   void listen_to_policy(time_point now, quota&, http::quota const&) const;
   static void listen(time_point now, quota&, http::quota const&, quota_receipt::entry const& went,
                      time_point sent);
+  static void hear_wait(time_point now, quota&, http::quota const&,
+                        quota_receipt::entry const& went, time_point sent, duration wait);
   static void share(time_point now, quota&, http::quota const&, bool begins,
                     quota_receipt::entry const& went, time_point sent);
   /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request

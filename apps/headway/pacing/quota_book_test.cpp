@@ -339,6 +339,85 @@ TEST(quota_book, tells_its_own_refusals_from_others) {
   EXPECT_FALSE(book.keeps(told("things", 10, 5, 5s)));
 }
 
+/// A limit of 50 a minute that is used up; a refusal tells a wait, and when all is back.
+struct used_up : testing::Test {
+  quota_book book;
+  time_point now = at(0s);
+  used_up() { answer(false, {}, 60s); }
+  /// Takes an answer to a request that goes now. Returns until when the next one is held.
+  time_point answer(bool refused, duration wait, duration reset, double remaining = 0) {
+    auto receipt = book.take(now, {});
+    auto const q = told("requests", 50, remaining, reset);
+    std::optional<duration> const hold = refused ? std::optional(wait) : std::nullopt;
+    book.settle(now, receipt, {}, {.quotas = {&q, 1}, .refused = refused, .hold = hold});
+    return book.ready_at(now, {}).until;
+  }
+};
+
+TEST_F(used_up, refills_all_the_time_where_a_refusal_tells_a_wait_that_is_sooner_than_its_reset) {
+  EXPECT_EQ(book.ready_at(now, {}).until, at(60s)) << "it went before that was known";
+  EXPECT_NEAR(to_seconds(answer(true, 2s, 60s) - at(0s)), 2, .01);
+  for (now = at(2s); now < at(12s); now += 1200ms)
+    EXPECT_NEAR(to_seconds(answer(false, {}, 60s) - now), 1.2, .01);
+}
+
+TEST_F(used_up, is_a_window_where_it_refuses_after_such_waits_too) {
+  for (int refusals = 0; refusals < 2; ++refusals, now += 2s)
+    EXPECT_LT(answer(true, 1s, at(60s) - now), now + 3s) << refusals;
+  EXPECT_EQ(answer(true, 1s, at(60s) - now), at(60s));
+  now = at(60s);
+  EXPECT_LE(answer(false, {}, 60s, 49), now);
+  EXPECT_EQ(answer(true, 1s, 60s), at(120s)) << "for good";
+}
+
+TEST_F(used_up, refills_though_several_that_went_together_are_refused) {
+  answer(true, 1s, 60s);
+  now = at(2s);
+  std::vector<quota_receipt> together(5);
+  for (auto& one : together) one = book.take(now, {});
+  auto const q = told("requests", 50, 0, 60s);
+  for (auto& one : together)
+    book.settle(now, one, {}, {.quotas = {&q, 1}, .refused = true, .hold = 1s});
+  EXPECT_LT(book.ready_at(now, {}).until, at(5s));
+  now = at(4s);
+  EXPECT_LT(answer(false, {}, 60s), at(6s));
+  now = at(6s);
+  EXPECT_LT(answer(true, 1s, 60s), at(9s)) << "one was accepted since";
+}
+
+TEST_F(used_up, refills_as_fast_as_the_reset_tells) {
+  answer(true, 1s, 8s);
+  now = at(1s);
+  int went = 0;
+  for (; book.ready_at(now, {}).until <= now; ++went) book.take(now, {});
+  EXPECT_EQ(went, 6) << "of 50 in 8 s";
+}
+
+TEST_F(used_up, is_a_window_where_a_wait_is_about_its_reset_or_longer_than_for_one_more) {
+  EXPECT_EQ(answer(true, 1s, 1900ms), at(1900ms));
+  EXPECT_EQ(answer(true, 20s, 60s), at(60s)) << "one of fifty would be there long before";
+  EXPECT_EQ(answer(true, 60s, 60s), at(60s));
+}
+
+TEST_F(used_up, that_shows_by_its_reset_that_it_refills_does_so_whatever_it_refused) {
+  for (int refusals = 0; refusals < 3; ++refusals, now += 2s) answer(true, 1s, at(60s) - now);
+  now = at(60s);
+  for (auto const left : {40., 30., 20.}) answer(false, {}, from_seconds(1.2 * (50 - left)), left);
+  EXPECT_LT(answer(true, 1s, 60s), now + 2s);
+}
+
+TEST_F(used_up, that_says_that_it_refills_does_so_whatever_it_refused) {
+  auto ready = now;
+  for (int refusals = 0; refusals < 4; ++refusals, now += 2s) {
+    auto receipt = book.take(now, {});
+    auto q = told("requests", 50, 0, 60s);
+    q.period = 1min;
+    book.settle(now, receipt, {}, {.quotas = {&q, 1}, .refused = true, .hold = 1s});
+    ready = book.ready_at(now, {}).until;
+  }
+  EXPECT_LT(ready, now);
+}
+
 TEST(cost_model, stays_above_nine_of_ten) {
   cost_model model(0.25);
   EXPECT_EQ(model.estimate(400), 100);
