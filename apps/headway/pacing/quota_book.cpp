@@ -262,9 +262,11 @@ void quota_book::close(quota_receipt& receipt, bool counted) noexcept {
 
 std::pair<quota_book::quota*, quota_receipt::entry> quota_book::take_told(time_point now,
                                                                           quota_receipt& receipt,
-                                                                          http::quota const& told) {
+                                                                          http::quota const& told,
+                                                                          bool accepted) {
   auto* const q = keeps(told) ? find_or_make(told.name, told.partition) : nullptr;
   if (q == nullptr) return {};
+  if (accepted && q->in_vain < in_vain_max) q->in_vain = 0;
   if (!told.partition.empty())
     for (auto& other : quotas_)
       if (other.name == told.name && !other.partition.empty()) other.ours = &other == q;
@@ -295,7 +297,7 @@ void quota_book::listen_to_policy(time_point now, quota& q, http::quota const& t
 
 void quota_book::hear(time_point now, quota_receipt& receipt, std::span<http::quota const> quotas) {
   if (!receipt.open) return;
-  for (auto const& told : quotas) take_told(now, receipt, told);
+  for (auto const& told : quotas) take_told(now, receipt, told, true);
 }
 
 bool quota_book::settle(time_point now, quota_receipt& receipt, request_size const& size,
@@ -314,9 +316,8 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
   }
   bool blamed = false;
   for (auto const& told : answer.quotas) {
-    auto const [q, taken] = take_told(now, receipt, told);
+    auto const [q, taken] = take_told(now, receipt, told, !answer.refused);
     if (q == nullptr) continue;
-    if (!answer.refused && q->in_vain < in_vain_max) q->in_vain = 0;
     if (!answer.refused || !told.remaining || !q->told) continue;
     // What is there again at once has not been short.
     auto const wanted = std::min(taken.cost, *told.limit);
@@ -325,7 +326,7 @@ bool quota_book::settle(time_point now, quota_receipt& receipt, request_size con
     if (!answer.hold) continue;
     auto const wait = std::max(*answer.hold, 0ns);
     q->hold = std::max(q->hold, later(now, wait));
-    if (told.reset) hear_wait(now, *q, told, taken, receipt.sent, wait);
+    if (told.reset) hear_wait(now, *q, told, wanted, receipt.sent, wait);
   }
   if (answer.refused)
     forget(receipt);
@@ -449,11 +450,11 @@ void quota_book::listen(time_point now, quota& q, http::quota const& told,
     share(now, q, told, begins, went, sent);
 }
 
-/// Takes the wait that a refusal told beside a reset. A bucket tells by the one when so much is
+/// Takes the wait that a refusal told beside a reset. A bucket tells by the one when `wanted` is
 /// there again, and by the other when it is full; a window would tell the same by both. One that
 /// refuses after such waits, twice in a row, is none.
-void quota_book::hear_wait(time_point now, quota& q, http::quota const& told,
-                           quota_receipt::entry const& went, time_point sent, duration wait) {
+void quota_book::hear_wait(time_point now, quota& q, http::quota const& told, double wanted,
+                           time_point sent, duration wait) {
   auto& t = *q.told;
   if (q.in_vain == in_vain_max || (t.refills && sent < q.by_wait)) return;
   if (q.by_wait != never) {
@@ -466,8 +467,7 @@ void quota_book::hear_wait(time_point now, quota& q, http::quota const& told,
   }
   auto const reset = *told.reset;
   auto const used = *told.limit - *told.remaining;
-  auto const lacks = std::min(went.cost, *told.limit) - *told.remaining;
-  auto const due = from_seconds(lacks / used * to_seconds(reset));
+  auto const due = from_seconds((wanted - *told.remaining) / used * to_seconds(reset));
   if (wait > reset / 2 || wait > due + rounding) return;
   t.refills = true;
   t.per_second = used / to_seconds(reset);

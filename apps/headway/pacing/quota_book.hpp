@@ -222,14 +222,14 @@ class quota_book {
   void listen_to_policy(time_point now, quota&, http::quota const&) const;
   static void listen(time_point now, quota&, http::quota const&, quota_receipt::entry const& went,
                      time_point sent);
-  static void hear_wait(time_point now, quota&, http::quota const&,
-                        quota_receipt::entry const& went, time_point sent, duration wait);
+  static void hear_wait(time_point now, quota&, http::quota const&, double wanted, time_point sent,
+                        duration wait);
   static void share(time_point now, quota&, http::quota const&, bool begins,
                     quota_receipt::entry const& went, time_point sent);
   /// Takes what an answer tells of one quota that is kept here. Returns that, and what the request
   /// took of it.
   std::pair<quota*, quota_receipt::entry> take_told(time_point now, quota_receipt&,
-                                                    http::quota const&);
+                                                    http::quota const&, bool accepted);
   void close(quota_receipt&, bool counted) noexcept;
 
   std::vector<quota> quotas_;

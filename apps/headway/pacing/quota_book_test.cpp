@@ -385,6 +385,16 @@ TEST_F(used_up, refills_though_several_that_went_together_are_refused) {
   EXPECT_LT(answer(true, 1s, 60s), at(9s)) << "one was accepted since";
 }
 
+TEST_F(used_up, refills_though_what_was_accepted_since_was_heard_by_its_head_only) {
+  for (int refusals = 0; refusals < 4; ++refusals, now += 4s) {
+    EXPECT_LT(answer(true, 1s, 60s), now + 3s) << refusals;
+    auto receipt = book.take(now + 2s, {});
+    auto const q = told("requests", 50, 0, 60s);
+    book.hear(now + 2s, receipt, {&q, 1});
+    book.settle(now + 2s, receipt, {}, {});
+  }
+}
+
 TEST_F(used_up, refills_as_fast_as_the_reset_tells) {
   answer(true, 1s, 8s);
   now = at(1s);
