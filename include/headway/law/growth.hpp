@@ -27,7 +27,7 @@ struct growth {
   static constexpr double guess_answers_min = 6;  ///< … if they take `guess_seconds`, else these
   static constexpr double guess_seconds = 4;   ///< 16 answers a doubling starve the hardly served
   static constexpr double known_factor = 1.5;  ///< less steep, a ramp above a known ceiling
-  static constexpr std::uint64_t anew_calm = 48;     ///< 24: a p90 of 2.7, not 1.5 of told
+  static constexpr std::uint64_t anew_calm = 48;     ///< 24: held-out/shared-2-gateway 2.7, not 1.5
   static constexpr double approach_answers = 12;     ///< to where climbs begin …
   static constexpr double approach_seconds = 0.3;    ///< … or so long; a second, after an outage
   static constexpr double climb_units = 8;           ///< requests of one climb, at least …
