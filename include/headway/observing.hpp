@@ -2,12 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <utility>
-#include <variant>
 
 #include "headway/governor.hpp"
 

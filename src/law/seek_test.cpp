@@ -35,6 +35,22 @@ TEST(seek, a_refusal_that_overtakes_successes_does_not_mean_that_nothing_is_acce
   EXPECT_TRUE(law.server.shut);
 }
 
+// The next one went at the pace of the one before, which was late, and so before it was known that
+// this one had passed; it was refused, and the server shut for ever longer.
+TEST(seek, a_late_probe_that_passed_is_known_to_have_before_the_next_one_goes) {
+  time_point now{1s};
+  seek law;
+  law.remember({.rate = 50, .latency = 6}, 0s);
+  law.top.warm = false;
+  auto const sent = law.take(now, 1, 0);
+  law.on_throttle(now += 100ms, {.sent = sent, .rtt = 100ms}, resource::unknown, 0);
+  ASSERT_TRUE(law.server.shut);
+  law.take(now = law.ready_at(1) + 100ms, 1, 0);
+  EXPECT_TRUE(law.server.shut);
+  law.take(now = law.ready_at(1), 1, 0);
+  EXPECT_FALSE(law.server.shut);
+}
+
 /// Returns a law that knows a limit of so many a second, whose answers take 50 ms.
 seek at_home(double rate) {
   seek law;
@@ -1411,6 +1427,26 @@ TEST(seek, a_window_that_gives_as_many_as_before_bounds_the_ceiling) {
   EXPECT_NEAR(after(0, true), 1 / ceiling::below, 1e-9);
   EXPECT_NEAR(after(10, true), 2, 1e-9);
   EXPECT_NEAR(after(0, false), 2, 1e-9);
+}
+
+// A ban that lasted for 45 s: else climbs would take as long.
+TEST(seek, a_closing_after_which_more_is_given_and_sooner_was_no_periods) {
+  auto const climb_seconds_after = [](int accepted, double in_seconds, double was) {
+    time_point now{1s};
+    auto law = refused_after(200, now);
+    while (law.doing() != seek::phase::creep) answer(law, now, outcome::success);
+    law.others.window.units = 40;
+    law.others.window.seconds = 30;
+    law.top.climb_seconds = was;
+    law.server.accepted = accepted - 1;
+    law.server.began = now - from_seconds(in_seconds);
+    answer(law, now, outcome::success);
+    return law.top.climb_seconds;
+  };
+  EXPECT_EQ(climb_seconds_after(51, 20, 45), ceiling::climb_seconds_first);
+  EXPECT_EQ(climb_seconds_after(50, 20, 45), 45) << "hardly more than before";
+  EXPECT_EQ(climb_seconds_after(51, 30, 45), 45) << "as a window's next one would";
+  EXPECT_EQ(climb_seconds_after(51, 20, 12), 12) << "a ceiling that proved true";
 }
 
 TEST(seek, a_spurt_hastens_requests_until_the_first_refusal) {

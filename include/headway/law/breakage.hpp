@@ -165,9 +165,7 @@ struct breakage {
     return odds > row_certain;
   }
   /// Takes a cut of a limit's: what failed before it tells nothing of what comes.
-  void cut() noexcept {
-    if (limit) lately = std::min(lately, usual);
-  }
+  void cut() noexcept { lately = limit ? std::min(lately, usual) : lately; }
 
   /// Returns whether a failure is the request's own, and no limit's.
   bool ignores(bool own) const noexcept { return limit && own && stubborn > hardly_pass; }

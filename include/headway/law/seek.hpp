@@ -212,6 +212,7 @@ struct seek {
     auto const slack = std::max({interval / 2, duration(1ms), from_seconds(made_up)});
     auto const could_go = std::max(turn.next, server.held);
     bool const late = turn.take(now, interval, slack);
+    if (silent && server.shut) turn.wait(now, seconds);  // the next one is to know of this one
     bool const wanted_none = late && !turn.ahead && now > could_go &&
                              wanted.answered != time_point{} && !wanted.prompt(now, wait.mean);
     if (wanted_none) {
@@ -504,6 +505,11 @@ struct seek {
   void grow(time_point now, double cost) noexcept {
     top.settled |= (top.touched || top.warm) && last.since.successes >= ceiling::rare &&
                    level >= top.rest() && !ramping();
+    // Neither a window nor a rate gives more, and sooner, than before it shut.
+    bool const gives_more = server.accepted > spurt::first * others.window.units &&
+                            to_seconds(now - server.began) < others.window.seconds;
+    if (gives_more && top.climb_seconds > ceiling::climb_seconds_max)
+      top.climb_seconds = ceiling::climb_seconds_first;
     auto const calm = wait.usual.rate > 0 ? so_far.successes : 0;
     growth const per{rate_of(level), so_far.unit, wait.mean, calm};
     if (is_quiet()) top.calm.asks = top.guess = true;
