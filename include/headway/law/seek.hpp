@@ -506,9 +506,9 @@ struct seek {
     top.settled |= (top.touched || top.warm) && last.since.successes >= ceiling::rare &&
                    level >= top.rest() && !ramping();
     // Neither a window nor a rate gives more, and sooner, than before it shut.
-    bool const gives_more = server.accepted > spurt::first * others.window.units &&
-                            to_seconds(now - server.began) < others.window.seconds;
-    if (gives_more && top.climb_seconds > ceiling::climb_seconds_max)
+    if (top.climb_seconds > ceiling::climb_seconds_max &&
+        server.accepted > spurt::first * others.window.units &&
+        to_seconds(now - server.began) < others.window.seconds)
       top.climb_seconds = ceiling::climb_seconds_first;
     auto const calm = wait.usual.rate > 0 ? so_far.successes : 0;
     growth const per{rate_of(level), so_far.unit, wait.mean, calm};
